@@ -1,0 +1,22 @@
+"""Lesson 9: a spec speaks of its mesh.
+
+The mesh is ("data", "model"). One spec says "tensor", as the project called it before.
+"""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
+kernel = jax.device_put(jnp.ones((128, 256)), NamedSharding(mesh, P(None, "tensor")))
+
+
+@partial(jax.shard_map, mesh=mesh, in_specs=(P("data"), P(None, "model")), out_specs=P("data", "model"))
+def project(x, kernel):
+    return x @ kernel
+
+
+print(project(jnp.ones((64, 128)), kernel).sharding)

@@ -1,0 +1,70 @@
+"""What `nox` runs: lint and types, the tests on every Python there is, JAX's own word on the oracle, docs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import nox
+
+PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
+
+# The labels of tests/oracle were made with this release; `JAX_VERSION=0.11.0 nox -s oracle` asks another one.
+JAX_VERSION = os.environ.get("JAX_VERSION", "0.10.2")
+
+nox.needs_version = ">=2025.11.12"
+nox.options.error_on_missing_interpreters = False
+nox.options.reuse_venv = "yes"
+nox.options.download_python = "never"
+
+
+def _put_pyenv_first() -> None:
+    """Lets nox find the interpreters that pyenv keeps.
+
+    pyenv's shims stand on the PATH for every version it has, and fail for those that are not active.
+    """
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    kept = [folder for version in PYTHONS for folder in sorted(root.glob(f"versions/{version}.*/bin"))]
+    os.environ["PATH"] = os.pathsep.join([*map(str, kept), os.environ.get("PATH", "")])
+
+
+def _newest() -> str | None:
+    """The newest Python here that starts; None, for the one that runs nox, if there is no other."""
+    for version in reversed(PYTHONS):
+        found = shutil.which(f"python{version}")
+        if found and subprocess.run([found, "-c", ""], check=False, capture_output=True).returncode == 0:
+            return version
+    return None
+
+
+_put_pyenv_first()
+NEWEST = _newest()
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    session.install(".[lint]", "nox", "pytest")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy")
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    session.install(".[test]")
+    session.run("pytest", "-n", "auto", "-m", "not jax and not slow", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    session.install(".")
+    session.run("meshlens", "docs", "--check")
+    session.run("meshlens", "check", "--statistics", "--exit-zero", "docs/tour")
+
+
+@nox.session(python=NEWEST)
+def oracle(session: nox.Session) -> None:
+    session.install(".[test]", f"jax=={JAX_VERSION}", f"jaxlib=={JAX_VERSION}")
+    session.run("pytest", "-m", "jax", *session.posargs)

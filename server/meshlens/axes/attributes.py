@@ -1,0 +1,134 @@
+"""Attribute access on every kind of value."""
+
+from __future__ import annotations
+
+from meshlens.axes.imports import member
+from meshlens.axes.joining import join_all
+from meshlens.axes.objects import data_attribute, instance_attribute, static_attribute, super_attribute
+from meshlens.axes.records import ApiMention, Context
+from meshlens.axes.run import Run
+from meshlens.axes.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    Data,
+    Dict,
+    Ext,
+    Function,
+    Instance,
+    Made,
+    Mapped,
+    Mesh,
+    Module,
+    Partial,
+    Seq,
+    Site,
+    Super,
+    Union,
+    Value,
+    Wrapped,
+)
+
+
+def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Value:
+    """What `value.name` gives."""
+    if isinstance(value, Ext):
+        dotted = f"{value.dotted}.{name}"
+        if dotted.startswith("jax."):
+            run.records.mentions.append(ApiMention(dotted, site, False, run.api_guard > 0, ctx.conditional))
+        return Ext(dotted)
+    if isinstance(value, Instance):
+        return instance_attribute(run, value, name, site, ctx)
+    if isinstance(value, Module):
+        return member(run, value, name)
+    if isinstance(value, Class):
+        return static_attribute(run, value, name, site)
+    if isinstance(value, Super):
+        return super_attribute(run, value, name)
+    if isinstance(value, Data):
+        return _of_data(value, name)
+    if isinstance(value, Union):
+        return join_all(attribute(run, option, name, site, ctx) for option in value.options)
+    if isinstance(value, Mesh):
+        return _of_mesh(value, name)
+    if isinstance(value, (Mapped, Wrapped)):
+        return _of_wrapper(value, name)
+    if isinstance(value, Partial):
+        return {"func": value.callee}.get(name, UNKNOWN)
+    if isinstance(value, Made):
+        return _of_made(value, name)
+    if isinstance(value, Const):
+        return value if name in ("value", "name") and isinstance(value.value, str) else Bound(value, Ext(f"str.{name}"))
+    if isinstance(value, (Dict, Seq)):
+        return Bound(value, Ext(f"{'dict' if isinstance(value, Dict) else value.kind}.{name}"))
+    if isinstance(value, (Function, Bound)):
+        return _of_function(value, name)
+    return UNKNOWN
+
+
+def _of_data(value: Data, name: str) -> Value:
+    if name == "shape" and value.shape is not None:
+        return Seq("tuple", tuple(Const(size) if size is not None else UNKNOWN for size in value.shape))
+    if name in ("shape", "ndim", "dtype"):
+        return UNKNOWN
+    if name == "T" and value.shape is not None:
+        return Data(value.labels, value.shape[::-1])
+    if name == "at":
+        return value
+    return Bound(value, Ext(f"array.{name}")) if name in ARRAY_METHODS else data_attribute(value, name)
+
+
+ARRAY_METHODS = frozenset(
+    "reshape mean sum max min var std astype squeeze swapaxes transpose flatten ravel copy dot argmax argmin prod all any "
+    "cumsum clip round repeat block_until_ready tolist item".split()
+)
+
+
+def _of_mesh(value: Mesh, name: str) -> Value:
+    if name == "axis_names":
+        return Seq("tuple", value.names, value.open)
+    if name in ("shape", "axis_sizes"):
+        return UNKNOWN
+    if name in ("size",):
+        total = 1
+        for size in value.sizes or (None,):
+            if size is None:
+                return UNKNOWN
+            total *= size
+        return Const(total)
+    return UNKNOWN
+
+
+def _of_wrapper(value: Mapped | Wrapped, name: str) -> Value:
+    operand = value.binder.operand if isinstance(value, Mapped) else value.operand
+    if name == "__wrapped__":
+        return operand
+    if name in ("lower", "trace", "eval_shape"):
+        return Bound(value, Ext("jax.stages.lower"))
+    if name in ("__name__", "__doc__", "__qualname__"):
+        return UNKNOWN
+    if isinstance(value, Wrapped) and name in ("defvjp", "defjvp", "defjvps", "def_vmap", "defvmap"):
+        return Bound(value, Ext(f"jax.custom.{name}"))
+    return UNKNOWN
+
+
+def _of_function(value: Function | Bound, name: str) -> Value:
+    if name == "__wrapped__":
+        return value
+    if name == "__func__" and isinstance(value, Bound):
+        return value.function
+    if name == "__self__" and isinstance(value, Bound):
+        return value.receiver
+    if name in ("__name__", "__doc__", "__qualname__", "__module__"):
+        return UNKNOWN
+    return UNKNOWN
+
+
+def _of_made(value: Made, name: str) -> Value:
+    given = dict(value.arguments)
+    if value.dotted == "enum.Enum":
+        return given.get(name, UNKNOWN)
+    if value.dotted in ("jax.sharding.NamedSharding", "types.SimpleNamespace", "argparse.Namespace") and name in given:
+        return given[name]
+    return Bound(value, Ext(f"{value.dotted}().{name}"))

@@ -1,0 +1,208 @@
+"""Calls of Python's own functions, as far as the analysis follows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from meshlens.axes.frames import Frame
+from meshlens.axes.joining import join_all, labels_of
+from meshlens.axes.labels import travelling
+from meshlens.axes.records import Context
+from meshlens.axes.run import Run
+from meshlens.axes.unpacking import element
+from meshlens.axes.values import (
+    UNKNOWN,
+    Arg,
+    Const,
+    Data,
+    Dict,
+    Instance,
+    Made,
+    Mapped,
+    Seq,
+    Site,
+    Value,
+    Wrapped,
+)
+
+_MOST_ITEMS = 16
+
+
+def call_builtin(
+    run: Run, name: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
+) -> Value | None:
+    """The result of a built-in function; None if the name is not one that is followed."""
+    if name == "getattr":
+        return _getattr(run, args, site, ctx)
+    if name == "setattr":
+        return _setattr(run, args)
+    handler = _HANDLERS.get(name)
+    if handler is None or any(arg.label in ("*", "**") for arg in args):
+        return None
+    return handler(tuple(arg.value for arg in args if arg.label is None), args)
+
+
+def _getattr(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
+    from meshlens.axes.attributes import attribute
+
+    if len(args) > 1 and isinstance(args[1].value, Const) and isinstance(args[1].value.value, str):
+        run.api_guard += len(args) > 2
+        value = attribute(run, args[0].value, args[1].value.value, site, ctx)
+        run.api_guard -= len(args) > 2
+        return value
+    return UNKNOWN
+
+
+def _setattr(run: Run, args: tuple[Arg, ...]) -> Value:
+    from meshlens.axes.objects import set_attribute
+
+    if len(args) == 3 and isinstance(args[0].value, Instance) and isinstance(args[1].value, Const):
+        set_attribute(run, args[0].value, str(args[1].value.value), args[2].value)
+    return Const(None)
+
+
+Values = tuple[Value, ...]
+
+
+def _len(values: Values, args: tuple[Arg, ...]) -> Value:
+    value = values[0] if values else UNKNOWN
+    if isinstance(value, (Seq, Dict)) and not value.open:
+        return Const(len(value.items))
+    if isinstance(value, Data) and value.shape and value.shape[0] is not None:
+        return Const(value.shape[0])
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return Const(len(value.value))
+    return UNKNOWN
+
+
+def _range(values: Values, args: tuple[Arg, ...]) -> Value:
+    numbers = [value.value for value in values if isinstance(value, Const) and isinstance(value.value, int)]
+    if numbers and len(numbers) == len(values) and (len(numbers) < 3 or numbers[2] != 0):
+        turns = range(*numbers)
+        if len(turns) <= 4:
+            return Seq("list", tuple(Const(turn) for turn in turns))
+    return Seq("list", (UNKNOWN,), True)
+
+
+def _enumerate(values: Values, args: tuple[Arg, ...]) -> Value:
+    value = values[0] if values else UNKNOWN
+    if isinstance(value, Seq) and not value.open and len(value.items) <= _MOST_ITEMS:
+        return Seq("list", tuple(Seq("tuple", (Const(place), item)) for place, item in enumerate(value.items)))
+    return Seq("list", (Seq("tuple", (UNKNOWN, element(value))),), True)
+
+
+def _zip(values: Values, args: tuple[Arg, ...]) -> Value:
+    if values and all(isinstance(value, Seq) and not value.open for value in values):
+        columns = [value.items for value in values if isinstance(value, Seq)]
+        return Seq("list", tuple(Seq("tuple", row) for row in zip(*columns, strict=False)))
+    return Seq("list", (Seq("tuple", tuple(element(value) for value in values)),), True)
+
+
+def _sequence(kind: str) -> Callable[[Values, tuple[Arg, ...]], Value]:
+    def convert(values: Values, args: tuple[Arg, ...]) -> Value:
+        if not values:
+            return Seq(kind, ())
+        value = values[0]
+        if isinstance(value, Seq):
+            return Seq(kind, value.items, value.open)
+        if isinstance(value, Dict):
+            return Seq(kind, tuple(Const(key) for key, _ in value.items), value.open)
+        return Seq(kind, (element(value),), True)
+
+    return convert
+
+
+def _dict(values: Values, args: tuple[Arg, ...]) -> Value:
+    entries: dict[object, Value] = {}
+    is_open = False
+    for value in values:
+        if isinstance(value, Dict):
+            entries.update(value.items)
+            is_open |= value.open
+        elif isinstance(value, Seq) and not value.open:
+            for pair in value.items:
+                if isinstance(pair, Seq) and len(pair.items) == 2 and isinstance(pair.items[0], Const):
+                    entries[pair.items[0].value] = pair.items[1]
+                else:
+                    is_open = True
+        else:
+            is_open = True
+    entries.update((arg.label, arg.value) for arg in args if arg.label is not None)
+    return Dict(tuple(entries.items()), is_open)
+
+
+def _any_item(values: Values, args: tuple[Arg, ...]) -> Value:
+    return element(values[0]) if values else UNKNOWN
+
+
+def _number(values: Values, args: tuple[Arg, ...]) -> Value:
+    value = values[0] if values else UNKNOWN
+    if isinstance(value, Const) and isinstance(value.value, (int, float)):
+        return value
+    return Data(travelling(labels_of(value)), ())
+
+
+def _str(values: Values, args: tuple[Arg, ...]) -> Value:
+    value = values[0] if values else UNKNOWN
+    if isinstance(value, Const):
+        return Const(str(value.value), value.origin, value.via)
+    if isinstance(value, Made) and value.dotted == "enum.Enum":
+        return UNKNOWN
+    return UNKNOWN
+
+
+def _callable(values: Values, args: tuple[Arg, ...]) -> Value:
+    from meshlens.axes.values import Bound, Function, Partial
+
+    if values and isinstance(values[0], (Function, Bound, Partial, Mapped, Wrapped)):
+        return Const(True)
+    return UNKNOWN
+
+
+def _reversed(values: Values, args: tuple[Arg, ...]) -> Value:
+    value = values[0] if values else UNKNOWN
+    return Seq("list", value.items[::-1], value.open) if isinstance(value, Seq) else Seq("list", (element(value),), True)
+
+
+def _extreme(values: Values, args: tuple[Arg, ...]) -> Value:
+    return Data(travelling(frozenset().union(*(labels_of(value) for value in values))) if values else frozenset())
+
+
+def _sorted(values: Values, args: tuple[Arg, ...]) -> Value:
+    value = values[0] if values else UNKNOWN
+    return Seq("list", (join_all(value.items),), True) if isinstance(value, Seq) and value.items else UNKNOWN
+
+
+def _nothing(values: Values, args: tuple[Arg, ...]) -> Value:
+    return Const(None)
+
+
+_HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value]] = {
+    "len": _len,
+    "range": _range,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "tuple": _sequence("tuple"),
+    "list": _sequence("list"),
+    "set": _sequence("set"),
+    "frozenset": _sequence("set"),
+    "iter": _sequence("list"),
+    "dict": _dict,
+    "collections.OrderedDict": _dict,
+    "types.MappingProxyType": _dict,
+    "next": _any_item,
+    "int": _number,
+    "float": _number,
+    "str": _str,
+    "callable": _callable,
+    "reversed": _reversed,
+    "min": _extreme,
+    "max": _extreme,
+    "sorted": _sorted,
+    "print": _nothing,
+    "typing.cast": lambda values, args: values[1] if len(values) > 1 else UNKNOWN,
+    "copy.copy": lambda values, args: values[0] if values else UNKNOWN,
+    "copy.deepcopy": lambda values, args: values[0] if values else UNKNOWN,
+    "dataclasses.field": lambda values, args: next((arg.value for arg in args if arg.label == "default"), UNKNOWN),
+    "flax.struct.field": lambda values, args: next((arg.value for arg in args if arg.label == "default"), UNKNOWN),
+}

@@ -1,0 +1,225 @@
+"""Calls: enters functions with their arguments, and hands every other callee to the file that knows it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from meshlens.axes.frames import Frame
+from meshlens.axes.joining import join_all, labels_of
+from meshlens.axes.labels import travelling
+from meshlens.axes.parameters import bind
+from meshlens.axes.records import Context, Step
+from meshlens.axes.run import DEEPEST_ROUTE, MOST_CONTEXTS, Run
+from meshlens.axes.values import (
+    UNKNOWN,
+    Arg,
+    Bound,
+    Class,
+    Const,
+    Data,
+    Dict,
+    Ext,
+    Function,
+    Instance,
+    Made,
+    Mapped,
+    Partial,
+    Seq,
+    Site,
+    Union,
+    Value,
+    Wrapped,
+)
+
+
+def call(
+    run: Run,
+    callee: Value,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
+    decorator: bool = False,
+    how: str = "call",
+) -> Value:
+    """What calling a value gives.
+
+    Args:
+        run: the run.
+        callee: what is called.
+        args: its arguments.
+        site: the call.
+        callee_site: the expression that is called.
+        frame: the running frame.
+        ctx: the circumstances.
+        decorator: whether the call stands behind an `@`, or applies a decorator.
+        how: how the step is named in a route: "call", "map", "jit", "grad", "run".
+    """
+    run.calls += 1
+    if run.tired or len(ctx.route) > DEEPEST_ROUTE:
+        return UNKNOWN
+    if isinstance(callee, Function):
+        return enter(run, callee, args, site, ctx, how)
+    if isinstance(callee, Bound):
+        return _call_bound(run, callee, args, site, callee_site, frame, ctx, how)
+    if isinstance(callee, Partial):
+        return call(run, callee.callee, with_partial(callee, args), site, callee_site, frame, ctx, decorator, how)
+    if isinstance(callee, Ext):
+        from meshlens.axes.externals import call_external
+
+        return call_external(run, callee.dotted, args, site, callee_site, frame, ctx, decorator)
+    if isinstance(callee, Mapped):
+        from meshlens.axes.mapping import call_mapped
+
+        return call_mapped(run, callee, args, site, frame, ctx)
+    if isinstance(callee, Wrapped):
+        from meshlens.axes.transparent import call_wrapped
+
+        return call_wrapped(run, callee, args, site, callee_site, frame, ctx)
+    if isinstance(callee, Class):
+        from meshlens.axes.objects import construct
+
+        return construct(run, callee, args, site, frame, ctx)
+    if isinstance(callee, Instance):
+        return _call_instance(run, callee, args, site, callee_site, frame, ctx, how)
+    if isinstance(callee, Union):
+        inner = replace(ctx, conditional=True) if not ctx.conditional else ctx
+        return join_all(call(run, option, args, site, callee_site, frame, inner, decorator, how) for option in callee.options)
+    if isinstance(callee, Made):
+        from meshlens.axes.libraries import call_made
+
+        return call_made(run, callee, args, site, frame, ctx)
+    return call_unknown(run, args, callee, frame, ctx)
+
+
+def with_partial(partial: Partial, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
+    """The arguments of a call of a partial: its own first, keywords of the call win."""
+    given = {arg.label for arg in args if arg.label}
+    kept = tuple(arg for arg in partial.args if not (arg.label and arg.label in given))
+    return tuple(arg for arg in kept if arg.label is None) + args + tuple(arg for arg in kept if arg.label is not None)
+
+
+def _call_bound(
+    run: Run, bound: Bound, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context, how: str
+) -> Value:
+    if isinstance(bound.function, Ext):
+        from meshlens.axes.methods import call_method
+
+        return call_method(run, bound.receiver, bound.function.dotted, args, site, callee_site, frame, ctx)
+    receiver = Arg(None, bound.receiver, None, None)
+    return call(run, bound.function, (receiver, *args), site, callee_site, frame, ctx, how=how)
+
+
+def _call_instance(
+    run: Run, instance: Instance, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context, how: str
+) -> Value:
+    from meshlens.axes.objects import class_attribute
+
+    method = class_attribute(instance.cls, "__call__")
+    if method is None:
+        return call_unknown(run, args, UNKNOWN, frame, ctx)
+    return call(run, Bound(instance, method), args, site, callee_site, frame, ctx, how=how)
+
+
+def call_unknown(run: Run, args: tuple[Arg, ...], callee: Value, frame: Frame, ctx: Context) -> Value:
+    """A callee that is not known: it may call the functions it is given, under names that are not seen."""
+    labels = travelling(labels_of(callee))
+    for arg in args:
+        labels |= travelling(labels_of(arg.value))
+        maybe_run(run, arg.value, arg.site, frame, ctx)
+    from meshlens.axes.expressions import gradient_step
+
+    parts = [(labels_of(arg.value), arg.site) for arg in args if arg.site is not None]
+    labels |= gradient_step(run, labels, tuple(parts), frame, ctx)
+    return Data(labels)
+
+
+def maybe_run(run: Run, value: Value, site: Site | None, frame: Frame, ctx: Context) -> None:
+    """Runs a function that unknown code was handed: it may be called, and more names may be bound then."""
+    if isinstance(value, (Seq,)):
+        for item in value.items:
+            maybe_run(run, item, site, frame, ctx)
+        return
+    if isinstance(value, Dict):
+        for _, item in value.items:
+            maybe_run(run, item, site, frame, ctx)
+        return
+    if site is None or not isinstance(value, (Function, Bound, Partial, Mapped, Wrapped, Union)):
+        return
+    if isinstance(value, Bound) and not isinstance(value.function, (Function, Mapped, Wrapped)):
+        return
+    env = replace(ctx.env, open=True)
+    inner = replace(ctx, env=env, conditional=True, sure=False)
+    splat = (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
+    call(run, value, splat, site, site, frame, inner, how="run")
+
+
+def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: Context, how: str) -> Value:
+    """Runs the body of a function of the workspace."""
+    running = run.stack.count(function.site)
+    if running > 1:
+        return UNKNOWN
+    run.entered.add(function.site)
+    values = bind(function, args)
+    key = _memo_key(function, values, ctx, run.differentiating > 0)
+    if key is not None and key in run.memo:
+        return run.memo[key]
+    seen = run.contexts.get(function.site, 0)
+    if seen >= MOST_CONTEXTS:
+        return UNKNOWN
+    run.contexts[function.site] = seen + 1
+    inner = replace(
+        ctx,
+        route=(*ctx.route, Step(site, how, function.name, function.site, ctx.env)),
+        function=function.site,
+    )
+    run.stack.append(function.site)
+    try:
+        result = _run_body(run, function, values, inner)
+    finally:
+        run.stack.pop()
+    if key is not None:
+        run.memo[key] = result
+    return result
+
+
+def _memo_key(function: Function, values: dict[str, Value], ctx: Context, run_differentiates: bool) -> Any:
+    key = (
+        function,
+        tuple(values.items()),
+        ctx.env,
+        ctx.conditional,
+        ctx.remote,
+        ctx.guarded,
+        ctx.sure,
+        ctx.host,
+        ctx.loop,
+        ctx.branch,
+        ctx.skip,
+        run_differentiates,
+    )
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Value:
+    from meshlens.axes.statements import run_block
+
+    frame = Frame(function.path, function.block, function.frame)
+    frame.vars = values
+    frame.parameters = frozenset(values)
+    if function.owner is not None:
+        frame.owner = function.owner
+        first = next(iter(values.values()), None)
+        frame.receiver = first if function.kind != "static" else None
+    run_block(run, run.body(function), frame, ctx)
+    if "generator" in function.flags:
+        return Seq("list", (join_all(frame.yielded),), True) if frame.yielded else UNKNOWN
+    if not frame.returned:
+        return Const(None)
+    return join_all(frame.returned)

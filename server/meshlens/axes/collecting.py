@@ -1,0 +1,96 @@
+"""Collectives and axis queries: notes which axis each one names, and works out what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.axes.arrays import shape_of
+from meshlens.axes.joining import labels_of, options
+from meshlens.axes.labels import after_reduction, travelling
+from meshlens.axes.naming import by_parameter
+from meshlens.axes.records import AxisUse, Context
+from meshlens.axes.run import Run
+from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Seq, Site, Union, Value
+from meshlens.jaxapi.collectives import Collective
+
+_REDUCES = frozenset({"sum", "mean", "max", "min"})
+
+
+def apply_collective(run: Run, row: Collective, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
+    """Notes the use of every axis that a collective names; returns its result."""
+    found = by_parameter(row.parameters, args)
+    operand = found.get(row.operand) if row.operand is not None else None
+    value = operand.value if operand is not None else UNKNOWN
+    axis = found.get(row.axis_parameter)
+    labels = labels_of(value)
+    if axis is not None:
+        note_uses(run, row.name, axis, tuple(found.items()), site, ctx, labels, ints=row.ints)
+    elif "*" not in found and "**" not in found:
+        return UNKNOWN
+    if axis is not None and isinstance(axis.value, Seq) and not axis.value.items and not axis.value.open:
+        return value
+    return result(row, value, labels, site)
+
+
+def note_uses(
+    run: Run,
+    kind: str,
+    axis: Arg,
+    arguments: tuple[tuple[str, Arg], ...],
+    site: Site,
+    ctx: Context,
+    labels: frozenset[object],
+    ints: bool = False,
+) -> None:
+    """Leaves one record for each axis name that an argument gives.
+
+    Args:
+        run: the run.
+        kind: what uses the axis.
+        axis: the argument.
+        arguments: all arguments by parameter.
+        site: the call.
+        ctx: the circumstances.
+        labels: the labels of the value that is reduced.
+        ints: whether an int is a positional axis rather than a name.
+    """
+    possible = options(axis.value)
+    if len(possible) > 1:
+        ctx = replace(ctx, conditional=True)
+    for whole in possible:
+        for name in _names(whole):
+            if isinstance(name, Const) and isinstance(name.value, int):
+                continue
+            if isinstance(name, Const) and name.value is None and len(possible) > 1:
+                continue
+            run.records.uses.append(AxisUse(kind, site, axis.site, name, whole, arguments, ctx, labels))
+
+
+def _names(value: Value) -> tuple[Value, ...]:
+    if isinstance(value, Seq):
+        return tuple(name for item in value.items for option in options(item) for name in _names(option))
+    return (value,)
+
+
+def result(row: Collective, value: Value, labels: frozenset[object], site: Site) -> Value:
+    """What a collective gives for a value; containers keep their structure."""
+    if isinstance(value, Seq):
+        return Seq(value.kind, tuple(result(row, item, labels_of(item), site) for item in value.items), value.open)
+    if isinstance(value, Dict):
+        return Dict(tuple((key, result(row, item, labels_of(item), site)) for key, item in value.items), value.open)
+    if isinstance(value, Union):
+        return Union(tuple(dict.fromkeys(result(row, item, labels_of(item), site) for item in value.options)))
+    if row.reduces == "index":
+        return Data(frozenset({"index", "varying"}), ())
+    if row.reduces == "size":
+        return Data(frozenset({"axis-size"}), ())
+    if row.reduces in _REDUCES:
+        after = after_reduction(labels)
+        if row.reduces == "sum":
+            after |= {("psum", site)}
+            if "gradient" in labels and "mean" in labels:
+                after |= {("summed", site)}
+        return Data(after, shape_of(value))
+    if row.reduces == "gather":
+        return Data(after_reduction(labels))
+    return Data(travelling(labels))

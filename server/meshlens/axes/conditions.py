@@ -1,0 +1,134 @@
+"""Decides conditions where values are known, and narrows variables in the branches where they are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.frames import Frame
+from meshlens.axes.joining import options, union
+from meshlens.axes.records import Context
+from meshlens.axes.run import Run
+from meshlens.axes.values import (
+    Bound,
+    Class,
+    Const,
+    Data,
+    Dict,
+    Ext,
+    Function,
+    Made,
+    Mapped,
+    Mesh,
+    Module,
+    Partial,
+    Seq,
+    Spec,
+    Value,
+    Wrapped,
+)
+
+_NEVER_FALSE = (Function, Bound, Class, Module, Partial, Mesh, Mapped, Wrapped, Made)
+
+
+def truth(value: Value) -> bool | None:
+    """Whether a value counts as true; None if that is not known."""
+    if isinstance(value, Const):
+        return bool(value.value)
+    if isinstance(value, (Seq, Dict)):
+        if value.items:
+            return True
+        return None if value.open else False
+    if isinstance(value, _NEVER_FALSE):
+        return True
+    if isinstance(value, (Data, Ext, Spec)):
+        return None
+    verdicts = {truth(option) for option in options(value)} if len(options(value)) > 1 else {None}
+    return verdicts.pop() if len(verdicts) == 1 else None
+
+
+def compare(operators: tuple[str, ...], items: list[Value]) -> bool | None:
+    """The outcome of a comparison of known constants; None if it is not known."""
+    if len(operators) != 1:
+        return None
+    operator, left, right = operators[0], items[0], items[1]
+    if operator in ("is", "is not", "==", "!="):
+        same = _same(left, right)
+        return None if same is None else same == (operator in ("is", "=="))
+    if operator in ("in", "not in"):
+        found = _contains(left, right)
+        return None if found is None else found == (operator == "in")
+    if isinstance(left, Const) and isinstance(right, Const):
+        return _ordered(operator, left.value, right.value)
+    return None
+
+
+def _ordered(operator: str, left: Any, right: Any) -> bool | None:
+    try:
+        if operator == "<":
+            return bool(left < right)
+        if operator == "<=":
+            return bool(left <= right)
+        if operator == ">":
+            return bool(left > right)
+        if operator == ">=":
+            return bool(left >= right)
+    except TypeError:
+        return None
+    return None
+
+
+def _same(left: Value, right: Value) -> bool | None:
+    if isinstance(left, Const) and isinstance(right, Const):
+        return bool(left.value == right.value)
+    if isinstance(left, (*_NEVER_FALSE, Seq, Dict)) and isinstance(right, Const):
+        return False
+    if isinstance(right, (*_NEVER_FALSE, Seq, Dict)) and isinstance(left, Const):
+        return False
+    if isinstance(left, Ext) and isinstance(right, Ext) and left == right:
+        return True
+    return None
+
+
+def _contains(item: Value, container: Value) -> bool | None:
+    if isinstance(item, Const) and isinstance(container, Seq):
+        if item in container.items:
+            return True
+        known = all(isinstance(other, Const) for other in container.items)
+        return False if known and not container.open else None
+    if isinstance(item, Const) and isinstance(container, Dict):
+        if container.get(item.value) is not None:
+            return True
+        return None if container.open else False
+    if isinstance(item, Const) and isinstance(container, Const) and isinstance(container.value, str):
+        return str(item.value) in container.value
+    return None
+
+
+def refine(run: Run, test: Any, outcome: bool, frame: Frame, ctx: Context) -> None:
+    """Narrows variables by what a test's outcome says about them.
+
+    Knows `x`, `not x`, `x is None`, `x is not None`, `x == constant`, and `and`/`or` of these.
+    """
+    tag = test[0]
+    if tag == "not":
+        refine(run, test[2], not outcome, frame, ctx)
+    elif tag == "bool" and (test[2] == "and") == outcome:
+        for item in test[3]:
+            refine(run, item, outcome, frame, ctx)
+    elif tag == "name":
+        _keep(frame, test[2], lambda value: truth(value) is not (not outcome))
+    elif tag == "cmp" and len(test[2]) == 1 and test[3][0][0] == "name" and test[3][1][0] == "const":
+        wanted = Const(test[3][1][2])
+        operator = test[2][0]
+        if operator in ("is", "is not", "==", "!="):
+            equal = (operator in ("is", "==")) == outcome
+            _keep(frame, test[3][0][2], lambda value: _same(value, wanted) is not (not equal))
+
+
+def _keep(frame: Frame, name: str, fits: Any) -> None:
+    value = frame.find(name)
+    if value is None or len(options(value)) == 1:
+        return
+    kept = [option for option in options(value) if fits(option)]
+    if kept and len(kept) < len(options(value)):
+        frame.vars[name] = union(kept)

@@ -1,0 +1,131 @@
+"""Items of containers, and the methods that change a container in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.frames import Frame
+from meshlens.axes.joining import join_all, labels_of
+from meshlens.axes.labels import travelling
+from meshlens.axes.records import Context
+from meshlens.axes.run import Run
+from meshlens.axes.unpacking import element
+from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Seq, Site, Union, Value
+
+_MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "add", "pop"})
+
+
+def item(container: Value, index: Value, index_node: Any, site: Site) -> Value:
+    """What `container[index]` gives."""
+    if isinstance(container, Union):
+        return join_all(item(option, index, index_node, site) for option in container.options)
+    if isinstance(container, Dict):
+        if isinstance(index, Const):
+            found = container.get(index.value)
+            return found if found is not None else UNKNOWN
+        values = [value for _, value in container.items]
+        return join_all([*values, UNKNOWN] if container.open else values) if values else UNKNOWN
+    if isinstance(container, Seq):
+        return _of_sequence(container, index)
+    if isinstance(container, Data):
+        return _of_data(container, index)
+    if isinstance(container, Ext) and container.dotted not in ("os.environ",):
+        return container
+    return UNKNOWN
+
+
+def _of_sequence(container: Seq, index: Value) -> Value:
+    if isinstance(index, Const) and isinstance(index.value, int) and not isinstance(index.value, bool):
+        if not container.open and -len(container.items) <= index.value < len(container.items):
+            return container.items[index.value]
+        if container.open and 0 <= index.value < len(container.items):
+            return container.items[index.value]
+        return element(container)
+    if isinstance(index, Seq) and index.kind == "slice" and not container.open:
+        bounds = [part.value if isinstance(part, Const) else "?" for part in index.items]
+        if all(bound is None or isinstance(bound, int) for bound in bounds):
+            return Seq(container.kind, container.items[slice(*bounds)])
+        return Seq(container.kind, container.items, True)
+    return element(container)
+
+
+def _of_data(container: Data, index: Value) -> Value:
+    labels = travelling(container.labels) | (container.labels & {"fresh", "devices", "keys"})
+    if isinstance(index, Seq) and index.kind == "slice":
+        return Data(labels, _sliced(container.shape, index), container.made_by)
+    if isinstance(index, Const) and index.value is None:
+        return Data(labels, (1, *container.shape) if container.shape is not None else None)
+    if isinstance(index, Const) and isinstance(index.value, int):
+        if "keys" in labels:
+            labels = labels - {"keys"} | {"key"}
+        return Data(labels - {"devices"} if container.shape and len(container.shape) == 1 else labels, container.shape[1:] if container.shape else None)
+    return Data(travelling(container.labels) | travelling(labels_of(index)))
+
+
+def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | None, ...] | None:
+    if not shape:
+        return None
+    bounds = [part.value if isinstance(part, Const) else "?" for part in index.items]
+    if bounds == [None, None, None]:
+        return shape
+    if shape[0] is None or not all(bound is None or isinstance(bound, int) for bound in bounds):
+        stop = bounds[1]
+        return (None, *shape[1:]) if not isinstance(stop, int) else (None, *shape[1:])
+    return (len(range(*slice(*bounds).indices(shape[0]))), *shape[1:])
+
+
+def mutate(run: Run, callee: Any, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value | None:
+    """Runs `name.append(x)` and friends on a container that is known; None if this is no such call."""
+    if callee[0] != "attr" or callee[3] not in _MUTATORS:
+        return None
+    from meshlens.axes.assign import assign
+    from meshlens.axes.expressions import evaluate
+
+    receiver = evaluate(run, callee[2], frame, ctx)
+    method = callee[3]
+    changed: Value | None = None
+    result: Value = Const(None)
+    if isinstance(receiver, Seq):
+        if method in ("append", "add") and len(args) == 1:
+            grown = len(receiver.items) < 32 and not ctx.loop
+            changed = Seq(receiver.kind, (*receiver.items, args[0].value), receiver.open or not grown) if len(receiver.items) < 32 else Seq(receiver.kind, receiver.items, True)
+        elif method == "extend" and len(args) == 1 and isinstance(args[0].value, Seq):
+            changed = Seq(receiver.kind, receiver.items + args[0].value.items, receiver.open or args[0].value.open or ctx.loop)
+        else:
+            changed = Seq(receiver.kind, receiver.items, True)
+            result = element(receiver)
+    elif isinstance(receiver, Dict):
+        changed, result = _change_dict(receiver, method, args)
+    if changed is None:
+        return None
+    if callee[2][0] in ("name", "attr", "sub"):
+        assign(run, callee[2], changed, frame, ctx)
+    return result
+
+
+def _change_dict(receiver: Dict, method: str, args: tuple[Arg, ...]) -> tuple[Value | None, Value]:
+    entries = dict(receiver.items)
+    is_open = receiver.open
+    if method == "update":
+        for arg in args:
+            if arg.label in (None, "*", "**"):
+                if isinstance(arg.value, Dict):
+                    entries.update(arg.value.items)
+                    is_open |= arg.value.open
+                else:
+                    is_open = True
+            else:
+                entries[arg.label] = arg.value
+        return Dict(tuple(entries.items()), is_open), Const(None)
+    key = args[0].value if args else UNKNOWN
+    if method == "pop":
+        if isinstance(key, Const):
+            found = entries.pop(key.value, args[1].value if len(args) > 1 else UNKNOWN)
+            return Dict(tuple(entries.items()), is_open), found
+        return Dict(receiver.items, True), UNKNOWN
+    if method == "setdefault" and isinstance(key, Const) and len(args) > 1:
+        found = entries.setdefault(key.value, args[1].value)
+        return Dict(tuple(entries.items()), is_open), found
+    return Dict(receiver.items, True), UNKNOWN
+
+

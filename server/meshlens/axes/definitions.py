@@ -1,0 +1,186 @@
+"""Runs definitions: functions with their decorators, and classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.frames import Frame
+from meshlens.axes.records import Context
+from meshlens.axes.run import Run
+from meshlens.axes.values import Arg, Class, Const, Ext, Function, Site, Value
+
+_DATACLASS_WORDS = (
+    "dataclass",
+    "dataclasses.dataclass",
+    "flax.struct.dataclass",
+    "chex.dataclass",
+    "attr.s",
+    "attr.define",
+    "attrs.define",
+    "attrs.frozen",
+    "attr.attrs",
+    "jax_dataclasses.pytree_dataclass",
+    "tjax.dataclasses.dataclass",
+    "simple_pytree.dataclass",
+)
+_FIELD_BASES = (
+    "flax.linen.Module",
+    "typing.NamedTuple",
+    "equinox.Module",
+    "flax.struct.PyTreeNode",
+    "pydantic.BaseModel",
+    "simple_parsing.Serializable",
+    "kauldron.konfig",
+)
+
+
+def define_block(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    """A function that is a block of its own."""
+    facts = run.world.facts(frame.path)
+    block = facts.blocks.get(node[2]) if facts is not None else None
+    if block is None:
+        return
+    own = Frame(frame.path, node[2], frame)
+    shape = block.shape[2] if block.shape[0] == "fn" and isinstance(block.shape[2], tuple) else block.shape
+    run.deps.add((frame.path, "header:" + node[2]))
+    value = make_function(run, shape, own, frame, ctx, separate=True)
+    frame.home(shape[0]).vars[shape[0]] = value
+
+
+def define_function(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    """A function inside the running block, or a top-level one."""
+    function = node[2]
+    separate = frame.parent is None
+    if separate:
+        run.deps.add((frame.path, "header:" + frame.block))
+    frame.home(function[0]).vars[function[0]] = make_function(run, function, frame, frame, ctx, separate=separate)
+
+
+def make_function(run: Run, shape: Any, sites: Frame, frame: Frame, ctx: Context, *, separate: bool) -> Value:
+    """The value of a `def`: the function, then its decorators applied from the inside out.
+
+    Args:
+        run: the run.
+        shape: the function tuple.
+        sites: a frame whose block is the function's own block.
+        frame: the frame in which the `def` runs.
+        ctx: the circumstances.
+        separate: whether the body is looked up by block when it runs.
+    """
+    from meshlens.axes.calls import call
+    from meshlens.axes.expressions import evaluate, site_of
+
+    text, name_site, parameters, decorators, body, flags = shape
+    closure = enclosing(frame)
+    function = Function(
+        text,
+        frame.path,
+        sites.block,
+        Site(frame.path, sites.block, name_site),
+        closure,
+        parameters,
+        None if separate else body,
+        flags,
+        tuple((name, evaluate(run, default, sites, ctx)) for name, _, _, default, _ in parameters if default is not None),
+        frame.owner if frame.owner is not None and frame.owner.frame is frame else None,
+    )
+    run.made.setdefault(function.site, (function, ctx))
+    value: Value = function
+    for decorator in reversed(decorators):
+        callee = evaluate(run, decorator, sites, ctx, decorator=True)
+        special = _method_kind(callee)
+        if special is not None and isinstance(value, Function):
+            value = Function(**{**_fields(value), "kind": special})
+            continue
+        site = site_of(sites, decorator)
+        argument = Arg(None, value, function.site, function.site)
+        value = call(run, callee, (argument,), site, site, sites, ctx, decorator=True)
+    return value
+
+
+def enclosing(frame: Frame) -> Frame:
+    """The frame that a function defined here closes over: a class body is skipped."""
+    while frame.owner is not None and frame.owner.frame is frame and frame.parent is not None:
+        frame = frame.parent
+    return frame
+
+
+def _fields(function: Function) -> dict[str, Any]:
+    return {name: getattr(function, name) for name in Function.__slots__}
+
+
+def _method_kind(decorator: Value) -> str | None:
+    if not isinstance(decorator, Ext):
+        return None
+    if decorator.dotted in ("staticmethod", "builtins.staticmethod"):
+        return "static"
+    if decorator.dotted in ("classmethod", "builtins.classmethod"):
+        return "class"
+    if decorator.dotted in ("property", "functools.cached_property", "flax.linen.module.property"):
+        return "property"
+    return None
+
+
+def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    """Runs a class body in a frame of its own and binds the class."""
+    from meshlens.axes.calls import call
+    from meshlens.axes.expressions import evaluate, site_of
+    from meshlens.axes.statements import run_block
+
+    _, _, text, name_site, bases, decorators, body = node
+    inner = Frame(frame.path, frame.block, frame)
+    values = tuple(evaluate(run, expression, frame, ctx) for label, _, expression in bases if label is None)
+    callees = [(evaluate(run, decorator, frame, ctx, decorator=True), decorator) for decorator in reversed(decorators)]
+    fields = tuple(
+        statement[2][2] for statement in body if statement[0] == "ann" and statement[2][0] == "name" and not _class_variable(statement[3])
+    )
+    is_dataclass = any(_makes_dataclass(callee) for callee, _ in callees) or any(_has_fields(base) for base in values)
+    cls = Class(text, frame.path, Site(frame.path, frame.block, name_site), values, inner, fields, is_dataclass)
+    inner.owner = cls
+    run_block(run, body, inner, ctx)
+    value: Value = cls
+    for callee, decorator in callees:
+        if not _makes_dataclass(callee):
+            site = site_of(frame, decorator)
+            result = call(run, callee, (Arg(None, value, cls.site, cls.site),), site, site, frame, ctx, decorator=True)
+            value = result if isinstance(result, Class) else cls
+    frame.home(text).vars[text] = value
+
+
+def _class_variable(annotation: Any) -> bool:
+    from meshlens.axes.run import mentions
+
+    return mentions(annotation, frozenset({"ClassVar"}))
+
+
+def _makes_dataclass(decorator: Value) -> bool:
+    from meshlens.axes.values import Made, Partial
+
+    if isinstance(decorator, Partial):
+        decorator = decorator.callee
+    if isinstance(decorator, Made):
+        return decorator.dotted in _DATACLASS_WORDS
+    return isinstance(decorator, Ext) and (decorator.dotted in _DATACLASS_WORDS or decorator.dotted.endswith(".dataclass"))
+
+
+def _has_fields(base: Value) -> bool:
+    if isinstance(base, Class):
+        return base.dataclass
+    return isinstance(base, Ext) and (base.dotted in _FIELD_BASES or base.dotted.endswith(".linen.Module"))
+
+
+def is_enum(cls: Class) -> str | None:
+    """ "str" for an enum whose members are strings, "plain" for another enum, None for no enum."""
+    kinds = [base.dotted for base in cls.bases if isinstance(base, Ext)]
+    if any(kind in ("enum.StrEnum", "strenum.StrEnum") for kind in kinds) or (
+        any(kind.startswith("enum.") for kind in kinds) and "str" in kinds
+    ):
+        return "str"
+    if any(kind in ("enum.Enum", "enum.IntEnum", "enum.Flag", "enum.IntFlag") for kind in kinds):
+        return "plain"
+    return None
+
+
+def no_value() -> Const:
+    """What a function returns that returns nothing."""
+    return Const(None)

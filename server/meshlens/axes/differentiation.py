@@ -1,0 +1,76 @@
+"""`grad` and `value_and_grad`: what is known of a gradient taken inside a map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.frames import Frame
+from meshlens.axes.joining import labels_of
+from meshlens.axes.labels import travelling
+from meshlens.axes.records import Context, GradientUse
+from meshlens.axes.run import Run
+from meshlens.axes.values import UNKNOWN, Arg, Binder, Const, Data, Seq, Site, Value, Wrapped
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+
+_GRADIENTS_ARE_SUMMED_SINCE = (0, 6, 1)
+
+
+def call_gradient(
+    run: Run, wrapped: Wrapped, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
+) -> Value:
+    """Runs the differentiated function; gives the gradient, with the value and the rest where asked for."""
+    from meshlens.axes.calls import call
+
+    run.differentiating += 1
+    returned = call(run, wrapped.operand, args, site, callee_site, frame, ctx, how="grad")
+    run.differentiating -= 1
+    has_aux = _flag(wrapped, "has_aux")
+    loss = returned.items[0] if has_aux and isinstance(returned, Seq) and returned.items else returned
+    for label in labels_of(loss):
+        if isinstance(label, tuple) and label[0] == "psum":
+            run.records.gradient_uses.append(GradientUse("of-psum", site, label[1], ctx))
+    gradient = _gradients(run, wrapped, args, loss, ctx)
+    rest = returned.items[1] if has_aux and isinstance(returned, Seq) and len(returned.items) == 2 else UNKNOWN
+    if wrapped.how == "value_and_grad":
+        return Seq("tuple", (Seq("tuple", (loss, rest)) if has_aux else loss, gradient))
+    return Seq("tuple", (gradient, rest)) if has_aux else gradient
+
+
+def _flag(wrapped: Wrapped, name: str) -> bool:
+    return any(arg.label == name and isinstance(arg.value, Const) and bool(arg.value.value) for arg in wrapped.arguments)
+
+
+def _gradients(run: Run, wrapped: Wrapped, args: tuple[Arg, ...], loss: Value, ctx: Context) -> Value:
+    argnums: Value = Const(0)
+    for arg in wrapped.arguments:
+        if arg.label == "argnums":
+            argnums = arg.value
+    places = argnums.items if isinstance(argnums, Seq) else (argnums,)
+    gradients = tuple(_gradient(run, args, place, loss, ctx) for place in places)
+    return Seq("tuple", gradients) if isinstance(argnums, Seq) else gradients[0]
+
+
+def _gradient(run: Run, args: tuple[Arg, ...], place: Value, loss: Value, ctx: Context) -> Value:
+    index = place.value if isinstance(place, Const) and isinstance(place.value, int) else 0
+    value = args[index].value if 0 <= index < len(args) else UNKNOWN
+    binder = _device_map(ctx)
+    loss_labels = labels_of(loss)
+    labels: set[Any] = {"mean"} & loss_labels
+    everything = loss_labels.union(*(labels_of(arg.value) for arg in args))
+    if binder is None or "varying" not in everything:
+        return Data(frozenset(labels | ({"varying"} & everything)))
+    if "reduced" in loss_labels and "varying" not in loss_labels:
+        return Data(frozenset(labels | {"varying"}))
+    own = labels_of(value)
+    if binder.checked and run.world.jax_version >= _GRADIENTS_ARE_SUMMED_SINCE and "varying" not in own:
+        known = any(isinstance(label, tuple) and label[0] == "argument" for label in own)
+        return Data(frozenset(labels | ({"auto-summed"} if known else set())))
+    wrt = {("wrt", label) for label in travelling(own) if isinstance(label, tuple) and label[0] == "argument"}
+    return Data(frozenset(labels | wrt | {"gradient", "varying"}))
+
+
+def _device_map(ctx: Context) -> Binder | None:
+    for binder in reversed(ctx.env.maps):
+        if binder.kind in MAPS_ON_DEVICES:
+            return binder
+    return None

@@ -1,0 +1,363 @@
+"""Evaluates expressions to abstract values."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from meshlens.axes import arrays, attributes, conditions, containers
+from meshlens.axes.calls import call
+from meshlens.axes.frames import Frame
+from meshlens.axes.joining import join, join_all, labels_of, options
+from meshlens.axes.labels import travelling
+from meshlens.axes.records import Context, GradientUse
+from meshlens.axes.run import Run, mentions, speaks_of_axes
+from meshlens.axes.unpacking import elements
+from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Function, Seq, Site, Super, Value
+
+_BUILTINS = frozenset(dir(builtins))
+
+
+def site_of(frame: Frame, node: Any) -> Site:
+    """The site of an expression in the block that the frame runs."""
+    return Site(frame.path, frame.block, node[1])
+
+
+def evaluate(run: Run, node: Any, frame: Frame, ctx: Context, decorator: bool = False) -> Value:
+    """The value of an expression.
+
+    Args:
+        run: the run.
+        node: the expression.
+        frame: the running frame.
+        ctx: the circumstances.
+        decorator: whether the expression stands behind an `@`.
+    """
+    if decorator and node[0] == "call":
+        return _call(run, node, frame, ctx, decorator=True)
+    return _EXPRESSIONS[node[0]](run, node, frame, ctx)
+
+
+def _name(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    value = frame.find(node[2])
+    if value is not None:
+        return value
+    if node[2] in _BUILTINS:
+        return Ext(node[2])
+    star = frame.module.vars.get("*")
+    if isinstance(star, Ext):
+        return Ext(f"{star.dotted}.{node[2]}")
+    if node[2] == "__name__":
+        return Const("__main__")
+    return UNKNOWN
+
+
+def _const(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    return Const(node[2], Site(frame.path, frame.block, node[1]))
+
+
+def _format(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    values = [evaluate(run, part, frame, ctx) for part in node[2]]
+    if all(isinstance(value, Const) for value in values):
+        text = "".join(str(value.value) for value in values if isinstance(value, Const))
+        return Const(text, Site(frame.path, frame.block, node[1]))
+    return UNKNOWN
+
+
+def _attr(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    receiver = evaluate(run, node[2], frame, ctx)
+    return attributes.attribute(run, receiver, node[3], Site(frame.path, frame.block, node[1]), ctx)
+
+
+def _call(run: Run, node: Any, frame: Frame, ctx: Context, decorator: bool = False) -> Value:
+    _, index, callee_node, argument_nodes = node
+    if callee_node[0] == "name" and callee_node[2] == "super" and frame.find("super") is None:
+        owner = frame.owner
+        return Super(frame.receiver, owner) if owner is not None and frame.receiver is not None else UNKNOWN
+    callee = evaluate(run, callee_node, frame, ctx)
+    args = arguments(run, argument_nodes, frame, ctx)
+    site = Site(frame.path, frame.block, index)
+    if isinstance(callee, Ext) and callee.dotted in ("locals", "globals", "vars", "eval", "exec"):
+        return UNKNOWN
+    changed = containers.mutate(run, callee_node, args, frame, ctx)
+    if changed is not None:
+        return changed
+    return call(run, callee, args, site, site_of(frame, callee_node), frame, ctx, decorator=decorator)
+
+
+def arguments(run: Run, nodes: Any, frame: Frame, ctx: Context) -> tuple[Arg, ...]:
+    """The arguments of a call, with known splats opened."""
+    out: list[Arg] = []
+    for label, index, node in nodes:
+        value = evaluate(run, node, frame, ctx)
+        whole = Site(frame.path, frame.block, index)
+        site = site_of(frame, node)
+        if label == "*" and isinstance(value, Seq) and not value.open:
+            out.extend(Arg(None, item, whole, site) for item in value.items)
+        elif label == "**" and isinstance(value, Dict):
+            out.extend(Arg(str(key), item, whole, site) for key, item in value.items)
+            if value.open:
+                out.append(Arg("**", UNKNOWN, whole, site))
+        else:
+            out.append(Arg(label, value, whole, site))
+    return tuple(out)
+
+
+def _sequence(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    items: list[Value] = []
+    is_open = False
+    for item in node[2]:
+        if item[0] == "star":
+            value = evaluate(run, item[2], frame, ctx)
+            if isinstance(value, Seq):
+                items.extend(value.items)
+                is_open |= value.open
+            else:
+                is_open = True
+        elif len(items) < 64:
+            items.append(evaluate(run, item, frame, ctx))
+    return Seq(node[0], tuple(items), is_open)
+
+
+def _dict(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    items: dict[Any, Value] = {}
+    is_open = False
+    for key, expression in node[2]:
+        value = evaluate(run, expression, frame, ctx)
+        if key is None:
+            if isinstance(value, Dict):
+                items.update(value.items)
+                is_open |= value.open
+            else:
+                is_open = True
+            continue
+        known = evaluate(run, key, frame, ctx)
+        if isinstance(known, Const):
+            items[known.value] = value
+        else:
+            is_open = True
+    return Dict(tuple(items.items()), is_open)
+
+
+def _lambda(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    from meshlens.axes.definitions import enclosing
+
+    _, index, parameters, body = node
+    defaults = tuple(
+        (name, evaluate(run, default, frame, ctx)) for name, _, _, default, _ in parameters if default is not None
+    )
+    function = Function(
+        "<lambda>",
+        frame.path,
+        frame.block,
+        Site(frame.path, frame.block, index),
+        enclosing(frame),
+        parameters,
+        (("return", index, body),),
+        frozenset(),
+        defaults,
+    )
+    run.made.setdefault(function.site, (function, ctx))
+    return function
+
+
+def _if_expression(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    _, _, test, then, otherwise = node
+    truth = conditions.truth(evaluate(run, test, frame, ctx))
+    if truth is not None:
+        return evaluate(run, then if truth else otherwise, frame, ctx)
+    inner = replace(ctx, conditional=True, guarded=ctx.guarded or speaks_of_axes(test))
+    api = mentions(test, frozenset({"hasattr", "__version__"}))
+    run.api_guard += api
+    before = dict(frame.vars)
+    conditions.refine(run, test, True, frame, inner)
+    left = evaluate(run, then, frame, inner)
+    frame.vars = dict(before)
+    conditions.refine(run, test, False, frame, inner)
+    right = evaluate(run, otherwise, frame, inner)
+    frame.vars = before
+    run.api_guard -= api
+    return join(left, right)
+
+
+def _bool(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    _, _, operator, items = node
+    possible: list[Value] = []
+    inner = ctx
+    before = dict(frame.vars)
+    decided: Value | None = None
+    for place, item in enumerate(items):
+        value = evaluate(run, item, frame, inner)
+        truth = conditions.truth(value)
+        if truth is (operator == "or") or place == len(items) - 1:
+            decided = value
+            break
+        if truth is None:
+            possible.extend(option for option in options(value) if conditions.truth(option) is not (operator == "and"))
+            inner = replace(inner, conditional=True, guarded=inner.guarded or speaks_of_axes(item))
+            conditions.refine(run, item, operator == "and", frame, inner)
+    frame.vars = before
+    return join_all([*possible, decided] if decided is not None else possible)
+
+
+def _not(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    value = evaluate(run, node[2], frame, ctx)
+    truth = conditions.truth(value)
+    return Const(not truth) if truth is not None else Data(travelling(labels_of(value)))
+
+
+def _unary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    value = evaluate(run, node[3], frame, ctx)
+    if isinstance(value, Const) and isinstance(value.value, (int, float)) and node[2] in ("-", "+"):
+        return Const(-value.value if node[2] == "-" else value.value, Site(frame.path, frame.block, node[1]))
+    return Data(travelling(labels_of(value)), arrays.shape_of(value))
+
+
+def _binary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    left = evaluate(run, node[3], frame, ctx)
+    right = evaluate(run, node[4], frame, ctx)
+    return binary(run, node, node[2], left, right, (node[3], node[4]), frame, ctx)
+
+
+def binary(
+    run: Run, node: Any, operator: str, left: Value, right: Value, sides: tuple[Any, Any], frame: Frame, ctx: Context
+) -> Value:
+    """The result of `left operator right`, whose expressions are the two sides."""
+    known = arrays.constant_operation(operator, left, right)
+    if known is not None:
+        if isinstance(known, Const):
+            return Const(known.value, Site(frame.path, frame.block, node[1]))
+        return known
+    left_labels, right_labels = labels_of(left), labels_of(right)
+    labels = travelling(left_labels) | travelling(right_labels)
+    if operator in ("/", "//", "*"):
+        for label in [label for label in labels if isinstance(label, tuple) and label[0] == "summed"]:
+            run.records.gradient_uses.append(GradientUse("divided", site_of(frame, node), label[1], ctx))
+            labels -= {label}
+    labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)
+    return Data(labels, arrays.broadcast(arrays.shape_of(left), arrays.shape_of(right)))
+
+
+def gradient_step(
+    run: Run, labels: frozenset[Any], parts: tuple[tuple[Any, Any], ...], frame: Frame, ctx: Context
+) -> frozenset[Any]:
+    """The labels to add where an unreduced gradient meets the argument that it is taken for."""
+    if "gradient" not in labels:
+        return frozenset()
+    for label in labels:
+        if not isinstance(label, tuple) or label[0] != "wrt" or label[1] not in labels:
+            continue
+        for part_labels, node in parts:
+            if "gradient" in part_labels and label[1] not in part_labels:
+                site = site_of(frame, node) if isinstance(node, tuple) else node
+                run.records.gradient_uses.append(GradientUse("stepped", site, None, ctx))
+                return frozenset({("stepped", site)})
+    return frozenset()
+
+
+def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    items = [evaluate(run, item, frame, ctx) for item in node[3]]
+    outcome = conditions.compare(node[2], items)
+    if outcome is not None:
+        return Const(outcome)
+    return Data(frozenset().union(*(travelling(labels_of(item)) for item in items)))
+
+
+def _subscript(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    container = evaluate(run, node[2], frame, ctx)
+    index = evaluate(run, node[3], frame, ctx)
+    return containers.item(container, index, node[3], Site(frame.path, frame.block, node[1]))
+
+
+def _slice(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    parts = [evaluate(run, part, frame, ctx) if part is not None else Const(None) for part in node[2:5]]
+    return Seq("slice", tuple(parts))
+
+
+def _comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    from meshlens.axes.assign import assign
+
+    _, _, kind, element_node, clauses = node
+    inner = Frame(frame.path, frame.block, frame)
+    ctx = ctx if ctx.loop else replace(ctx, loop=True)
+    target, iterable, tests = clauses[0]
+    turns, exact = elements(evaluate(run, iterable, frame, ctx))
+    results: list[Value] = []
+    keys: list[Any] = []
+    for turn in turns:
+        assign(run, target, turn, inner, ctx)
+        for other_target, other_iterable, other_tests in clauses[1:]:
+            others, exact_here = elements(evaluate(run, other_iterable, inner, ctx))
+            exact = exact and exact_here and len(others) == 1
+            assign(run, other_target, join_all(others) if others else UNKNOWN, inner, ctx)
+            tests = (*tests, *other_tests)
+        verdicts = [conditions.truth(evaluate(run, test, inner, ctx)) for test in tests]
+        if False in verdicts:
+            continue
+        exact = exact and None not in verdicts
+        for test in tests:
+            conditions.refine(run, test, True, inner, ctx)
+        if kind == "dict":
+            key = evaluate(run, element_node[0], inner, ctx)
+            exact = exact and isinstance(key, Const)
+            keys.append(key.value if isinstance(key, Const) else None)
+            results.append(evaluate(run, element_node[1], inner, ctx))
+        else:
+            results.append(evaluate(run, element_node, inner, ctx))
+    if kind == "dict":
+        if exact:
+            return Dict(tuple(zip(keys, results, strict=True)))
+        return Data(frozenset().union(*(travelling(labels_of(value)) for value in results)) if results else frozenset())
+    return Seq("list" if kind == "gen" else kind, tuple(results), not exact)
+
+
+def _walrus(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    value = evaluate(run, node[3], frame, ctx)
+    frame.home(node[2]).vars[node[2]] = value
+    return value
+
+
+def _yield(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    frame.yielded.append(evaluate(run, node[2], frame, ctx) if node[2] is not None else Const(None))
+    return UNKNOWN
+
+
+def _star(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    return evaluate(run, node[2], frame, ctx)
+
+
+def _opaque(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    labels: frozenset[Any] = frozenset()
+    for child in node[2]:
+        if child[0] in _EXPRESSIONS:
+            labels |= travelling(labels_of(evaluate(run, child, frame, ctx)))
+    return Data(labels)
+
+
+_EXPRESSIONS: dict[str, Callable[[Run, Any, Frame, Context], Value]] = {
+    "name": _name,
+    "const": _const,
+    "fstr": _format,
+    "attr": _attr,
+    "call": _call,
+    "tuple": _sequence,
+    "list": _sequence,
+    "set": _sequence,
+    "dict": _dict,
+    "lambda": _lambda,
+    "ifexp": _if_expression,
+    "bool": _bool,
+    "not": _not,
+    "unary": _unary,
+    "bin": _binary,
+    "cmp": _compare,
+    "sub": _subscript,
+    "slice": _slice,
+    "comp": _comprehension,
+    "walrus": _walrus,
+    "yield": _yield,
+    "star": _star,
+    "opaque": _opaque,
+}

@@ -1,0 +1,138 @@
+"""Calls of things outside the workspace: finds the table row and hands over to the file that knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from meshlens.axes import builtin_calls, library_calls
+from meshlens.axes.collecting import apply_collective, note_uses
+from meshlens.axes.frames import Frame
+from meshlens.axes.joining import labels_of
+from meshlens.axes.mapping import apply_binder
+from meshlens.axes.meshes import make_mesh, make_sharding, make_spec
+from meshlens.axes.naming import by_parameter
+from meshlens.axes.records import ApiCall, Context
+from meshlens.axes.run import Run
+from meshlens.axes.transparent import apply_transparent
+from meshlens.axes.values import UNKNOWN, Arg, Const, Made, Site, Value
+from meshlens.jaxapi.binders import binder
+from meshlens.jaxapi.collectives import NAMED_REDUCTIONS, collective
+from meshlens.jaxapi.consumers import consumer
+from meshlens.jaxapi.meshes import MESH_CONTEXTS, MESHES, PARTITION_SPEC
+from meshlens.jaxapi.names import canonical
+from meshlens.jaxapi.transparent import transparent
+
+_RECORDED_ROOTS = ("jax.", "flax.", "haiku.", "equinox.", "optax.", "chex.", "objax.", "haliax.")
+_NOT_RECORDED = ("jax.numpy.", "jax.random.", "jax.nn.", "jax.tree.", "jax.scipy.")
+
+
+@cache
+def _row(dotted: str) -> tuple[str, Any, str]:
+    """What kind of callable a dotted name is, with its table row and canonical name."""
+    name = canonical(dotted)
+    for kind, find in _TABLES:
+        row = find(name)
+        if row is not None:
+            return kind, row, name
+    if name == PARTITION_SPEC:
+        return "spec", None, name
+    if name == "jax.sharding.NamedSharding":
+        return "sharding", None, name
+    if name in MESH_CONTEXTS:
+        return "mesh context", None, name
+    return "", None, name
+
+
+_TABLES: tuple[tuple[str, Callable[[str], Any]], ...] = (
+    ("collective", collective),
+    ("binder", binder),
+    ("mesh", MESHES.get),
+    ("transparent", transparent),
+    ("consumer", consumer),
+)
+
+
+def call_external(
+    run: Run, dotted: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context, decorator: bool
+) -> Value:
+    """What calling something outside the workspace gives."""
+    kind, row, name = _row(dotted)
+    result = _dispatch(run, kind, row, name, dotted, args, site, callee_site, frame, ctx, decorator)
+    if _is_recorded(kind, name, args):
+        run.records.calls.append(ApiCall(name, site, callee_site, args, result, ctx, decorator))
+    return result
+
+
+def _is_recorded(kind: str, name: str, args: tuple[Arg, ...]) -> bool:
+    if name in NAMED_REDUCTIONS:
+        return any(isinstance(arg.value, Const) and isinstance(arg.value.value, str) for arg in args)
+    if not name.startswith(_RECORDED_ROOTS):
+        return False
+    return bool(kind) or not name.startswith(_NOT_RECORDED)
+
+
+def _dispatch(
+    run: Run,
+    kind: str,
+    row: Any,
+    name: str,
+    dotted: str,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
+    decorator: bool,
+) -> Value:
+    if kind == "collective":
+        return apply_collective(run, row, args, site, ctx)
+    if kind == "binder":
+        env_given = name != "jax.make_jaxpr" or any(arg.label == "axis_env" for arg in args) or len(args) > 2
+        if env_given:
+            return apply_binder(run, row, dotted, args, site, frame, ctx, decorator)
+        return apply_transparent(run, _make_jaxpr(), dotted, args, site, frame, ctx, decorator)
+    if kind == "mesh":
+        return make_mesh(row, args, site)
+    if kind == "spec":
+        return make_spec(args, site)
+    if kind == "sharding":
+        return make_sharding(name, args, site)
+    if kind == "mesh context":
+        made = Made(name, site, tuple((arg.label or place, arg.value) for place, arg in enumerate(args)))
+        if args and MESH_CONTEXTS[name].call and not decorator and frame.parent is None:
+            run.ambient.append(args[0].value)
+        return made
+    if kind == "transparent":
+        return apply_transparent(run, row, dotted, args, site, frame, ctx, decorator)
+    if kind == "consumer":
+        return _consume(run, row, name, args, site, ctx)
+    if name == "meshlens.identity":
+        return args[0].value if args else UNKNOWN
+    found = builtin_calls.call_builtin(run, name, args, site, callee_site, frame, ctx)
+    if found is None:
+        found = library_calls.call_library(run, name, args, site, callee_site, frame, ctx)
+    if found is None:
+        found = library_calls.call_elsewhere(run, name, args, site, frame, ctx, decorator)
+    return found
+
+
+@cache
+def _make_jaxpr() -> Any:
+    return transparent("jax.make_jaxpr")
+
+
+def _consume(run: Run, row: Any, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
+    given = {arg.label if arg.label is not None else place: arg for place, arg in enumerate(args)}
+    axis = given.get(row.parameter) or (given.get(row.index) if row.index is not None else None)
+    if row.when == "now" and axis is not None:
+        note_uses(run, row.name, axis, tuple(by_parameter((), args).items()), site, ctx, labels_of(UNKNOWN))
+        return UNKNOWN
+    arguments = tuple((key, arg.value) for key, arg in given.items())
+    if axis is not None and isinstance(axis.value, Const):
+        through = Const(axis.value.value, axis.value.origin, axis.value.via or axis.site)
+        arguments = (*arguments, ("axis", through))
+    return Made(name, site, arguments)
+
+

@@ -1,0 +1,85 @@
+"""Frames: the variables of a running function, class body or module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.values import Class, Value
+
+
+class Frame:
+    """Variables, with the frame that encloses them; the only thing here that changes while code runs.
+
+    Attributes:
+        vars: names and values as of now.
+        parent: the enclosing function's frame or the module's; None for a module.
+        path: the file.
+        block: the block that the running code belongs to.
+        module: the module's frame.
+        globals: names declared `global` here.
+        nonlocals: names declared `nonlocal` here.
+        parameters: names of the parameters, to tell what came in from what is made here.
+        returned: values of the return statements passed so far.
+        yielded: values of the yield expressions passed so far.
+        owner, receiver: the class and the object of the method that runs, for `super()`.
+        exits: "conditional" or "guarded" once a branch has left the function early, so that what
+            follows runs only sometimes.
+    """
+
+    __slots__ = (
+        "block",
+        "exits",
+        "globals",
+        "module",
+        "nonlocals",
+        "owner",
+        "parameters",
+        "parent",
+        "path",
+        "receiver",
+        "returned",
+        "vars",
+        "yielded",
+    )
+
+    def __init__(self, path: str, block: str, parent: Frame | None) -> None:
+        self.vars: dict[str, Value] = {}
+        self.parent = parent
+        self.path = path
+        self.block = block
+        self.module: Frame = parent.module if parent is not None else self
+        self.globals: frozenset[str] = frozenset()
+        self.nonlocals: frozenset[str] = frozenset()
+        self.parameters: frozenset[str] = frozenset()
+        self.returned: list[Value] = []
+        self.yielded: list[Value] = []
+        self.exits: frozenset[str] = frozenset()
+        self.owner: Class | None = parent.owner if parent is not None else None
+        self.receiver: Value | None = parent.receiver if parent is not None else None
+
+    def chain(self) -> Iterator[Frame]:
+        """This frame and the ones around it, innermost first."""
+        frame: Frame | None = self
+        while frame is not None:
+            yield frame
+            frame = frame.parent
+
+    def find(self, name: str) -> Value | None:
+        """The value of a variable, looked up outwards; None if no frame has it."""
+        frame: Frame | None = self
+        while frame is not None:
+            value = frame.vars.get(name)
+            if value is not None:
+                return value
+            frame = frame.parent
+        return None
+
+    def home(self, name: str) -> Frame:
+        """The frame that an assignment to a name changes."""
+        if name in self.globals:
+            return self.module
+        if name in self.nonlocals and self.parent is not None:
+            for frame in self.parent.chain():
+                if name in frame.vars:
+                    return frame
+        return self

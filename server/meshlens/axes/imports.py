@@ -1,0 +1,79 @@
+"""Runs import statements: modules of the workspace become modules, all others dotted names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.frames import Frame
+from meshlens.axes.records import ApiMention, Context
+from meshlens.axes.run import Run
+from meshlens.axes.values import UNKNOWN, Ext, Module, Site, Value
+
+
+def import_modules(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    """`import a.b as c, d`."""
+    for dotted, alias, site in node[2]:
+        if not dotted:
+            continue
+        root = dotted.split(".")[0]
+        if alias is not None:
+            frame.home(alias).vars[alias] = _module(run, frame, dotted)
+        else:
+            frame.home(root).vars[root] = _module(run, frame, root)
+        mention(run, dotted, Site(frame.path, frame.block, site), ctx)
+
+
+def import_names(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    """`from a.b import c as d`; a star import makes every unknown name of the module unknown."""
+    _, _, level, dotted, names = node
+    module = run.world.locate(frame.path, level, dotted)
+    for text, alias, site in names:
+        if text == "*":
+            _star(run, module, dotted, level, frame)
+            continue
+        home = frame.home(alias or text)
+        if module is not None:
+            home.vars[alias or text] = member(run, module, text)
+        elif level:
+            home.vars[alias or text] = UNKNOWN
+        else:
+            home.vars[alias or text] = Ext(f"{dotted}.{text}")
+            mention(run, f"{dotted}.{text}", Site(frame.path, frame.block, site), ctx)
+
+
+def member(run: Run, module: Module, name: str) -> Value:
+    """A name of a workspace module: what its top level bound, else a module inside the package."""
+    if module.path is not None:
+        state = run.world.module_state(module.path, run)
+        if state is not None:
+            value = state.frame.vars.get(name)
+            if value is not None:
+                return value
+    inner = run.world.submodule(module, name)
+    if inner is not None:
+        return inner
+    return UNKNOWN
+
+
+def mention(run: Run, dotted: str, site: Site, ctx: Context) -> None:
+    """Notes that an import names something outside the workspace."""
+    if dotted.startswith("jax"):
+        run.records.mentions.append(ApiMention(dotted, site, True, run.api_guard > 0, ctx.conditional))
+
+
+def _module(run: Run, frame: Frame, dotted: str) -> Value:
+    found = run.world.locate(frame.path, 0, dotted)
+    return found if found is not None else Ext(dotted)
+
+
+def _star(run: Run, module: Module | None, dotted: str, level: int, frame: Frame) -> None:
+    if module is None or module.path is None:
+        if not level and dotted.split(".")[0] in ("jax", "flax", "haiku"):
+            frame.vars.setdefault("*", Ext(dotted))
+        return
+    state = run.world.module_state(module.path, run)
+    if state is None:
+        return
+    for name, value in state.frame.vars.items():
+        if not name.startswith("_"):
+            frame.vars[name] = value

@@ -1,0 +1,69 @@
+"""Joins: what a variable may be where two ways through the program meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from meshlens.axes.values import UNKNOWN, Bound, Const, Data, Dict, Made, Seq, Union, Value
+
+_MOST_OPTIONS = 8
+
+
+def join(left: Value, right: Value) -> Value:
+    """The value that covers both; a union of at most eight, beyond that unknown data."""
+    if left is right or left == right:
+        return left
+    if isinstance(left, Data) and isinstance(right, Data):
+        return Data(left.labels | right.labels, left.shape if left.shape == right.shape else None)
+    if (
+        isinstance(left, Seq)
+        and isinstance(right, Seq)
+        and left.kind == right.kind
+        and len(left.items) == len(right.items)
+    ):
+        items = tuple(join(a, b) for a, b in zip(left.items, right.items, strict=True))
+        return Seq(left.kind, items, left.open or right.open)
+    return union(options(left) + options(right))
+
+
+def join_all(values: Iterable[Value]) -> Value:
+    """The value that covers all of them; unknown for none."""
+    result: Value | None = None
+    for value in values:
+        result = value if result is None else join(result, value)
+    return UNKNOWN if result is None else result
+
+
+def options(value: Value) -> tuple[Value, ...]:
+    """The single values that a value may be."""
+    return value.options if isinstance(value, Union) else (value,)
+
+
+def union(values: Iterable[Value]) -> Value:
+    """One of these values."""
+    distinct: list[Value] = []
+    for value in values:
+        if value not in distinct:
+            distinct.append(value)
+    if len(distinct) == 1:
+        return distinct[0]
+    if len(distinct) > _MOST_OPTIONS:
+        return Data(frozenset().union(*(labels_of(value) for value in distinct)))
+    return Union(tuple(distinct))
+
+
+def labels_of(value: Value) -> frozenset[object]:
+    """The labels of a value and of everything in it."""
+    if isinstance(value, (Data, Made)):
+        return value.labels
+    if isinstance(value, Bound):
+        return labels_of(value.receiver)
+    if isinstance(value, Const):
+        return frozenset()
+    if isinstance(value, Seq):
+        return frozenset().union(*(labels_of(item) for item in value.items))
+    if isinstance(value, Dict):
+        return frozenset().union(*(labels_of(item) for _, item in value.items))
+    if isinstance(value, Union):
+        return frozenset().union(*(labels_of(item) for item in value.options))
+    return frozenset()

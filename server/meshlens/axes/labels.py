@@ -1,0 +1,56 @@
+"""The labels that data carries through a program, and how they travel.
+
+A label is a string, or a tuple that begins with one.  *Travelling* labels survive any computation;
+the others describe one value and end at the first operation on it.
+
+    varying                differs between the devices of the innermost map
+    reduced                came out of a reduction over the devices
+    index                  depends on which device or process this is
+    gradient               a gradient that no reduction has met yet
+    ("wrt", argument)      with `gradient`: the argument it is taken for
+    ("argument", map, n)   depends on argument n of the mapped function
+    ("summed", call)       sum of gradients over the devices, not divided yet
+    ("psum", call)         went through this `psum`
+    ("stepped", place)     parameters that took a step along a gradient no reduction had met
+    auto-summed            a gradient that a checked `shard_map` has summed by itself
+    mean                   came out of a mean (a loss, say)
+    key, keys              one PRNG key; an array of them
+    fresh                  state just made by an `init`, one copy
+    devices                an array or list of devices
+    replicated-result      result of a map that holds the same reduced value on every device
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+_TRAVELLING = frozenset({"varying", "index", "gradient", "auto-summed", "mean"})
+_TRAVELLING_KINDS = frozenset({"wrt", "argument", "summed", "psum", "stepped"})
+_CLEARED_BY_REDUCTION = frozenset({"varying", "gradient", "index"})
+_KINDS_CLEARED_BY_REDUCTION = frozenset({"wrt", "stepped"})
+
+NONE: frozenset[Any] = frozenset()
+
+
+def travelling(labels: Iterable[Any]) -> frozenset[Any]:
+    """The labels that a computation on a value hands on to its result."""
+    return frozenset(
+        label
+        for label in labels
+        if (label in _TRAVELLING if isinstance(label, str) else label[0] in _TRAVELLING_KINDS)
+    )
+
+
+def after_reduction(labels: Iterable[Any]) -> frozenset[Any]:
+    """The labels of a value that was reduced over the devices."""
+    kept = {
+        label
+        for label in travelling(labels)
+        if (
+            label not in _CLEARED_BY_REDUCTION
+            if isinstance(label, str)
+            else label[0] not in _KINDS_CLEARED_BY_REDUCTION
+        )
+    }
+    return frozenset(kept | {"reduced"})

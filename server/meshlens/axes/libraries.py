@@ -1,0 +1,51 @@
+"""Calls of library objects: a normalisation layer that was given an axis name uses it when it is called."""
+
+from __future__ import annotations
+
+from meshlens.axes.calls import call_unknown
+from meshlens.axes.collecting import note_uses
+from meshlens.axes.frames import Frame
+from meshlens.axes.joining import labels_of
+from meshlens.axes.labels import travelling
+from meshlens.axes.records import Context
+from meshlens.axes.run import Run
+from meshlens.axes.transparent import wraps_function
+from meshlens.axes.values import Arg, Class, Const, Data, Made, Site, Value, Wrapped
+from meshlens.jaxapi.consumers import Consumer, consumer
+
+
+def call_made(run: Run, made: Made, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context) -> Value:
+    """What calling an object that a library made gives."""
+    row = consumer(made.dotted)
+    if row is not None:
+        _consume(run, made, row, args, site, ctx)
+        labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
+        return Data(labels)
+    if len(args) == 1 and isinstance(args[0].value, Class):
+        return args[0].value
+    if len(args) == 1 and wraps_function(args[0].value) and args[0].whole == args[0].site:
+        return Wrapped("same", "meshlens.unknown", args[0].value, site)
+    return call_unknown(run, args, made, frame, ctx)
+
+
+def _consume(run: Run, made: Made, row: Consumer, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
+    given = dict(made.arguments)
+    axis = given.get("axis")
+    if axis is None or (isinstance(axis, Const) and axis.value is None):
+        return
+    if row.skips_in_init and ctx.skip:
+        return
+    said = {**{key: value for key, value in made.arguments if isinstance(key, str)}, **{arg.label: arg.value for arg in args if arg.label}}
+    for name in row.skips_when:
+        value = said.get(name)
+        if value is not None and not (isinstance(value, Const) and not value.value):
+            return
+    for name in row.skips_unless:
+        value = said.get(name)
+        if value is not None and not (isinstance(value, Const) and value.value):
+            return
+        if value is None and len(args) > 1:
+            return
+    place = axis.via if isinstance(axis, Const) else None
+    if place is not None:
+        note_uses(run, row.name, Arg(None, axis, place, place), (), site, ctx, frozenset())

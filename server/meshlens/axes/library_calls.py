@@ -1,0 +1,165 @@
+"""Calls of JAX and library functions that neither bind nor use an axis: randomness, devices, arrays, state."""
+
+from __future__ import annotations
+
+from meshlens.axes import arrays
+from meshlens.axes.calls import call_unknown
+from meshlens.axes.frames import Frame
+from meshlens.axes.joining import labels_of
+from meshlens.axes.labels import travelling
+from meshlens.axes.naming import by_parameter
+from meshlens.axes.records import Context, RandomUse
+from meshlens.axes.run import Run
+from meshlens.axes.transparent import wraps_function
+from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Data, Made, Seq, Site, Value, Wrapped
+from meshlens.jaxapi import libraries
+
+_HARMLESS_DECORATORS = frozenset(
+    "gin hydra click absl pytest typing abc functools contextlib beartype jaxtyping typeguard dataclasses tyro wandb "
+    "chex unittest parameterized atexit flax haiku numba overrides typing_extensions property staticmethod".split()
+)
+_NO_CALLBACKS = ("jax.numpy.", "numpy.", "jax.nn.", "jax.random.", "jax.lax.", "os.", "logging.", "absl.logging.")
+
+
+def call_library(
+    run: Run, name: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
+) -> Value | None:
+    """The result of a library function that is known; None for any other."""
+    if name in libraries.DRAWS:
+        return _draw(run, name, args, site, ctx)
+    if name in libraries.KEY_MAKERS:
+        return _make_key(libraries.KEY_MAKERS[name], args)
+    count = run.world.devices
+    if name in libraries.DEVICE_COUNTS:
+        return Const(count) if count is not None else Data(frozenset({"device-count"}), ())
+    if name in libraries.DEVICE_LISTS:
+        return Data(frozenset({"devices"}), (count,), "jax.devices")
+    if name in libraries.PROCESS_QUERIES:
+        return Data(frozenset({"index"}) if libraries.PROCESS_QUERIES[name] == "index" else frozenset(), ())
+    if name in ("jax.experimental.mesh_utils.create_device_mesh",):
+        found = by_parameter(("mesh_shape",), args)
+        return Data(frozenset({"device-grid"}), arrays.sizes(found["mesh_shape"].value) if "mesh_shape" in found else None)
+    if name in libraries.REPLICATES or name in libraries.SHARDS:
+        return Data(travelling(labels_of(args[0].value)) if args else frozenset())
+    if name in libraries.FRESH_STATE:
+        return Made(name, site, _labelled(args), frozenset({"fresh"}))
+    shaped = libraries.SHAPED.get(name)
+    labels = _labels(args)
+    if name in libraries.MEANS:
+        labels |= {"mean"}
+    if shaped is not None:
+        return _shaped(shaped, args, labels)
+    if name.startswith("jax.numpy.") or name.startswith(("jax.lax.", "jax.nn.")):
+        return Data(labels | _step(run, args, labels, frame, ctx), _elementwise(name, args))
+    return None
+
+
+def call_elsewhere(
+    run: Run, name: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context, decorator: bool
+) -> Value:
+    """The result of a callable that nothing is known of."""
+    if decorator and len(args) == 1 and isinstance(args[0].value, Class):
+        return args[0].value
+    if decorator and len(args) == 1 and wraps_function(args[0].value):
+        if name.split(".")[0] in _HARMLESS_DECORATORS:
+            return args[0].value
+        return Wrapped("same", "meshlens.unknown", args[0].value, site)
+    if name.startswith(_NO_CALLBACKS):
+        return Data(_labels(args))
+    result = call_unknown(run, args, UNKNOWN, frame, ctx)
+    labels = result.labels if isinstance(result, Data) else frozenset()
+    if decorator:
+        return Made(name, site, _labelled(args), labels)
+    return Made(name, site, _labelled(args), labels) if "." in name else Data(labels)
+
+
+def _labelled(args: tuple[Arg, ...]) -> tuple[tuple[str | int, Value], ...]:
+    return tuple((arg.label if arg.label is not None else place, arg.value) for place, arg in enumerate(args))
+
+
+def _labels(args: tuple[Arg, ...]) -> frozenset[object]:
+    return frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
+
+
+def _step(run: Run, args: tuple[Arg, ...], labels: frozenset[object], frame: Frame, ctx: Context) -> frozenset[object]:
+    from meshlens.axes.expressions import gradient_step
+
+    parts = tuple((labels_of(arg.value), arg.site) for arg in args if arg.site is not None)
+    return gradient_step(run, labels, parts, frame, ctx)
+
+
+def _elementwise(name: str, args: tuple[Arg, ...]) -> arrays.Sizes | None:
+    if name.rsplit(".", 1)[-1] in _ELEMENTWISE and args:
+        shape = arrays.shape_of(args[0].value)
+        for arg in args[1:]:
+            shape = arrays.broadcast(shape, arrays.shape_of(arg.value))
+        return shape
+    return None
+
+
+_ELEMENTWISE = frozenset(
+    "sin cos tan tanh exp log sqrt abs square relu gelu silu sigmoid add subtract multiply divide maximum minimum power "
+    "where negative sign floor ceil round clip astype".split()
+)
+
+
+def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
+    key = by_parameter(("key",), args).get("key")
+    if key is not None and key.site is not None:
+        run.records.random_uses.append(RandomUse(site, key.site, labels_of(key.value), ctx))
+    labels = travelling(labels_of(key.value)) if key is not None else frozenset()
+    shaped = libraries.SHAPED.get(name)
+    return _shaped(shaped, args, labels) if shaped is not None else Data(labels)
+
+
+def _make_key(how: str, args: tuple[Arg, ...]) -> Value:
+    labels = _labels(args)
+    if how == "same":
+        return args[0].value if args else UNKNOWN
+    if how == "keys":
+        count = by_parameter(("key", "num"), args).get("num")
+        size: int | None = 2 if count is None else None
+        if count is not None and isinstance(count.value, Const) and isinstance(count.value.value, int):
+            size = count.value.value
+        return Data(labels | {"keys"}, (size,))
+    return Data(labels | {"key"})
+
+
+def _shaped(row: libraries.Shaped, args: tuple[Arg, ...], labels: frozenset[object]) -> Value:
+    positional = [arg for arg in args if arg.label is None]
+    said = next((arg for arg in args if arg.label == row.parameter), None)
+    if said is None and row.index < len(positional):
+        said = positional[row.index]
+    value = said.value if said is not None else None
+    first = positional[0].value if positional else UNKNOWN
+    if row.how == "shape":
+        return Data(labels, arrays.sizes(value) if value is not None else () if not positional else None)
+    if row.how == "length":
+        only = isinstance(value, Const) and isinstance(value.value, (int, float))
+        if row.index == 0 and len(positional) != 1:
+            return Data(labels)
+        return Data(labels, (int(value.value),) if only and isinstance(value, Const) else (None,))
+    if row.how == "like":
+        return Data(labels, arrays.shape_of(first))
+    if row.how == "array":
+        if isinstance(first, Data) and "devices" in first.labels:
+            return first
+        return Data(labels, arrays.literal_shape(first))
+    if row.how in ("reshape", "broadcast"):
+        wanted = arrays.sizes(value) if value is not None else None
+        kept = first.labels & {"devices", "device-grid"} if isinstance(first, Data) else frozenset()
+        return Data(labels | kept, arrays.reshaped(arrays.shape_of(first), wanted))
+    if row.how == "stack":
+        return Data(labels, _stacked(first))
+    if row.how == "dimensions":
+        return Data(labels, arrays.sizes(Seq("tuple", tuple(arg.value for arg in positional))))
+    return Data(labels)
+
+
+def _stacked(first: Value) -> arrays.Sizes | None:
+    if isinstance(first, Seq) and not first.open and first.items:
+        inner = arrays.shape_of(first.items[0])
+        return (len(first.items), *inner) if inner is not None else None
+    return None
+
+

@@ -1,0 +1,127 @@
+"""What a map does to values: what each device gets of an argument, and what is stacked of the results."""
+
+from __future__ import annotations
+
+from meshlens.axes.joining import labels_of
+from meshlens.axes.labels import travelling
+from meshlens.axes.records import Context
+from meshlens.axes.values import UNKNOWN, Arg, Binder, Const, Data, Dict, Seq, Spec, Union, Value
+
+
+def axis_of(binder: Binder, place: int, label: str | None) -> Value:
+    """Along which axis an argument is mapped: a constant int, None, a structure of these, or not known."""
+    if binder.kind in ("pmap", "vmap"):
+        given = binder.argument("in_axes")
+        if label is not None or given is None:
+            return Const(0) if not any(name in ("*", "**") for name, _ in binder.arguments) else UNKNOWN
+        return _entry(given.value, place)
+    given = binder.argument("in_specs")
+    if given is None or label is not None:
+        return UNKNOWN
+    return _entry(given.value, place) if isinstance(given.value, (Seq, Spec, Const, Data)) else UNKNOWN
+
+
+def _entry(value: Value, place: int) -> Value:
+    if isinstance(value, Seq):
+        if value.open or place >= len(value.items):
+            return UNKNOWN
+        return value.items[place]
+    return value
+
+
+def is_shared(entry: Value) -> bool | None:
+    """Whether every device gets the whole value: an axis of None, an empty spec; None if not known."""
+    if isinstance(entry, Const):
+        return entry.value is None
+    if isinstance(entry, Spec):
+        if entry.open:
+            return None
+        known = [item for item in entry.entries if not (isinstance(item, Const) and item.value is None)]
+        return not known
+    return None
+
+
+def entering(binder: Binder, place: int, arg: Arg, ctx: Context) -> Value:
+    """The value that the operand sees for an argument."""
+    if binder.kind == "axis_env":
+        return arg.value
+    if _is_static(binder, place):
+        return arg.value
+    if arg.label in ("*", "**"):
+        return Data(frozenset({"varying"}))
+    entry = axis_of(binder, place, arg.label)
+    shared = is_shared(entry)
+    return _enter(binder, place, arg.value, entry, shared)
+
+
+def _enter(binder: Binder, place: int, value: Value, entry: Value, shared: bool | None) -> Value:
+    label = ("argument", (binder.site, place))
+    if isinstance(value, Seq):
+        parts = entry.items if isinstance(entry, Seq) and len(entry.items) == len(value.items) else None
+        items = tuple(
+            _enter(binder, place, item, parts[i] if parts else entry, is_shared(parts[i]) if parts else shared)
+            for i, item in enumerate(value.items)
+        )
+        return Seq(value.kind, items, value.open)
+    if isinstance(value, Dict):
+        return Dict(
+            tuple((key, _enter(binder, place, item, entry, shared)) for key, item in value.items), value.open
+        )
+    if isinstance(value, Union):
+        return Union(tuple(dict.fromkeys(_enter(binder, place, item, entry, shared) for item in value.options)))
+    if isinstance(value, (Data, Const)):
+        if shared and isinstance(value, Const):
+            return value
+        if isinstance(value, Const) and not isinstance(value.value, (int, float)):
+            return value
+        labels = (value.labels if isinstance(value, Data) else frozenset()) - {"varying", "fresh", "reduced"}
+        if shared:
+            extra = {label}
+        elif binder.kind == "vmap":
+            extra = {label}
+            labels = labels | (value.labels & {"varying"} if isinstance(value, Data) else frozenset())
+        else:
+            extra = {label, "varying"}
+        if not shared and "keys" in labels:
+            labels = labels - {"keys"} | {"key"}
+        shape = value.shape if isinstance(value, Data) else ()
+        return Data(labels | extra, _without_axis(shape, entry, binder))
+    return value
+
+
+def _without_axis(shape: tuple[int | None, ...] | None, entry: Value, binder: Binder) -> tuple[int | None, ...] | None:
+    if shape is None or not isinstance(entry, Const):
+        return None
+    if entry.value is None:
+        return shape
+    if isinstance(entry.value, int) and 0 <= entry.value < len(shape) and binder.kind in ("pmap", "vmap"):
+        return shape[: entry.value] + shape[entry.value + 1 :]
+    return None
+
+
+def _is_static(binder: Binder, place: int) -> bool:
+    given = binder.argument("static_broadcasted_argnums")
+    if given is None:
+        return False
+    value = given.value
+    if isinstance(value, Const):
+        return value.value == place
+    return isinstance(value, Seq) and Const(place) in value.items
+
+
+def stacked(binder: Binder, returned: Value, args: tuple[Arg, ...]) -> Value:
+    """What the caller of a mapped function gets."""
+    if binder.kind == "axis_env":
+        return UNKNOWN
+    if isinstance(returned, Seq):
+        return Seq(returned.kind, tuple(stacked(binder, item, args) for item in returned.items), returned.open)
+    if isinstance(returned, Dict):
+        return Dict(tuple((key, stacked(binder, item, args)) for key, item in returned.items), returned.open)
+    labels = labels_of(returned)
+    kept = frozenset(
+        label for label in travelling(labels) if label not in ("varying", "index", "gradient", "auto-summed")
+        and not (isinstance(label, tuple) and label[0] in ("argument", "wrt", "stepped", "psum", "summed"))
+    )
+    if "reduced" in labels and "varying" not in labels and binder.kind == "pmap" and binder.argument("out_axes") is None:
+        kept |= {"replicated-result"}
+    return Data(kept)

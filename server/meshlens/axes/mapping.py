@@ -1,0 +1,210 @@
+"""Binders: applies `pmap`, `vmap`, `shard_map` and their relatives, and runs what they map."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.axes.frames import Frame
+from meshlens.axes.joining import options
+from meshlens.axes.mapped_values import entering, stacked
+from meshlens.axes.meshes import mesh_names
+from meshlens.axes.naming import by_parameter, names_in, value_of
+from meshlens.axes.records import AxisEnv, Binding, Bound, Context, MappedCall, Step
+from meshlens.axes.run import Run
+from meshlens.axes.values import (
+    UNKNOWN,
+    Arg,
+    Binder,
+    Const,
+    Data,
+    Ext,
+    Function,
+    Mapped,
+    Partial,
+    Seq,
+    Site,
+    Union,
+    Value,
+    Wrapped,
+)
+from meshlens.axes.values import Bound as BoundMethod
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.jaxapi.binders import Binder as Row
+
+
+def apply_binder(
+    run: Run, row: Row, dotted: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context, decorator: bool
+) -> Value:
+    """The value of `pmap(f, …)`; of `pmap(axis_name=…)` a function that waits for its operand."""
+    found = by_parameter(row.parameters, args)
+    operand = found.get(row.operand) if row.operand else None
+    if operand is None and "*" not in found:
+        return Partial(Ext(dotted), args, site)
+    names, is_open = _names(run, row, found)
+    check = value_of(found, row.check) if row.check else None
+    value = operand.value if operand is not None else UNKNOWN
+    binder = Binder(
+        row.kind,
+        dotted,
+        site,
+        names,
+        is_open,
+        tuple((name, arg) for name, arg in found.items() if name != row.operand),
+        _mesh(run, row, found),
+        value,
+        operand.site if operand is not None else None,
+        row.kind in ("shard_map", "smap") and not (isinstance(check, Const) and check.value is False),
+    )
+    mapped = Mapped(binder)
+    functions = [_underlying(option) for option in options(value)]
+    function = functions[0] if len(functions) == 1 else None
+    run.records.bindings.append(
+        Binding(binder, ctx, decorator, function[0] if function else None, function[1] if function else None)
+    )
+    run.mapped.setdefault(site, (mapped, ctx))
+    return mapped
+
+
+def _names(run: Run, row: Row, found: dict[str, Arg]) -> tuple[tuple[Const, ...], bool]:
+    if row.names_from == "mesh":
+        return _names_of_mesh(run, row, found)
+    value = value_of(found, row.names)
+    if row.names_from == "axis_env":
+        pairs = value.items if isinstance(value, Seq) else ()
+        names = [names_in(pair.items[0])[0] for pair in pairs if isinstance(pair, Seq) and pair.items]
+        is_open = value is not None and not isinstance(value, (Seq, Const))
+        return tuple(name for group in names for name in group), is_open
+    if row.names_from == "xmap":
+        return (), True
+    if not row.names_from:
+        return (), row.open
+    if value is None:
+        return ((Const(row.default_name),) if row.default_name else ()), row.open
+    names_here, is_open = names_in(value)
+    if isinstance(value, Seq):
+        return names_here, True
+    return names_here, is_open or row.open
+
+
+def _names_of_mesh(run: Run, row: Row, found: dict[str, Arg]) -> tuple[tuple[Const, ...], bool]:
+    mesh = _mesh(run, row, found)
+    chosen = value_of(found, row.names) if row.names != row.mesh else None
+    if chosen is not None and not (isinstance(chosen, Seq) and not chosen.items):
+        names, is_open = names_in(chosen)
+        return names, is_open
+    auto = value_of(found, "auto")
+    names, is_open = mesh_names(mesh)
+    if auto is not None:
+        automatic, unknown = names_in(auto)
+        names = tuple(name for name in names if name not in automatic)
+        is_open |= unknown
+    return names, is_open
+
+
+def _mesh(run: Run, row: Row, found: dict[str, Arg]) -> Value | None:
+    if row.mesh is None:
+        return None
+    given = value_of(found, row.mesh)
+    if given is not None and not (isinstance(given, Const) and given.value is None):
+        return given
+    return run.ambient[-1] if run.ambient else None
+
+
+def _underlying(value: Value) -> tuple[str, tuple[tuple[str, str, bool], ...]] | None:
+    """Name and free parameters of the function that an operand comes down to."""
+    if isinstance(value, Function):
+        return value.name, tuple((name, how, default is not None) for name, _, how, default, _ in value.parameters)
+    if isinstance(value, BoundMethod):
+        inner = _underlying(value.function)
+        return (inner[0], inner[1][1:]) if inner is not None else None
+    if isinstance(value, Partial):
+        inner = _underlying(value.callee)
+        if inner is None or any(arg.label in ("*", "**") for arg in value.args):
+            return None
+        positional = sum(arg.label is None for arg in value.args)
+        given = {arg.label for arg in value.args}
+        rest = inner[1][positional:]
+        return inner[0], tuple(
+            (name, "key" if name in given else how, default or name in given) for name, how, default in rest
+        )
+    if isinstance(value, Wrapped) and value.how in ("same", "grad", "value_and_grad", "jacobian"):
+        return _underlying(value.operand)
+    return None
+
+
+def extend(env: AxisEnv, binder: Binder) -> AxisEnv:
+    """The environment in which a binder runs its operand."""
+    bound = tuple(Bound(name.value, binder) for name in binder.names)
+    on_devices = binder.kind in MAPS_ON_DEVICES or binder.kind == "axis_env"
+    return AxisEnv(env.bound + bound, binder.open or (env.open and not on_devices), (*env.maps, binder))
+
+
+def call_mapped(run: Run, mapped: Mapped, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context) -> Value:
+    """Runs the operand of a map with what each device gets, and stacks what comes out."""
+    binder = mapped.binder
+    run.called.add(binder.site)
+    inner_args = tuple(
+        Arg(arg.label, entering(binder, place, arg, ctx), arg.whole, arg.site) for place, arg in enumerate(args)
+    )
+    returned = run_operand(run, binder, inner_args, site, ctx)
+    exact = all(arg.label not in ("*", "**") for arg in args)
+    run.records.mapped_calls.append(MappedCall(binder, site, args, exact, ctx, returned))
+    return stacked(binder, returned, args)
+
+
+def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
+    """Runs what a binder maps, in the environment that it makes."""
+    from meshlens.axes.calls import call
+
+    env = extend(ctx.env, binder)
+    closes = binder.kind in MAPS_ON_DEVICES
+    inner = replace(
+        ctx,
+        env=env,
+        route=(*ctx.route, Step(site, "map", name_of(binder.operand), None, env)),
+        conditional=ctx.conditional and not closes,
+        remote=ctx.remote or ctx.conditional,
+        guarded=ctx.guarded and not closes,
+        sure=True if closes else ctx.sure,
+        branch=None if closes else ctx.branch,
+    )
+    ambient = len(run.ambient)
+    frame = Frame(site.path, site.block, None)
+    result = call(run, binder.operand, args, binder.site, binder.operand_site or binder.site, frame, inner, how="map")
+    del run.ambient[ambient:]
+    return result
+
+
+def run_uncalled(run: Run, mapped: Mapped, ctx: Context) -> None:
+    """Runs the operand of a map that nobody calls in sight, with arguments that are not known."""
+    binder = mapped.binder
+    splat: tuple[Arg, ...] = (Arg("*", Data(frozenset({"varying"})), None, None), Arg("**", UNKNOWN, None, None))
+    parameters = _underlying(binder.operand)
+    if parameters is not None and all(how in ("any", "only") for _, how, _ in parameters[1]):
+        splat = tuple(
+            Arg(None, entering(binder, place, Arg(None, UNKNOWN, None, None), ctx), None, None)
+            for place, (_, _, default) in enumerate(parameters[1])
+            if not default
+        )
+    returned = run_operand(run, binder, splat, binder.site, ctx)
+    run.records.mapped_calls.append(MappedCall(binder, binder.site, (), False, ctx, returned, visible=False))
+
+
+def name_of(value: Value) -> str:
+    """What messages call a function."""
+    if isinstance(value, Function):
+        return value.name
+    if isinstance(value, BoundMethod):
+        return name_of(value.function)
+    if isinstance(value, Partial):
+        return name_of(value.callee)
+    if isinstance(value, Mapped):
+        return name_of(value.binder.operand)
+    if isinstance(value, Wrapped):
+        return name_of(value.operand)
+    if isinstance(value, Ext):
+        return value.dotted.rsplit(".", 1)[-1]
+    if isinstance(value, Union):
+        return name_of(value.options[0])
+    return "function"
+

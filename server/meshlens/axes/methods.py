@@ -1,0 +1,195 @@
+"""Methods of values that are not workspace objects: arrays, strings, dictionaries, transformed functions, modules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.axes import arrays
+from meshlens.axes.calls import call, call_unknown
+from meshlens.axes.collecting import note_uses
+from meshlens.axes.frames import Frame
+from meshlens.axes.joining import join_all, labels_of
+from meshlens.axes.labels import travelling
+from meshlens.axes.records import ApiCall, Context
+from meshlens.axes.run import Run
+from meshlens.axes.values import (
+    UNKNOWN,
+    Arg,
+    Bound,
+    Const,
+    Data,
+    Dict,
+    Instance,
+    Made,
+    Mapped,
+    Seq,
+    Site,
+    Value,
+    Wrapped,
+)
+from meshlens.jaxapi.collectives import NAMED_METHODS
+from meshlens.jaxapi.libraries import INIT_METHODS
+
+_MODULE_METHODS = ("apply", "init", "init_with_output", "lazy_init")
+_MODULE_KEYWORDS = frozenset({"mutable", "rngs", "method", "capture_intermediates"})
+
+
+def call_method(
+    run: Run, receiver: Value, dotted: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
+) -> Value:
+    """What calling a method of a value gives."""
+    name = dotted.rsplit(".", 1)[-1]
+    if isinstance(receiver, Instance) and name in _MODULE_METHODS:
+        return _module(run, receiver, name, args, site, callee_site, frame, ctx)
+    if isinstance(receiver, Data):
+        return _of_array(run, receiver, name, args, site, callee_site, frame, ctx)
+    if isinstance(receiver, Dict):
+        return _of_dict(run, receiver, name, args, frame, ctx)
+    if isinstance(receiver, Seq):
+        return Seq("list", (*receiver.items, ), True) if name in ("copy",) else UNKNOWN
+    if isinstance(receiver, Const):
+        return _of_string(receiver, name, args)
+    if isinstance(receiver, (Mapped, Wrapped)):
+        return _of_transformed(run, receiver, name, args, site, callee_site, frame, ctx)
+    if isinstance(receiver, Made):
+        return _of_made(run, receiver, name, args, site, frame, ctx)
+    return call_unknown(run, args, receiver, frame, ctx)
+
+
+def _module(
+    run: Run, receiver: Instance, name: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
+) -> Value:
+    method: Value = next((arg.value for arg in args if arg.label == "method"), UNKNOWN)
+    positional = tuple(arg for arg in args if arg.label is None)[1:]
+    rest = tuple(arg for arg in args if arg.label is not None and arg.label not in _MODULE_KEYWORDS)
+    target: Value = receiver
+    if isinstance(method, Const) and isinstance(method.value, str):
+        from meshlens.axes.attributes import attribute
+
+        target = attribute(run, receiver, method.value, site, ctx)
+    elif not isinstance(method, (Data, Const)):
+        target = method if isinstance(method, Bound) else Bound(receiver, method)
+    if name == "apply":
+        value = call(run, target, (*positional, *rest), site, callee_site, frame, ctx, how="run")
+        mutable = next((arg.value for arg in args if arg.label == "mutable"), Const(False))
+        is_plain = isinstance(mutable, Const) and mutable.value is False
+        labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
+        value = Data(labels | travelling(labels_of(value))) if not isinstance(value, Seq) else value
+        return value if is_plain else Seq("tuple", (value, Data(labels)))
+    call(run, target, (*positional, *rest), site, callee_site, frame, replace(ctx, skip=True), how="run")
+    return Data(frozenset({"fresh"}))
+
+
+def _of_array(
+    run: Run, receiver: Data, name: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
+) -> Value:
+    labels = travelling(receiver.labels)
+    for arg in args:
+        labels |= travelling(labels_of(arg.value))
+    if name == "reshape":
+        wanted = args[0].value if len(args) == 1 and isinstance(args[0].value, Seq) else Seq("tuple", tuple(arg.value for arg in args))
+        sizes = arrays.sizes(wanted) if isinstance(wanted, Seq) else None
+        kept = receiver.labels & {"devices"}
+        result = Data(labels | kept, arrays.reshaped(receiver.shape, sizes))
+        run.records.calls.append(
+            ApiCall("numpy.ndarray.reshape", site, callee_site, (Arg("self", receiver, None, callee_site), *args), result, ctx)
+        )
+        return result
+    if name in NAMED_METHODS:
+        _named_reduction(run, name, args, site, ctx, labels)
+        if "replicated-result" in receiver.labels and ctx.env.maps == ():
+            run.records.calls.append(
+                ApiCall(f"numpy.ndarray.{name}", site, callee_site, (Arg("self", receiver, None, callee_site), *args), UNKNOWN, ctx)
+            )
+        return Data(labels | ({"mean"} if name == "mean" else frozenset()), () if not args else None)
+    if name in ("astype", "copy", "block_until_ready", "clip", "round"):
+        return Data(labels | (receiver.labels & {"key", "keys", "fresh", "reduced"}), receiver.shape)
+    return Data(labels)
+
+
+def _named_reduction(
+    run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context, labels: frozenset[object]
+) -> None:
+    for place, arg in enumerate(args):
+        if arg.label == "axis" or (arg.label is None and place == 0):
+            texts = isinstance(arg.value, Const) and isinstance(arg.value.value, str)
+            if texts or (isinstance(arg.value, Seq) and any(isinstance(item, Const) and isinstance(item.value, str) for item in arg.value.items)):
+                run.records.calls.append(ApiCall(f"numpy.ndarray.{name}", site, site, args, UNKNOWN, ctx))
+                if not texts:
+                    note_uses(run, name, arg, (), site, ctx, labels, ints=True)
+
+
+def _of_dict(run: Run, receiver: Dict, name: str, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value:
+    values = tuple(value for _, value in receiver.items)
+    if name == "items":
+        return Seq("list", tuple(Seq("tuple", (Const(key), value)) for key, value in receiver.items), receiver.open)
+    if name == "values":
+        return Seq("list", values, receiver.open)
+    if name == "keys":
+        return Seq("list", tuple(Const(key) for key, _ in receiver.items), receiver.open)
+    if name == "copy":
+        return receiver
+    if name == "get" and args:
+        fallback = args[1].value if len(args) > 1 else Const(None)
+        if isinstance(args[0].value, Const):
+            found = receiver.get(args[0].value.value)
+            if found is not None:
+                return found
+            return UNKNOWN if receiver.open else fallback
+        return join_all((*values, fallback))
+    return call_unknown(run, args, receiver, frame, ctx)
+
+
+def _of_string(receiver: Const, name: str, args: tuple[Arg, ...]) -> Value:
+    if not isinstance(receiver.value, str) or not all(isinstance(arg.value, Const) and arg.label is None for arg in args):
+        return UNKNOWN
+    given = [arg.value.value for arg in args if isinstance(arg.value, Const)]
+    if name in ("lower", "upper", "strip", "title", "removeprefix", "removesuffix", "replace", "format"):
+        try:
+            return Const(getattr(receiver.value, name)(*given), receiver.origin, receiver.via)
+        except (TypeError, ValueError, IndexError, KeyError):
+            return UNKNOWN
+    if name == "split":
+        try:
+            return Seq("list", tuple(Const(part, receiver.origin, receiver.via) for part in receiver.value.split(*given)))
+        except (TypeError, ValueError):
+            return UNKNOWN
+    return UNKNOWN
+
+
+def _of_transformed(
+    run: Run,
+    receiver: Mapped | Wrapped,
+    name: str,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
+) -> Value:
+    if name in ("lower", "trace", "eval_shape"):
+        call(run, receiver, args, site, callee_site, frame, ctx)
+        return UNKNOWN
+    if isinstance(receiver, Wrapped) and name in ("defvjp", "defjvp", "defjvps"):
+        rules = run.heap.setdefault(("custom", receiver.site), {})
+        if name == "defvjp" and len(args) >= 2:
+            rules["forward"], rules["backward"] = args[0].value, args[1].value
+        elif args:
+            rules["backward"] = args[0].value
+        for arg in args:
+            _note_named(run, arg.value)
+    return Const(None)
+
+
+def _note_named(run: Run, value: Value) -> None:
+    from meshlens.axes.values import Function
+
+    if isinstance(value, Function):
+        run.entered.add(value.site)
+
+
+def _of_made(run: Run, receiver: Made, name: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context) -> Value:
+    if name in INIT_METHODS:
+        call_unknown(run, args, receiver, frame, ctx)
+        return Data(frozenset({"fresh"}))
+    return call_unknown(run, args, receiver, frame, ctx)

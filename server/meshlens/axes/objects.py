@@ -1,0 +1,180 @@
+"""Classes and objects: attribute lookup along the bases, construction, what `self` holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.definitions import is_enum
+from meshlens.axes.labels import travelling
+from meshlens.axes.records import Context
+from meshlens.axes.run import Run
+from meshlens.axes.values import UNKNOWN, Arg, Bound, Class, Const, Data, Function, Instance, Made, Site, Super, Value
+
+
+def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
+    """What an object's own attributes hold in this run."""
+    held = run.heap_entry(instance.number, instance.cls.path)
+    return run.heap.setdefault(instance.number, held)
+
+
+def set_attribute(run: Run, instance: Instance, name: str, value: Value) -> None:
+    """Sets an attribute of an object."""
+    attributes_of(run, instance)[name] = value
+
+
+def lineage(cls: Class) -> list[Class]:
+    """A class and its bases in the workspace, in the order in which Python looks attributes up (nearly)."""
+    found: list[Class] = []
+    waiting: list[Value] = [cls]
+    while waiting:
+        current = waiting.pop(0)
+        if isinstance(current, Class) and current not in found and len(found) < 30:
+            found.append(current)
+            waiting = [*current.bases, *waiting]
+    return found
+
+
+def has_unknown_base(cls: Class) -> bool:
+    """Whether some base lies outside the workspace (`object` and friends apart)."""
+    return any(
+        not isinstance(base, Class) and getattr(base, "dotted", "?") not in ("object", "abc.ABC", "typing.Protocol")
+        for member in lineage(cls)
+        for base in member.bases
+    )
+
+
+def class_attribute(cls: Class, name: str) -> Value | None:
+    """An attribute found on a class or its bases."""
+    for member in lineage(cls):
+        value = member.frame.vars.get(name)
+        if value is not None:
+            return value
+    return None
+
+
+def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:
+    """What `Class.name` gives."""
+    if name == "__name__":
+        return Const(cls.name)
+    value = class_attribute(cls, name)
+    if value is None:
+        return UNKNOWN
+    kind = is_enum(cls)
+    if kind == "plain" and isinstance(value, Const):
+        return Made("enum.Enum", site, (("value", value), ("name", Const(name))))
+    if isinstance(value, Function) and value.kind == "class":
+        return Bound(cls, value)
+    return value
+
+
+def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx: Context) -> Value:
+    """What `object.name` gives: its own attribute, a bound method, a property's result, a class attribute."""
+    from meshlens.axes.calls import call
+
+    held = attributes_of(run, instance)
+    if name in held:
+        return held[name]
+    if name == "__class__":
+        return instance.cls
+    value = class_attribute(instance.cls, name)
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, Function):
+        if value.kind == "property":
+            return call(run, Bound(instance, value), (), site, site, value.frame, ctx)
+        if value.kind == "class":
+            return Bound(instance.cls, value)
+        return value if value.kind == "static" else Bound(instance, value)
+    return as_method(instance, value)
+
+
+def as_method(receiver: Value, value: Value) -> Value:
+    """A class attribute read through an object: whatever wraps a function takes the object first."""
+    from meshlens.axes.values import Mapped, Partial, Union, Wrapped
+
+    if isinstance(value, (Mapped, Wrapped)):
+        return Bound(receiver, value)
+    if isinstance(value, Partial) and isinstance(value.callee, (Function, Mapped, Wrapped)):
+        return value
+    if isinstance(value, Union):
+        return Union(tuple(as_method(receiver, option) for option in value.options))
+    return value
+
+
+def super_attribute(run: Run, value: Super, name: str) -> Value:
+    """What `super().name` gives."""
+    receiver_class = value.receiver.cls if isinstance(value.receiver, Instance) else value.cls
+    line = lineage(receiver_class)
+    behind = line[line.index(value.cls) + 1 :] if value.cls in line else lineage(value.cls)[1:]
+    for member in behind:
+        found = member.frame.vars.get(name)
+        if found is not None:
+            if isinstance(found, Function) and found.kind == "static":
+                return found
+            if isinstance(found, Function) and found.kind == "property":
+                return UNKNOWN
+            return Bound(value.receiver, found)
+    return UNKNOWN
+
+
+def construct(run: Run, cls: Class, args: tuple[Arg, ...], site: Site, frame: Any, ctx: Context) -> Value:
+    """Calls a class: makes the object and runs `__init__`, or fills in a dataclass's fields."""
+    from meshlens.axes.calls import call
+
+    if is_enum(cls):
+        return args[0].value if args else UNKNOWN
+    number = (site, tuple((arg.label, arg.value) for arg in args))
+    instance = Instance(cls, number)
+    if number in run.heap and site in run.stack:
+        return instance
+    held = run.heap.setdefault(number, {})
+    held.clear()
+    initialiser = class_attribute(cls, "__init__")
+    if initialiser is not None:
+        call(run, Bound(instance, initialiser), args, site, site, frame, ctx)
+    elif cls.dataclass:
+        _fill_fields(cls, args, held)
+        after = class_attribute(cls, "__post_init__")
+        if after is not None:
+            call(run, Bound(instance, after), (), site, site, frame, ctx)
+    elif has_unknown_base(cls):
+        for arg in args:
+            if arg.label and arg.label not in ("*", "**"):
+                held[arg.label] = arg.value
+    setup = class_attribute(cls, "setup")
+    if isinstance(setup, Function) and has_unknown_base(cls):
+        call(run, Bound(instance, setup), (), site, site, frame, ctx)
+    return instance
+
+
+def _fill_fields(cls: Class, args: tuple[Arg, ...], held: dict[str, Value]) -> None:
+    fields = [field for member in reversed(lineage(cls)) for field in member.fields]
+    names = list(dict.fromkeys(fields))
+    splat = any(arg.label in ("*", "**") for arg in args)
+    for name, arg in zip(names, [arg for arg in args if arg.label is None], strict=False):
+        held[name] = _through(arg)
+    for arg in args:
+        if arg.label and arg.label not in ("*", "**"):
+            held[arg.label] = _through(arg)
+    for name in names:
+        if name in held:
+            continue
+        default = class_attribute(cls, name)
+        if splat or default is None:
+            held[name] = UNKNOWN
+        elif isinstance(default, Made) and default.dotted.endswith("field"):
+            given = dict(default.arguments)
+            made = given.get("default", UNKNOWN)
+            held[name] = made
+
+
+def _through(arg: Arg) -> Value:
+    value = arg.value
+    if isinstance(value, Const) and value.via is None:
+        return Const(value.value, value.origin, arg.site)
+    return value
+
+
+def data_attribute(value: Data, name: str) -> Value:
+    """An attribute of a value that is not followed: it travels with the value."""
+    return Data(travelling(value.labels) | (value.labels & {"fresh"}))

@@ -1,0 +1,262 @@
+"""What a run over the workspace leaves behind for the rules: plain records, with sites instead of positions.
+
+A record is made each time that the interpreter passes a place, once per route; the rules compare the
+records of one place with each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from meshlens.axes.values import Arg, Binder, Const, Site, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One axis name of an environment: the name, the binder that binds it."""
+
+    name: str
+    binder: Binder
+
+
+@dataclass(frozen=True, slots=True)
+class AxisEnv:
+    """The axis names that are bound while code runs.
+
+    Attributes:
+        bound: innermost last.
+        open: true when something that is not seen may bind more.
+        maps: every binder on the route, innermost last, also those that bind no name.
+    """
+
+    bound: tuple[Bound, ...] = ()
+    open: bool = False
+    maps: tuple[Binder, ...] = ()
+
+    def binder_of(self, name: str) -> Binder | None:
+        """The innermost binder of a name."""
+        for bound in reversed(self.bound):
+            if bound.name == name:
+                return bound.binder
+        return None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The bound names, outermost first, each once."""
+        return tuple(dict.fromkeys(bound.name for bound in self.bound))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a route.
+
+    Attributes:
+        site: the call, the operand of a transformation, or the binder's application.
+        how: "call", "map", "jit", "grad", "run" (other transformations), "start".
+        callee: qualified name of what is entered.
+        function: site of the function that is entered, if it is in the workspace.
+        env: the environment that the callee runs in.
+    """
+
+    site: Site
+    how: str
+    callee: str
+    function: Site | None
+    env: AxisEnv
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Under what circumstances a place was passed.
+
+    Attributes:
+        env: the axis environment.
+        route: the steps that led here, outermost first.
+        conditional: under a condition whose outcome is not known, since the innermost closed map (or the start).
+        remote: under such a condition further out.
+        guarded: behind a guard that speaks of axes: `try … except NameError`, a membership test, a probe.
+        sure: every edge of the route certainly runs.
+        loop: inside a loop or comprehension of the innermost function (or of a function called in one).
+        host: inside the host function of a callback.
+        function: site of the function that is running, None at module level.
+        branch: the site of a branch on device data or a device's index, and which arm this is.
+        skip: consumers that skip their collective run here, as in a model's `init`.
+    """
+
+    env: AxisEnv
+    route: tuple[Step, ...]
+    conditional: bool = False
+    remote: bool = False
+    guarded: bool = False
+    sure: bool = True
+    loop: bool = False
+    host: bool = False
+    function: Site | None = None
+    branch: tuple[Site, int] | None = None
+    skip: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AxisUse:
+    """A collective, an axis query, or a library callable that needs an axis, met on one route.
+
+    Attributes:
+        kind: the collective's name: "psum", "axis_index", "BatchNorm", …
+        call: site of the call.
+        axis: site of the expression that gives the axis, None if the call gives none.
+        name: the axis name as a value: a Const with a str (or None), anything else is unknown.  A tuple of
+            names is one record for each.
+        whole: the axis argument as a value.
+        arguments: all arguments by parameter name.
+        context: the circumstances.
+        labels: what is known of the reduced value, see `labels.py`.
+    """
+
+    kind: str
+    call: Site
+    axis: Site | None
+    name: Value
+    whole: Value
+    arguments: tuple[tuple[str, Arg], ...]
+    context: Context
+    labels: frozenset[Any] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ApiCall:
+    """A call of something outside the workspace.
+
+    Attributes:
+        dotted: its name, with aliases undone: `jax.numpy.mean`.
+        call: site of the call.
+        callee: site of the expression that is called.
+        args: all arguments.
+        result: what the analysis thinks comes out.
+        context: the circumstances.
+        decorator: true for `@callee(…)`, whose result is then called with the decorated function.
+    """
+
+    dotted: str
+    call: Site
+    callee: Site
+    args: tuple[Arg, ...]
+    result: Value
+    context: Context
+    decorator: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ApiMention:
+    """A name outside the workspace, evaluated or imported here.
+
+    Attributes:
+        dotted: the name with aliases undone.
+        site: the expression, or the name in an import statement.
+        imported: true in an import statement.
+        guarded: behind `try/except (ImportError|AttributeError)`, `hasattr` or a version check.
+        conditional: under a condition whose outcome is not known.
+    """
+
+    dotted: str
+    site: Site
+    imported: bool
+    guarded: bool
+    conditional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A binder applied here.
+
+    Attributes:
+        binder: all about it.
+        context: the circumstances of the application.
+        decorator: true for `@partial(jax.pmap, …)` and `@jax.pmap`.
+        function: qualified name of the operand if it is a function of the workspace.
+        parameters: its parameters as (name, how, has a default), bound ones (`self`, a partial's) left out;
+            None when the operand is not known.
+        """
+
+    binder: Binder
+    context: Context
+    decorator: bool
+    function: str | None
+    parameters: tuple[tuple[str, str, bool], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class MappedCall:
+    """A mapped function is called.
+
+    Attributes:
+        binder: the innermost binder of what is called.
+        call: site of the call.
+        args: the arguments.
+        exact: false when a splat hides how many there are.
+        context: the circumstances of the call.
+        returned: what came out of the operand, before the map stacks it.
+        visible: false when the call was not seen and the analysis ran the operand with unknown arguments.
+    """
+
+    binder: Binder
+    call: Site
+    args: tuple[Arg, ...]
+    exact: bool
+    context: Context
+    returned: Value
+    visible: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RandomUse:
+    """A random number is drawn with a key.
+
+    Attributes:
+        call: site of the draw.
+        key: site of the key argument.
+        labels: what is known of the key.
+        context: the circumstances.
+    """
+
+    call: Site
+    key: Site
+    labels: frozenset[Any]
+    context: Context
+
+
+@dataclass(frozen=True, slots=True)
+class GradientUse:
+    """Something worth knowing happened to a gradient or a reduced value.
+
+    Attributes:
+        kind: "stepped" (a gradient meets the parameters it belongs to), "divided" (a sum over devices is
+            divided), "of-psum" (a function whose result went through `psum` is differentiated), "host-reduced"
+            (a value that every device holds already is reduced again over the devices outside the map).
+        site: the place.
+        other: the place where the value came about: the `psum` that was divided or differentiated.
+        context: the circumstances.
+    """
+
+    kind: str
+    site: Site
+    other: Site | None
+    context: Context
+
+
+@dataclass(slots=True)
+class Records:
+    """All records of one run, in the order in which they were made."""
+
+    uses: list[AxisUse] = field(default_factory=list)
+    calls: list[ApiCall] = field(default_factory=list)
+    mentions: list[ApiMention] = field(default_factory=list)
+    bindings: list[Binding] = field(default_factory=list)
+    mapped_calls: list[MappedCall] = field(default_factory=list)
+    random_uses: list[RandomUse] = field(default_factory=list)
+    gradient_uses: list[GradientUse] = field(default_factory=list)
+
+
+def literal_name(value: Value) -> str | None:
+    """The axis name, if the value is a string that is known."""
+    return value.value if isinstance(value, Const) and isinstance(value.value, str) else None

@@ -1,0 +1,173 @@
+"""Where runs begin: a module's top level, its tests and `main`, and functions and classes that nobody calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from meshlens.axes.calls import call
+from meshlens.axes.frames import Frame
+from meshlens.axes.mapping import run_uncalled
+from meshlens.axes.objects import construct
+from meshlens.axes.records import AxisEnv, Context, Records
+from meshlens.axes.run import ModuleState, Run, World
+from meshlens.axes.statements import run_block
+from meshlens.axes.values import UNKNOWN, Arg, Bound, Class, Function, Instance, Site, Value
+
+_SPLAT = (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
+_CLOSED = Context(AxisEnv(), ())
+_OPEN = Context(AxisEnv(open=True), ())
+_STARTS = frozenset({"main", "setUp", "setUpClass"})
+
+
+@dataclass(frozen=True, slots=True)
+class RootResult:
+    """What one root left behind.
+
+    Attributes:
+        records: for the rules.
+        deps: the blocks that the result depends on, as in `Run.deps`.
+        entered: the functions whose bodies ran.
+    """
+
+    records: Records
+    deps: frozenset[tuple[str, str]]
+    entered: frozenset[Site]
+
+
+def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
+    """Runs the top level of a file into a state that others may already look at."""
+    facts = world.facts(path)
+    if facts is None:
+        return
+    state.deps = run.deps
+    run.heap = state.heap
+    run.ambient = state.ambient
+    run.deps.add((path, "module"))
+    frame = state.frame
+    for key in facts.top:
+        block = facts.blocks.get(key)
+        if block is None:
+            continue
+        if block.shape[0] != "fn":
+            run.deps.add((path, key))
+        frame.block = key
+        run_block(run, (block.shape,), frame, _CLOSED)
+    finish(run)
+    state.done = True
+
+
+def run_root(world: World, path: str, value: Value) -> RootResult:
+    """Runs a function that nobody calls, or a class whose methods nobody calls."""
+    run = Run(world, path)
+    world.module_state(path, run)
+    if isinstance(value, Class):
+        _run_class(run, value)
+    elif isinstance(value, Function):
+        _run_function(run, value, value.frame)
+    finish(run)
+    return result_of(run)
+
+
+def result_of(run: Run) -> RootResult:
+    """The result of a run that is over."""
+    return RootResult(run.records, frozenset(run.deps), frozenset(run.entered))
+
+
+def _run_function(run: Run, function: Function, frame: Frame, receiver: tuple[Arg, ...] = ()) -> None:
+    starts = function.name.startswith("test") or function.name in _STARTS
+    ctx = _CLOSED if starts else _OPEN
+    parameters = function.parameters[len(receiver) :]
+    given = tuple(
+        Arg(None, UNKNOWN, None, None) for _, _, how, default, _ in parameters if how in ("any", "only") and default is None
+    )
+    args = (*receiver, *given, Arg("**", UNKNOWN, None, None))
+    call(run, function, args, function.site, function.site, frame, ctx, how="start")
+
+
+def _run_class(run: Run, cls: Class) -> None:
+    instance = construct(run, cls, _SPLAT, cls.site, cls.frame, _OPEN)
+    if not isinstance(instance, Instance):
+        return
+    for name, value in list(cls.frame.vars.items()):
+        if not isinstance(value, Function) or value.site in run.entered or name == "__init__":
+            continue
+        if value.kind == "static":
+            _run_function(run, value, cls.frame)
+        elif value.kind == "class":
+            _run_function(run, value, cls.frame, (Arg(None, cls, None, None),))
+        else:
+            _run_function(run, value, cls.frame, (Arg(None, instance, None, None),))
+
+
+def finish(run: Run) -> None:
+    """Runs what was made but never called in sight: operands of maps, nested functions."""
+    for _ in range(4):
+        mapped = [item for site, item in run.mapped.items() if site not in run.called]
+        functions = [
+            item
+            for site, item in run.made.items()
+            if site not in run.entered and item[0].body is not None and item[0].frame.parent is not None
+        ]
+        lambdas = [
+            item
+            for site, item in run.made.items()
+            if site not in run.entered and item[0].name == "<lambda>" and item not in functions
+        ]
+        if not mapped and not functions and not lambdas:
+            return
+        for value, ctx in mapped:
+            run.called.add(value.binder.site)
+            run_uncalled(run, value, ctx)
+        if mapped:
+            continue
+        for function, ctx in [*functions, *lambdas]:
+            if function.site in run.entered:
+                continue
+            inner = replace(ctx, env=replace(ctx.env, open=True), conditional=True, sure=False)
+            given = tuple(
+                Arg(None, UNKNOWN, None, None)
+                for _, _, how, default, _ in function.parameters
+                if how in ("any", "only") and default is None
+            )
+            call(run, function, given, function.site, function.site, function.frame, inner, how="start")
+            run.entered.add(function.site)
+
+
+def candidates(frame: Frame) -> Iterator[tuple[str, Function | Class]]:
+    """The functions and classes of a module that may be roots, in order."""
+    seen: set[Site] = set()
+    for name, value in frame.vars.items():
+        inner = _inner(value)
+        if inner is not None and inner.path == frame.path and inner.site not in seen:
+            seen.add(inner.site)
+            yield name, inner
+
+
+def _inner(value: Value) -> Function | Class | None:
+    from meshlens.axes.values import Mapped, Partial, Wrapped
+
+    for _ in range(6):
+        if isinstance(value, (Function, Class)):
+            return value
+        if isinstance(value, Wrapped):
+            value = value.operand
+        elif isinstance(value, Mapped):
+            value = value.binder.operand
+        elif isinstance(value, Partial):
+            value = value.callee
+        elif isinstance(value, Bound):
+            value = value.function
+        else:
+            return None
+    return None
+
+
+def methods(cls: Class) -> Iterator[Function]:
+    """The functions in a class body."""
+    for value in cls.frame.vars.values():
+        inner = _inner(value)
+        if isinstance(inner, Function):
+            yield inner
+
+

@@ -1,0 +1,162 @@
+"""One run of the interpreter from one root, and what it needs of the world around it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from meshlens.axes.frames import Frame
+from meshlens.axes.records import AxisEnv, Context, Records
+from meshlens.axes.values import Function, Mapped, Module, Site, Value
+from meshlens.facts.model import FileFacts
+
+MOST_CALLS = 20_000
+DEEPEST_ROUTE = 40
+MOST_CONTEXTS = 16
+
+_AXIS_WORDS = re.compile(r"axis|axes|mesh|pmap|parallel|distributed|device|shard|spmd|replica|multi_?host", re.IGNORECASE)
+
+
+class World(Protocol):
+    """What the interpreter asks of the workspace.
+
+    Attributes:
+        devices: how many devices the code is meant for, None if unknown.
+        jax_version: the JAX version that the project uses.
+    """
+
+    devices: int | None
+    jax_version: tuple[int, ...]
+
+    def facts(self, path: str) -> FileFacts | None:
+        """The facts of a file."""
+        ...
+
+    def locate(self, importer: str, level: int, module: str) -> Module | None:
+        """The workspace module that an import statement means, None if it lies outside."""
+        ...
+
+    def submodule(self, module: Module, name: str) -> Module | None:
+        """A module inside a package of the workspace."""
+        ...
+
+    def module_state(self, path: str, asking: Run) -> ModuleState | None:
+        """What a module's top level leaves behind; partial while it is being run."""
+        ...
+
+
+@dataclass(slots=True)
+class ModuleState:
+    """What running a module's top level leaves behind.
+
+    Attributes:
+        frame: the module's variables.
+        heap: attributes of the objects made there.
+        deps: the blocks that this depends on.
+        done: false while the top level is still running.
+        ambient: meshes that `set_mesh` made current, innermost last.
+    """
+
+    frame: Frame
+    heap: dict[Any, dict[str, Value]]
+    deps: set[tuple[str, str]] = field(default_factory=set)
+    done: bool = False
+    ambient: list[Value] = field(default_factory=list)
+
+
+class Run:
+    """The state of one run: where it writes, what it has seen, how far it may go.
+
+    Attributes:
+        world: the workspace.
+        path: the file of the root.
+        records: what the rules will read.
+        heap: attributes of objects, by the object's number; copied from a module's state on first touch.
+        deps: (path, block) of every block whose text this run depends on; a block of which only the header
+            counts is written as (path, "header:" + block).
+        entered: sites of the functions whose bodies ran.
+        made: functions and mapped functions that were made here and may never be called.
+        called: binders whose result was called.
+        memo: results of calls already made with the same arguments in the same environment.
+        contexts: how often each function's body ran.
+        stack: sites of the functions now running.
+        calls: how many calls were made.
+        api_guard: depth of `try/except ImportError`, `hasattr`, version checks.
+        ambient: meshes made current by `set_mesh`, innermost last.
+        differentiating: depth of `grad` and `vjp`.
+    """
+
+    def __init__(self, world: World, path: str) -> None:
+        self.world = world
+        self.path = path
+        self.records = Records()
+        self.heap: dict[Any, dict[str, Value]] = {}
+        self.deps: set[tuple[str, str]] = set()
+        self.entered: set[Site] = set()
+        self.made: dict[Site, tuple[Function, Context]] = {}
+        self.mapped: dict[Site, tuple[Mapped, Context]] = {}
+        self.called: set[Site] = set()
+        self.memo: dict[Any, Value] = {}
+        self.contexts: dict[Site, int] = {}
+        self.stack: list[Site] = []
+        self.calls = 0
+        self.api_guard = 0
+        self.ambient: list[Value] = []
+        self.differentiating = 0
+
+    @property
+    def tired(self) -> bool:
+        """Whether this run has used up what it may spend."""
+        return self.calls > MOST_CALLS
+
+    def heap_entry(self, key: Any, path: str) -> dict[str, Value]:
+        """What is kept under a key: in this run, else by the top level of the file that made it or of the root's."""
+        held = self.heap.get(key)
+        if held is not None:
+            return held
+        for owner in (path, self.path):
+            state = self.world.module_state(owner, self)
+            if state is not None and key in state.heap:
+                self.heap[key] = dict(state.heap[key])
+                return self.heap[key]
+        return {}
+
+    def body(self, function: Function) -> tuple[Any, ...]:
+        """The statements of a function, noted as something this run depends on."""
+        self.deps.add((function.path, function.block))
+        if function.body is not None:
+            return function.body
+        facts = self.world.facts(function.path)
+        block = facts.blocks.get(function.block) if facts is not None else None
+        if block is None:
+            return ()
+        shape = block.shape[2] if block.shape[0] == "fn" and isinstance(block.shape[2], tuple) else block.shape
+        body = shape[4]
+        return body if isinstance(body, tuple) else ()
+
+
+START = Context(AxisEnv(), ())
+OPEN_START = Context(AxisEnv(open=True), (), sure=True)
+
+
+def speaks_of_axes(node: Any) -> bool:
+    """Whether an expression names something to do with axes, meshes or the number of devices."""
+    if not isinstance(node, tuple) or not node:
+        return False
+    if node[0] == "name" and len(node) == 3:
+        return bool(_AXIS_WORDS.search(node[2]))
+    if node[0] == "attr" and len(node) == 4 and _AXIS_WORDS.search(node[3]):
+        return True
+    return any(speaks_of_axes(child) for child in node if isinstance(child, tuple))
+
+
+def mentions(node: Any, names: frozenset[str]) -> bool:
+    """Whether an expression mentions one of these names or attributes."""
+    if not isinstance(node, tuple) or not node:
+        return False
+    if node[0] == "name" and len(node) == 3 and node[2] in names:
+        return True
+    if node[0] == "attr" and len(node) == 4 and node[3] in names:
+        return True
+    return any(mentions(child, names) for child in node if isinstance(child, tuple))

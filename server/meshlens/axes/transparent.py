@@ -1,0 +1,252 @@
+"""Transparent transformations: runs their operands in the environment that is there already."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.axes.differentiation import call_gradient
+from meshlens.axes.frames import Frame
+from meshlens.axes.joining import join, join_all, labels_of, options
+from meshlens.axes.labels import travelling
+from meshlens.axes.naming import by_parameter
+from meshlens.axes.records import AxisEnv, Context
+from meshlens.axes.run import Run
+from meshlens.axes.unpacking import element
+from meshlens.axes.values import (
+    UNKNOWN,
+    Arg,
+    Bound,
+    Class,
+    Const,
+    Data,
+    Ext,
+    Function,
+    Mapped,
+    Partial,
+    Seq,
+    Site,
+    Union,
+    Value,
+    Wrapped,
+)
+from meshlens.jaxapi.transparent import Transparent
+
+_WRAPPERS = frozenset(
+    {"same", "lift", "grad", "value_and_grad", "jacobian", "make_jaxpr", "checkify", "forward_backward", "transform", "apply", "init"}
+)
+
+
+def apply_transparent(
+    run: Run, row: Transparent, dotted: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context, decorator: bool
+) -> Value:
+    """The value of `jit(f)`, or what `scan(f, init, xs)` gives after running `f`."""
+    if not row.operands:
+        return Ext("meshlens.identity")
+    found = by_parameter(row.parameters, args)
+    operands = [found[name] for name in row.operands if name in found]
+    if not operands:
+        return Partial(Ext(dotted), args, site)
+    if row.how in _WRAPPERS:
+        rest = tuple(arg for name, arg in found.items() if name not in row.operands)
+        value = operands[0].value
+        if isinstance(value, Class):
+            return value
+        if not is_callable(value):
+            return Data(travelling(labels_of(value)))
+        labelled = tuple(Arg(name, arg.value, arg.whole, arg.site) for name, arg in found.items() if name not in row.operands)
+        return Wrapped(row.how, dotted, value, site, labelled if len(labelled) == len(rest) else rest)
+    if row.how in ("partial", "partialmethod"):
+        return Partial(operands[0].value, _without(args, operands[0]), site)
+    return _run_now(run, row, found, args, operands, site, frame, ctx)
+
+
+def is_callable(value: Value) -> bool:
+    """Whether a value is, or may be, something that can be called."""
+    if isinstance(value, Union):
+        return any(is_callable(option) for option in value.options)
+    return not isinstance(value, (Data, Const, Seq)) or (isinstance(value, Data) and not value.labels)
+
+
+def _without(args: tuple[Arg, ...], operand: Arg) -> tuple[Arg, ...]:
+    return tuple(arg for arg in args if arg is not operand)
+
+
+def call_wrapped(
+    run: Run, wrapped: Wrapped, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
+) -> Value:
+    """Calls the result of a transparent transformation."""
+    from meshlens.axes.calls import call
+
+    if wrapped.how in ("grad", "value_and_grad", "jacobian"):
+        return call_gradient(run, wrapped, args, site, callee_site, frame, ctx)
+    if wrapped.how in ("apply", "init"):
+        return Data(frozenset({"fresh"}) if wrapped.how == "init" else frozenset())
+    if wrapped.how == "transform":
+        return UNKNOWN
+    if wrapped.dotted == "meshlens.unknown":
+        inner = replace(ctx, env=replace(ctx.env, open=True), sure=False)
+        return call(run, wrapped.operand, args, site, callee_site, frame, inner, how="run")
+    value = call(run, wrapped.operand, args, site, callee_site, frame, ctx, how="jit" if wrapped.how == "same" else "run")
+    rules = run.heap_entry(("custom", wrapped.site), wrapped.site.path)
+    if rules and run.differentiating:
+        forward = rules.get("forward", UNKNOWN)
+        call(run, forward, args, site, callee_site, frame, ctx, how="grad")
+        splat = (Arg("*", UNKNOWN, None, None),)
+        call(run, rules.get("backward", UNKNOWN), splat, site, callee_site, frame, ctx, how="grad")
+    if wrapped.how == "make_jaxpr":
+        return UNKNOWN
+    if wrapped.how == "checkify":
+        return Seq("tuple", (UNKNOWN, value))
+    return value if wrapped.how == "same" else Data(travelling(labels_of(value)))
+
+
+def _run_now(
+    run: Run,
+    row: Transparent,
+    found: dict[str, Arg],
+    args: tuple[Arg, ...],
+    operands: list[Arg],
+    site: Site,
+    frame: Frame,
+    ctx: Context,
+) -> Value:
+    rest = _rest(row, args)
+
+    def run_operand(operand: Arg, given: tuple[Arg, ...], inner: Context = ctx) -> Value:
+        from meshlens.axes.calls import call
+
+        place = operand.site or site
+        return call(run, operand.value, given, place, place, frame, inner, how="run")
+
+    def positional(*values: Value) -> tuple[Arg, ...]:
+        return tuple(Arg(None, value, None, site) for value in values)
+
+    def given(name: str) -> Value:
+        arg = found.get(name)
+        return arg.value if arg is not None else UNKNOWN
+
+    first = operands[0]
+    how = row.how
+    if how in ("eval_shape", "transposed", "module_call"):
+        return run_operand(first, rest)
+    if how in ("vjp", "linearize"):
+        run.differentiating += 1
+        value = run_operand(first, rest)
+        run.differentiating -= 1
+        return Seq("tuple", (value, Data(travelling(labels_of(value)))))
+    if how == "jvp":
+        primals = given(row.parameters[row.parameters.index("primals")] if "primals" in row.parameters else row.parameters[1])
+        items = primals.items if isinstance(primals, Seq) else (UNKNOWN,)
+        value = run_operand(first, positional(*items))
+        return Seq("tuple", (value, value))
+    if how == "scan":
+        inner = ctx if ctx.loop else replace(ctx, loop=True)
+        carry = given(row.parameters[1])
+        stepped = run_operand(first, positional(_blurred(carry), element(given(row.parameters[2]))), inner)
+        if isinstance(stepped, Seq) and len(stepped.items) == 2:
+            return Seq("tuple", (join(_blurred(carry), stepped.items[0]), _stacked(stepped.items[1])))
+        return Seq("tuple", (stepped, stepped))
+    if how == "cond":
+        return _branches(run, found, operands, rest, site, ctx, run_operand)
+    if how == "switch":
+        inner = _on_branch(given(row.parameters[0]), found.get(row.parameters[0]), site, ctx)
+        branches = first.value.items if isinstance(first.value, Seq) else (first.value,)
+        return join_all(
+            run_operand(Arg(None, branch, first.whole, first.site), rest, replace(inner, branch=_arm(inner, place)))
+            for place, branch in enumerate(branches)
+        )
+    if how == "while":
+        value = _blurred(given(row.parameters[-1]))
+        run_operand(operands[0], positional(value))
+        return join(value, run_operand(operands[-1], positional(value)))
+    if how == "fori":
+        value = _blurred(given(row.parameters[-1]))
+        return join(value, run_operand(first, positional(UNKNOWN, value)))
+    if how in ("map", "builtin_map", "builtin_filter", "tree_map", "tree_map_with_path", "solve", "associative_scan"):
+        trees = [element(arg.value) if how.startswith("builtin") or how == "map" else _leaf(arg.value) for arg in _rest_of_map(row, args)]
+        if how == "associative_scan":
+            trees = trees * 2
+        leaves = positional(UNKNOWN, *trees) if how == "tree_map_with_path" else positional(*trees)
+        if how == "tree_map" and len(trees) == 1:
+            return _mapped_tree(run_operand, first, _rest_of_map(row, args)[0].value, site)
+        value = run_operand(first, leaves)
+        return Seq("list", (value,), True) if how.startswith("builtin") else value
+    if how in ("tree_reduce", "builtin_reduce"):
+        leaf = element(args[1].value) if len(args) > 1 else UNKNOWN
+        return run_operand(first, positional(leaf, leaf))
+    if how == "callback":
+        inner = replace(ctx, env=AxisEnv(maps=ctx.env.maps), host=True)
+        run_operand(first, rest, inner)
+        return Data(frozenset().union(*(travelling(labels_of(arg.value)) for arg in rest)) if rest else frozenset())
+    if how in ("run", "thread", "submit"):
+        run_operand(first, (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None)))
+        return UNKNOWN
+    run_operand(first, (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None)))
+    return UNKNOWN
+
+
+def _rest(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
+    positional = [arg for arg in args if arg.label is None]
+    splats = tuple(arg for arg in args if arg.label in ("*", "**"))
+    keywords = tuple(
+        arg for arg in args if arg.label not in (None, "*", "**", *row.parameters) and row.how in ("eval_shape", "callback")
+    )
+    return (*positional[len(row.parameters) :], *splats, *keywords)
+
+
+def _rest_of_map(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
+    return tuple(arg for arg in args if arg.label in (None, "tree", "xs", "elems"))[1:]
+
+
+def _leaf(value: Value) -> Value:
+    if isinstance(value, Seq):
+        return join_all(_leaf(item) for item in value.items) if value.items else UNKNOWN
+    labels = labels_of(value)
+    return value if isinstance(value, (Data, Const)) else Data(travelling(labels))
+
+
+def _mapped_tree(run_operand: object, operand: Arg, tree: Value, site: Site) -> Value:
+    assert callable(run_operand)
+    if isinstance(tree, Seq) and not tree.open and len(tree.items) <= 8:
+        return Seq(tree.kind, tuple(_mapped_tree(run_operand, operand, item, site) for item in tree.items))
+    value = run_operand(operand, (Arg(None, _leaf(tree), None, site),))
+    assert not isinstance(value, str)
+    return value  # type: ignore[no-any-return]
+
+
+def _blurred(value: Value) -> Value:
+    return value
+
+
+def _stacked(value: Value) -> Value:
+    if isinstance(value, Seq):
+        return Seq(value.kind, tuple(_stacked(item) for item in value.items), value.open)
+    return Data(labels_of(value))
+
+
+def _on_branch(pred: Value, arg: Arg | None, site: Site, ctx: Context) -> Context:
+    labels = labels_of(pred)
+    if "index" in labels or "varying" in labels:
+        return replace(ctx, branch=((arg.site if arg is not None and arg.site is not None else site), 0))
+    return ctx
+
+
+def _arm(ctx: Context, place: int) -> tuple[Site, int] | None:
+    return (ctx.branch[0], place) if ctx.branch is not None else None
+
+
+def _branches(
+    run: Run, found: dict[str, Arg], operands: list[Arg], rest: tuple[Arg, ...], site: Site, ctx: Context, run_operand: object
+) -> Value:
+    assert callable(run_operand)
+    pred = found.get("pred")
+    inner = _on_branch(pred.value if pred is not None else UNKNOWN, pred, site, ctx)
+    return join_all(
+        run_operand(operand, rest, replace(inner, branch=_arm(inner, place) if inner.branch is not ctx.branch else ctx.branch))
+        for place, operand in enumerate(operands)
+    )
+
+
+def wraps_function(value: Value) -> bool:
+    """Whether a value stands for a function of the workspace, directly or wrapped."""
+    return any(isinstance(option, (Function, Bound, Mapped, Wrapped, Partial)) for option in options(value))

@@ -1,0 +1,57 @@
+"""Takes values apart: tuples into targets, containers into their elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.joining import join_all, options
+from meshlens.axes.labels import travelling
+from meshlens.axes.values import UNKNOWN, Const, Data, Dict, Seq, Union, Value
+
+
+def unpack(value: Value, targets: tuple[Any, ...]) -> list[Value]:
+    """One value for each target of `a, *b, c = value`."""
+    count = len(targets)
+    if isinstance(value, Union):
+        parts = [unpack(option, targets) for option in value.options]
+        return [join_all(column) for column in zip(*parts, strict=True)]
+    star = next((place for place, target in enumerate(targets) if target[0] == "star"), None)
+    if isinstance(value, Seq) and not value.open:
+        items = list(value.items)
+        if star is None:
+            return items if len(items) == count else [join_all(items) if items else UNKNOWN] * count
+        behind = count - star - 1
+        if len(items) >= count - 1:
+            middle = items[star : len(items) - behind]
+            return [*items[:star], Seq("list", tuple(middle)), *items[len(items) - behind :]]
+    if isinstance(value, Seq):
+        return [join_all(value.items) if value.items else UNKNOWN] * count
+    return [element(value)] * count
+
+
+def element(value: Value) -> Value:
+    """What one element of a value may be."""
+    if isinstance(value, Seq):
+        return join_all(value.items) if value.items else UNKNOWN
+    if isinstance(value, Dict):
+        return join_all(Const(key) for key, _ in value.items) if value.items and not value.open else UNKNOWN
+    if isinstance(value, Data):
+        made_by = value.made_by if value.made_by in ("jax.random.split", "jax.devices") else None
+        labels = travelling(value.labels) | (frozenset({"key"}) if "keys" in value.labels else frozenset())
+        return Data(labels, value.shape[1:] if value.shape else None, made_by)
+    if isinstance(value, Union):
+        return join_all(element(option) for option in value.options)
+    return UNKNOWN
+
+
+def elements(value: Value) -> tuple[list[Value], bool]:
+    """The elements that a loop goes through, and whether these are exactly all of them."""
+    if isinstance(value, Seq) and len(value.items) <= 16:
+        return list(value.items), not value.open
+    if isinstance(value, Dict) and not value.open and len(value.items) <= 16:
+        return [Const(key) for key, _ in value.items], True
+    if isinstance(value, Const) and isinstance(value.value, str) and len(value.value) <= 8:
+        return [Const(character) for character in value.value], True
+    if len(options(value)) > 1:
+        return [element(value)], False
+    return [element(value)], False

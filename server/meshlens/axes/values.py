@@ -1,0 +1,338 @@
+"""The values that the analysis follows: axis names, functions, meshes, specs, and what it knows of arrays.
+
+A value is immutable; what an object's attributes hold lives in the heap of a run.  Anything that is
+not followed is `Data`, which may still carry a shape and labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from meshlens.axes.frames import Frame
+
+
+class Site(NamedTuple):
+    """A place in the workspace that survives edits elsewhere: a path, a block's key, a site number."""
+
+    path: str
+    block: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """A value that is not followed further.
+
+    Attributes:
+        labels: what is known of how it came about, such as "gradient" or "key"; see `labels.py`.
+        shape: the sizes of an array's axes, None for an unknown size; None if not even the rank is known.
+        made_by: dotted name of the library callable whose result it is, if that is known.
+    """
+
+    labels: frozenset[Any] = frozenset()
+    shape: tuple[int | None, ...] | None = None
+    made_by: str | None = None
+
+
+UNKNOWN = Data()
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A Python constant.
+
+    Attributes:
+        value: str, int, float, bool, None or Ellipsis.
+        origin: the literal, if it stands in the workspace.
+        via: the argument or default through which it came into the function that uses it.
+    """
+
+    value: Any
+    origin: Site | None = field(default=None, compare=False)
+    via: Site | None = field(default=None, compare=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Const) and type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value).__name__, self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Seq:
+    """A tuple, list or set; `open` when there may be further items that are not known."""
+
+    kind: str
+    items: tuple[Value, ...]
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dict:
+    """A dictionary with constant keys; `open` when there may be further entries."""
+
+    items: tuple[tuple[Any, Value], ...]
+    open: bool = False
+
+    def get(self, key: Any) -> Value | None:
+        """The value under a key, or None if the key is not known to be there."""
+        for known, value in self.items:
+            if known == key and type(known) is type(key):
+                return value
+        return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A function of the workspace with the frame that it closes over; equal only to itself.
+
+    Attributes:
+        name: its own name.
+        path, block: where its sites are.
+        site: its name in the source.
+        frame: the frame that it closes over; a module's frame for a top-level function.
+        parameters: as in the facts.
+        body: as in the facts; None for a function that is a block of its own, whose body is looked up
+            when it runs, so that an edit in a body leaves every other value as it is.
+        flags: as in the facts.
+        defaults: the values of the defaults by parameter name.
+        owner: the class in whose body it stands, for `super()`.
+        kind: "", "static", "class" or "property".
+    """
+
+    name: str
+    path: str
+    block: str
+    site: Site
+    frame: Frame
+    parameters: tuple[Any, ...]
+    body: tuple[Any, ...] | None
+    flags: frozenset[str]
+    defaults: tuple[tuple[str, Value], ...] = ()
+    owner: Class | None = None
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A method together with its object."""
+
+    receiver: Value
+    function: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Class:
+    """A class of the workspace.
+
+    Attributes:
+        name: its own name.
+        path, site: where it stands.
+        bases: the values of its bases.
+        frame: what its body defined.
+        fields: names of annotated attributes in order, for a dataclass's constructor.
+        dataclass: whether the constructor takes the fields (dataclasses, flax modules, pytree structs).
+    """
+
+    name: str
+    path: str
+    site: Site
+    bases: tuple[Value, ...]
+    frame: Frame
+    fields: tuple[str, ...] = ()
+    dataclass: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An object of a workspace class; `number` tells allocation places apart."""
+
+    cls: Class
+    number: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Super:
+    """What `super()` gives inside a method."""
+
+    receiver: Value
+    cls: Class
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A module of the workspace, or a package without `__init__.py` (path None)."""
+
+    name: str
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ext:
+    """Something outside the workspace, by its dotted name (`jax.lax.psum`)."""
+
+    dotted: str
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An object that a library callable returned: `Made("jax.sharding.NamedSharding", …)`.
+
+    Attributes:
+        dotted: the callable.
+        site: the call.
+        arguments: parameter name (or position) and value.
+        labels: what is known of it as data.
+    """
+
+    dotted: str
+    site: Site
+    arguments: tuple[tuple[str | int, Value], ...] = ()
+    labels: frozenset[Any] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """`functools.partial(callee, *args, **kwargs)`."""
+
+    callee: Value
+    args: tuple[Arg, ...]
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Arg:
+    """One argument of a call.
+
+    Attributes:
+        label: None for a positional one, the keyword, "*" or "**" for a splat that could not be opened.
+        value: its value.
+        whole: the site of the whole argument, keyword included.
+        site: the site of the expression.
+    """
+
+    label: str | None
+    value: Value
+    whole: Site | None
+    site: Site | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """A mesh whose axis names are known, at least partly.
+
+    Attributes:
+        names: values of the axis names, in order.
+        sizes: sizes of the axes, None where unknown; None if not even their number is known.
+        site: the call that made it.
+        open: true when there may be further axes.
+    """
+
+    names: tuple[Value, ...]
+    sizes: tuple[int | None, ...] | None
+    site: Site
+    open: bool = False
+    kind: str = "Mesh"
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A PartitionSpec; an entry is a value: None, a name, a tuple of names, or not known."""
+
+    entries: tuple[Value, ...]
+    site: Site
+    sites: tuple[Site, ...] = ()
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Binder:
+    """One application of a binder: `jax.pmap(step, axis_name="batch")`.
+
+    Attributes:
+        kind: "pmap", "vmap", "shard_map", "smap", "axis_env", …
+        dotted: the callable as it is called here.
+        site: the call (or the decorator) that applies it.
+        names: the axis names that it binds, with their values.
+        open: true when it may bind names that are not known.
+        arguments: parameter name, the argument.
+        mesh: the mesh of a shard_map, if known.
+        operand: what it maps.
+        operand_site: where the operand stands.
+        checked: false when `check_vma`/`check_rep` is off; true for shard_map otherwise.
+    """
+
+    kind: str
+    dotted: str
+    site: Site
+    names: tuple[Const, ...]
+    open: bool
+    arguments: tuple[tuple[str, Arg], ...]
+    mesh: Value | None
+    operand: Value
+    operand_site: Site | None
+    checked: bool = False
+
+    def argument(self, name: str) -> Arg | None:
+        """The argument given for a parameter, or None."""
+        for known, arg in self.arguments:
+            if known == name:
+                return arg
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """The mapped function: the result of applying a binder."""
+
+    binder: Binder
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """The result of a transparent transformation: `Wrapped("jit", f)`.
+
+    Attributes:
+        how: the row's `how` in `jaxapi.transparent`: "same", "grad", "value_and_grad", …
+        dotted: the callable.
+        operand: the function that runs.
+        site: the call.
+        arguments: the other arguments.
+    """
+
+    how: str
+    dotted: str
+    operand: Value
+    site: Site
+    arguments: tuple[Arg, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """One of several values, which one is not known."""
+
+    options: tuple[Value, ...]
+
+
+Value: TypeAlias = (
+    Data
+    | Const
+    | Seq
+    | Dict
+    | Function
+    | Bound
+    | Class
+    | Instance
+    | Super
+    | Module
+    | Ext
+    | Made
+    | Partial
+    | Mesh
+    | Spec
+    | Mapped
+    | Wrapped
+    | Union
+)

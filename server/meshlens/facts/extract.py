@@ -1,0 +1,203 @@
+"""From the bytes of a file to its facts, block by block."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from meshlens.facts.lower_compounds import COMPOUND
+from meshlens.facts.lower_functions import (
+    DEFINITIONS,
+    LAMBDAS,
+    body_of,
+    definition_of,
+    function_block,
+    functions_in,
+    is_function,
+    name_of,
+)
+from meshlens.facts.lower_names import NAMES
+from meshlens.facts.lower_operators import OPERATORS
+from meshlens.facts.lower_statements import SIMPLE
+from meshlens.facts.lower_strings import STRINGS
+from meshlens.facts.lowering import Lowering, statement
+from meshlens.facts.model import Block, FileFacts, Shape
+from meshlens.facts.suppressions import suppressions_in
+from meshlens.syntax.kinds import EXTRAS, by_kind, items, kind
+from meshlens.syntax.parse import Node, broken_spans, parse, readable
+from meshlens.text import Span
+
+Memo: TypeAlias = MutableMapping[bytes, tuple[Shape, "array[int]"]]
+
+LONG = 60
+"""A top-level function with more lines than this has blocks for its nested functions."""
+
+_EXPRESSIONS = by_kind({**NAMES, **OPERATORS, **STRINGS, **LAMBDAS})
+_STATEMENTS = by_kind({**SIMPLE, **COMPOUND, **DEFINITIONS})
+_CLASS = kind("class_definition")
+
+
+def extract(source: bytes, memo: Memo | None = None) -> FileFacts:
+    """All that a file says; of broken or foreign text less, and never an exception.
+
+    Args:
+        source: the file as it is on disk.
+        memo: shapes by the bytes of their block, read and added to; it may serve many files.
+    """
+    text = readable(source)
+    root = parse(text)
+    extraction = _Extraction(text, {} if memo is None else memo, root.has_error)
+    top = tuple([extraction.add(node, "") for node in _top_level(root)])
+    found, devices = suppressions_in(text, root)
+    broken = tuple([Span(*span) for span in broken_spans(root)])
+    return FileFacts(top, extraction.blocks, found, devices, broken)
+
+
+def _top_level(root: Node) -> Iterator[Node]:
+    if root.is_error:
+        yield from _rescued(root)
+        return
+    for node in root.named_children:
+        if node.is_error:
+            yield from _rescued(node)
+        elif node.kind_id not in EXTRAS:
+            yield node
+
+
+def _rescued(error: Node) -> Iterator[Node]:
+    """The statements of a broken stretch that certainly stand at the top level.
+
+    One that begins a line does, unless what stands before it is not a statement: that may be its decorator.
+    """
+    whole = True
+    for child in error.children:
+        number = child.kind_id
+        if number in EXTRAS:
+            continue
+        if number in _STATEMENTS:
+            if whole and child.start_point.column == 0:
+                yield child
+            whole = True
+        else:
+            whole = False
+
+
+@dataclass(slots=True)
+class _Extraction:
+    text: bytes
+    memo: Memo
+    broken: bool
+    blocks: dict[str, Block] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+
+    def add(self, node: Node, owner: str) -> str:
+        """Makes a block of a statement, and of the functions in it that are blocks of their own."""
+        start, end = node.byte_range
+        definition = definition_of(node)
+        name = name_of(definition) if definition is not None else None
+        if name is not None:
+            key = self._unused(owner + self.text[name.start_byte : name.end_byte].decode("utf-8", "replace"))
+        else:
+            key = self._unused("=" + hashlib.blake2b(self.text[start:end], digest_size=6).hexdigest())
+        inner = [] if owner or definition is None else sorted(_functions_inside(definition, key), key=_start)
+        holes = {child.start_byte: self.add(child, f"{prefix}.") for child, prefix in inner}
+        pieces = [(0, start)]
+        runs: list[bytes] = []
+        at = start
+        for child, _ in inner:
+            # A marker instead of nothing: the memo tells apart what is cut out, and no two offsets fall together.
+            marker = b"\0%s\0" % holes[child.start_byte].encode("utf-8", "replace")
+            runs += (self.text[at : child.start_byte], marker)
+            at = child.end_byte
+            pieces.append((pieces[-1][0] + len(runs[-2]) + len(marker), at))
+        runs.append(self.text[at:end])
+        own = b"".join(runs)
+        memorable = not node.has_error and own.count(b"\0") == 2 * len(inner)
+        label = b"\0" + own if owner else own
+        known = self.memo.get(label) if memorable else None
+        if known is None:
+            text, shift = self.text, 0
+            if self.broken and memorable:
+                # Errors elsewhere sway how the grammar reads what is ambiguous, `print (x)` for one.
+                text, shift, node, memorable = _by_itself(text, node)
+            shifted = {hole - shift: name for hole, name in holes.items()}
+            shape, spans = _lower(text, node, shifted, alone=bool(owner))
+            known = shape, _relative(spans, [(offset, place - shift) for offset, place in pieces])
+            if memorable:
+                self.memo[label] = known
+        self.blocks[key] = Block(key, known[0], known[1], tuple(pieces))
+        return key
+
+    def _unused(self, key: str) -> str:
+        number, wanted = 1, key
+        while key in self.used:
+            number += 1
+            key = f"{wanted}~{number}"
+        self.used.add(key)
+        return key
+
+
+def _by_itself(text: bytes, node: Node) -> tuple[bytes, int, Node, bool]:
+    """A statement parsed apart from the rest: the text, its distance to the file, the statement, whether that works."""
+    start, end = node.byte_range
+    line = text.rfind(b"\n", 0, start) + 1
+    line = start if text[line:start].strip(b" \t\f") else line
+    apart = text[line:end]
+    found = items(parse(apart))
+    if len(found) == 1 and not found[0].has_error and found[0].byte_range == (start - line, end - line):
+        return apart, line, found[0], True
+    return text, 0, node, False
+
+
+def _start(inner: tuple[Node, str]) -> int:
+    return inner[0].start_byte
+
+
+def _functions_inside(definition: Node, key: str) -> Iterator[tuple[Node, str]]:
+    """The functions that become blocks of their own, each with the qualified name of its owner."""
+    suite = body_of(definition)
+    if definition.kind_id != _CLASS:
+        if definition.end_point.row - definition.start_point.row >= LONG:
+            yield from ((child, key) for child in functions_in(suite))
+        return
+    waiting = [(suite, key)]
+    while waiting:
+        suite, key = waiting.pop()
+        for child in suite.named_children if suite is not None else ():
+            inner = definition_of(child)
+            if is_function(child):
+                yield child, key
+            elif inner is not None and (name := name_of(inner)) is not None:
+                waiting.append((body_of(inner), f"{key}.{(name.text or b'').decode('utf-8', 'replace')}"))
+
+
+def _lower(text: bytes, node: Node, holes: dict[int, str], *, alone: bool) -> tuple[Shape, list[tuple[int, int]]]:
+    lower = function_block if alone else statement
+    low = Lowering(text, _EXPRESSIONS, _STATEMENTS, holes, careful=node.has_error)
+    try:
+        return lower(low, node), low.spans
+    except Exception:
+        # A form of the grammar that no handler expects: what is around it can still be understood.
+        low = Lowering(text, _EXPRESSIONS, _STATEMENTS, holes, careful=True)
+    try:
+        return lower(low, node), low.spans
+    except Exception:
+        return ("", 0, (), (), (), frozenset()) if alone else ("expr", 0, ("opaque", 0, ())), [node.byte_range]
+
+
+def _relative(spans: list[tuple[int, int]], pieces: list[tuple[int, int]]) -> array[int]:
+    """Offsets in the file as offsets in the text of the block."""
+    if len(pieces) == 1:
+        base = pieces[0][1]
+        return array("i", [offset - base for span in spans for offset in span])
+    starts = [start for _, start in pieces]
+    out = array("i")
+    for span in spans:
+        for offset in span:
+            base, start = pieces[bisect_right(starts, offset) - 1]
+            out.append(base + offset - start)
+    return out

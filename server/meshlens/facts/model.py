@@ -1,0 +1,137 @@
+"""What one file says: blocks of small trees without positions, and the tables that give positions back.
+
+A block is the unit of extraction and of memoisation: a top-level statement, or a `def` that stands
+directly in a class body or in the body of a top-level function.  Its *shape* is a tree of plain tuples in which every
+node carries a site number instead of a position, so that two blocks that differ only in layout or
+comments have equal shapes.  Nothing here knows JAX, a path, or tree-sitter.
+
+Expressions, `(tag, site, …)`:
+
+    ("name", s, text)                      ("const", s, value)      str, int, float, bool, None, ...
+    ("fstr", s, parts)                     parts: expressions; literal text is a const
+    ("attr", s, object, text)              the attribute's own text ends where the node ends
+    ("call", s, callee, arguments)         arguments: (label, site, expression); label is None,
+                                           a keyword, "*" or "**"; site spans the whole argument
+    ("tuple"|"list"|"set", s, items)       ("star", s, expression) may be an item
+    ("dict", s, pairs)                     pairs: (key, value); key is None for `**value`
+    ("lambda", s, parameters, expression)
+    ("ifexp", s, test, then, otherwise)
+    ("bool", s, "and"|"or", items)         ("not", s, item)         ("unary", s, operator, item)
+    ("bin", s, operator, left, right)      ("cmp", s, operators, items)
+    ("sub", s, object, index)              ("slice", s, lower, upper, step), each may be None
+    ("comp", s, kind, element, clauses)    kind: list, set, dict, gen; element of a dict: a 2-tuple of expressions;
+                                           clauses: (target, iterable, conditions)
+    ("walrus", s, text, expression)        ("yield", s, expression or None)
+    ("opaque", s, children)                anything else, broken syntax included
+
+Statements, `(tag, site, …)`:
+
+    ("expr", s, expression)                ("assign", s, targets, value)
+    ("ann", s, target, annotation, value)  value may be None
+    ("aug", s, target, operator, value)    operator without the "="
+    ("def", s, key)                        a function that is a block of its own
+    ("fn", s, function)                    a function inside this block
+    ("class", s, text, name site, bases, decorators, body)    bases: call arguments
+    ("return", s, expression or None)      ("raise", s, expression or None)
+    ("if", s, test, body, orelse)          ("while", s, test, body, orelse)
+    ("for", s, target, iterable, body, orelse)
+    ("with", s, items, body)               items: (expression, target or None)
+    ("try", s, body, handlers, orelse, final)   handlers: (type or None, text or None, body)
+    ("import", s, names)                   names: (module, alias or None, site)
+    ("from", s, level, module, names)      names: (text, alias or None, site); text "*" for a star import
+    ("global", s, names)  ("nonlocal", s, names)  ("del", s, targets)  ("assert", s, test, message)
+    ("match", s, subject, arms)            arms: (pattern, guard or None, body); pattern an expression or opaque
+    ("break", s)  ("continue", s)  ("pass", s)
+
+A function is `(text, name site, parameters, decorators, body, flags)`; flags is a frozenset of
+"async", "generator"; parameters are `(text, site, how, default or None, annotation or None)` with
+how one of "only" (before `/`), "any", "*", "key", "**".  `await e` is `e`; parentheses leave no node.
+Adjacent string literals are one const; byte strings and complex numbers are opaque without children.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from meshlens.text import Span
+
+Shape: TypeAlias = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block of a file.
+
+    Attributes:
+        key: names the block within its file, stable while other blocks change: the qualified name for
+            a function or class (`train`, `Trainer.step`, `main.loss`), `=hash` for another statement; a
+            repeated key gets `~2`, `~3`, …
+        shape: for a top-level statement its statement tuple; for a function that is a block of its own,
+            the function tuple.
+        spans: start and end of site 0, 1, 2, … as offsets into the block's own text; site 0 is the whole block.
+        pieces: (offset in the block's text, offset in the file) where a run of text begins; in the text a
+            marker stands for each nested function that is a block of its own, and a piece begins behind it.
+    """
+
+    key: str
+    shape: Shape
+    spans: array[int]
+    pieces: tuple[tuple[int, int], ...]
+
+    def span(self, site: int) -> Span:
+        """Where a site lies in the file, in bytes."""
+        return Span(self._absolute(self.spans[2 * site]), self._absolute(self.spans[2 * site + 1]))
+
+    def _absolute(self, offset: int) -> int:
+        if len(self.pieces) == 1:
+            return self.pieces[0][1] + offset
+        base, start = self.pieces[bisect_right(self.pieces, offset, key=_piece_offset) - 1]
+        return start + offset - base
+
+
+def _piece_offset(piece: tuple[int, int]) -> int:
+    return piece[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """A comment that silences findings: `# meshlens: ignore[…]` or `# noqa: …`.
+
+    Attributes:
+        span: the comment in the file.
+        codes: names or codes in brackets; empty for all.
+        whole_file: true for `# meshlens: ignore-file[…]`.
+        lines: first and last line (from 0) of the logical line that it speaks for.
+    """
+
+    span: Span
+    codes: tuple[str, ...]
+    whole_file: bool
+    lines: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """All that one file says.
+
+    Attributes:
+        top: keys of the top-level statements in order.
+        blocks: every block by its key.
+        suppressions: ignore comments in order.
+        devices: the text behind a `# meshlens: devices=…` comment, if there is one.
+        broken: spans that the grammar could not read.
+    """
+
+    top: tuple[str, ...]
+    blocks: dict[str, Block]
+    suppressions: tuple[Suppression, ...] = ()
+    devices: str | None = None
+    broken: tuple[Span, ...] = ()
+    shapes: dict[str, Shape] = field(default_factory=dict, compare=False)
+
+    def span(self, key: str, site: int) -> Span:
+        """Where a site of a block lies in the file, in bytes."""
+        return self.blocks[key].span(site)

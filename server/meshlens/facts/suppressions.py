@@ -1,0 +1,54 @@
+"""Reads the comments that speak to MeshLens: `# meshlens: …` and `# noqa`."""
+
+from __future__ import annotations
+
+import re
+
+from meshlens.facts.model import Suppression
+from meshlens.syntax.kinds import COMMENT
+from meshlens.syntax.lines import logical_line
+from meshlens.syntax.parse import Node
+from meshlens.text import Span
+
+_WORDS = re.compile(rb"(?i:noqa)|meshlens:")
+_DIRECTIVE = re.compile(
+    r"#\s*(?:(?P<noqa>(?i:noqa))(?P<codes>\s*:\s*[A-Za-z]+[0-9]\w*(?:[\s,]+[A-Za-z]+[0-9]\w*)*)?(?![\w:-])"
+    r"|meshlens:\s*(?:ignore(?P<file>-file)?(?![\w-])\s*(?:\[(?P<names>[^\]#]*)\])?|devices\s*=\s*(?P<devices>[^\s#]+)))"
+)
+
+
+def suppressions_in(source: bytes, root: Node) -> tuple[tuple[Suppression, ...], str | None]:
+    """The suppressions of a file in order, and what its `devices=` comment says."""
+    if b"meshlens:" not in source and b"noqa" not in source.lower():
+        return (), None
+    found: list[Suppression] = []
+    devices: str | None = None
+    seen = -1
+    for word in _WORDS.finditer(source):
+        comment = root.named_descendant_for_byte_range(word.start(), word.end())
+        if comment is None or comment.kind_id != COMMENT or comment.start_byte == seen:
+            continue
+        seen = comment.start_byte
+        lines = logical_line(source, root, comment)
+        text = source[seen : comment.end_byte].decode("utf-8", "replace")
+        for match in _DIRECTIVE.finditer(text):
+            devices = devices or match["devices"]
+            codes = _codes(match)
+            if codes is not None:
+                start = seen + len(text[: match.start()].encode())
+                following = text.find("#", match.end())
+                rest = text[match.start() : following if following >= 0 else None].rstrip()
+                found.append(Suppression(Span(start, start + len(rest.encode())), codes, bool(match["file"]), lines))
+    return tuple(found), devices
+
+
+def _codes(match: re.Match[str]) -> tuple[str, ...] | None:
+    """The names or codes that are silenced, none for all; None when the comment silences nothing of ours."""
+    if match["devices"]:
+        return None
+    if match["noqa"] is None:
+        return tuple(name for name in re.split(r"[\s,]+", match["names"] or "") if name)
+    if match["codes"] is None:
+        return ()
+    codes = tuple(code.upper() for code in re.split(r"[\s,:]+", match["codes"]) if code.upper().startswith("AX"))
+    return codes or None

@@ -1,0 +1,84 @@
+"""What a change of JAX's interface is: a name or keyword with the versions in which it came, was deprecated, went."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+Version = tuple[int, ...]
+
+NEWEST: Version = (0, 11, 0)
+"""The newest version of JAX that the tables know."""
+
+_DIGITS = re.compile(r"\d+(?:\.\d+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of one name.
+
+    Attributes:
+        dotted: the name as programs write it, with their own aliases undone; a module stands for all it holds.
+        removed: first version without it.
+        deprecated: first version that warns.
+        since: first version that has it.
+        replacement: dotted name of what takes its place.
+        note: what else to do, as a clause without a full stop.
+        rewrite: "rename" when the replacement takes its place unchanged, "tree" when that needs
+            `replacement_since`, "shard_map" or "pvary" for a rewrite of the call, "drop" when it can be left
+            out, "" when a person must decide.
+        replacement_since: first version that has the replacement.
+    """
+
+    dotted: str
+    removed: Version | None = None
+    deprecated: Version | None = None
+    since: Version | None = None
+    replacement: str | None = None
+    note: str = ""
+    rewrite: str = ""
+    replacement_since: Version | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordChange:
+    """What became of one keyword argument.
+
+    Attributes:
+        dotted: canonical name of the callable.
+        keyword: the keyword.
+        removed, deprecated, since: as for a name.
+        replacement: the keyword that takes its place.
+        note: what else to do.
+        rewrite: "rename", "drop", "positional", or "" when a person must decide.
+    """
+
+    dotted: str
+    keyword: str
+    removed: Version | None = None
+    deprecated: Version | None = None
+    since: Version | None = None
+    replacement: str | None = None
+    note: str = ""
+    rewrite: str = ""
+
+
+def parse_version(text: str) -> Version | None:
+    """The numbers at the start of a version, without what marks a pre-release or a build.
+
+    Args:
+        text: such as "0.10.2", "0.4.30.dev1" or "v0.8".
+
+    Returns:
+        The numbers, at least three of them; None if there are none.
+    """
+    match = _DIGITS.match(text.strip().lstrip("vV="))
+    if match is None:
+        return None
+    numbers = tuple(int(part) for part in match.group().split("."))
+    return numbers + (0,) * (3 - len(numbers))
+
+
+def spell_version(version: Version) -> str:
+    """A version as people write it: "0.10.2"."""
+    return ".".join(str(number) for number in version)

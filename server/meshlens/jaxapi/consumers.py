@@ -1,0 +1,75 @@
+"""Library classes and calls that need an axis name later: normalisation layers, quantisers, optimizers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """A callable that takes an axis name now and reduces over it when its result is used.
+
+    Attributes:
+        name: what messages call it.
+        dotted: its canonical name.
+        parameter: the parameter that takes the axis name; None means no collective.
+        index: its position, None when it is keyword-only.
+        when: what consumes the name: "call" (the result is called), a method's name, or "now".
+        skips_when: keyword (of the constructor or of the call) that switches the collective off when true.
+        skips_unless: keyword that switches it off when false.
+        skips_in_init: the collective is left out while the parameters are initialised.
+        required: the axis has no default.
+    """
+
+    name: str
+    dotted: str
+    parameter: str
+    index: int | None
+    when: str = "call"
+    skips_when: tuple[str, ...] = ()
+    skips_unless: tuple[str, ...] = ()
+    skips_in_init: bool = False
+    required: bool = False
+
+
+_RUNNING = ("use_running_average",)
+
+_ROWS = (
+    Consumer("BatchNorm", "flax.linen.BatchNorm", "axis_name", 10, skips_when=_RUNNING, skips_in_init=True),
+    Consumer("LayerNorm", "flax.linen.LayerNorm", "axis_name", 9),
+    Consumer("RMSNorm", "flax.linen.RMSNorm", "axis_name", 7),
+    Consumer("GroupNorm", "flax.linen.GroupNorm", "axis_name", 10),
+    Consumer("InstanceNorm", "flax.linen.InstanceNorm", "axis_name", 8),
+    Consumer("BatchNorm", "flax.nnx.BatchNorm", "axis_name", None, skips_when=_RUNNING),
+    Consumer("LayerNorm", "flax.nnx.LayerNorm", "axis_name", None),
+    Consumer("RMSNorm", "flax.nnx.RMSNorm", "axis_name", None),
+    Consumer("GroupNorm", "flax.nnx.GroupNorm", "axis_name", None),
+    Consumer("InstanceNorm", "flax.nnx.InstanceNorm", "axis_name", None),
+    Consumer("BatchNorm", "haiku.BatchNorm", "cross_replica_axis", 7, skips_unless=("is_training",)),
+    Consumer("VectorQuantizer", "haiku.nets.VectorQuantizer", "cross_replica_axis", 5),
+    Consumer(
+        "VectorQuantizerEMA", "haiku.nets.VectorQuantizerEMA", "cross_replica_axis", 6, skips_unless=("is_training",)
+    ),
+    Consumer("BatchNorm", "equinox.nn.BatchNorm", "axis_name", 1, skips_when=("inference",), required=True),
+    Consumer("sam", "optax.contrib.sam", "batch_axis_name", 5, when="update"),
+    Consumer(
+        "DynamicScale.value_and_grad",
+        "flax.training.dynamic_scale.DynamicScale.value_and_grad",
+        "axis_name",
+        3,
+    ),
+)
+
+CONSUMERS: dict[str, Consumer] = {row.dotted: row for row in _ROWS}
+
+NOT_AXIS_NAMES: dict[str, str] = {
+    "flax.jax_utils.replicate": "axis_name",
+    "flax.jax_utils.prefetch_to_device": "axis_name",
+    "flax.linen.partitioning.scan_with_axes": "axis_name",
+}
+"""Callables with a parameter spelled like an axis name that names something else."""
+
+
+def consumer(dotted: str) -> Consumer | None:
+    """The consumer with a canonical name, or None."""
+    return CONSUMERS.get(dotted)

@@ -1,0 +1,93 @@
+"""The history of JAX's interface: what a name, a keyword or a behaviour was in which version."""
+
+from __future__ import annotations
+
+from meshlens.jaxapi import history_core, history_sharding
+from meshlens.jaxapi.changes import NEWEST, Change, KeywordChange, Version, parse_version, spell_version
+
+__all__ = [
+    "BEHAVIOURS",
+    "CHANGES",
+    "KEYWORD_CHANGES",
+    "NEWEST",
+    "Change",
+    "KeywordChange",
+    "Version",
+    "change",
+    "holds",
+    "keyword_change",
+    "parse_version",
+    "spell_version",
+]
+
+CHANGES: dict[str, Change] = {row.dotted: row for row in (*history_sharding.ROWS, *history_core.ROWS)}
+
+_SHARD_MAP = "jax.shard_map"
+_OLD_SHARD_MAP = "jax.experimental.shard_map.shard_map"
+_COMPLEMENT = "axis_names holds the other axes, those that the function is manual over"
+
+_KEYWORDS = (
+    KeywordChange("jax.pmap", "global_arg_shapes", (0, 10, 0), (0, 4, 8), note="it did nothing", rewrite="drop"),
+    KeywordChange("jax.jit", "fun", (0, 7, 0), (0, 6, 0), note="pass the function by position", rewrite="positional"),
+    KeywordChange("jax.jit", "abstracted_axes", (0, 8, 2)),
+    KeywordChange("jax.jit", "device", deprecated=(0, 4, 1), note="use in_shardings or jax.device_put"),
+    KeywordChange("jax.jit", "backend", deprecated=(0, 4, 1), note="use in_shardings or jax.device_put"),
+    KeywordChange("jax.make_jaxpr", "abstracted_axes", (0, 8, 2)),
+    KeywordChange(_OLD_SHARD_MAP, "auto", (0, 8, 0), replacement="axis_names", note=_COMPLEMENT),
+    KeywordChange(_SHARD_MAP, "auto", (0, 6, 1), replacement="axis_names", note=_COMPLEMENT),
+    KeywordChange(_SHARD_MAP, "check_rep", (0, 6, 1), replacement="check_vma", rewrite="rename"),
+    KeywordChange(_SHARD_MAP, "f", (0, 6, 1), note="pass the function by position", rewrite="positional"),
+    KeywordChange(_OLD_SHARD_MAP, "check_vma", (0, 4, 3), replacement="check_rep", rewrite="rename"),
+    KeywordChange("jax.make_mesh", "axis_types", since=(0, 5, 0)),
+    KeywordChange("jax.lax.all_gather", "to", since=(0, 8, 2)),
+)
+
+KEYWORD_CHANGES: dict[tuple[str, str], KeywordChange] = {(row.dotted, row.keyword): row for row in _KEYWORDS}
+
+BEHAVIOURS: dict[str, Version] = {
+    "nested-pmap-fails": (0, 8, 0),
+    "pmap-is-shard-map": (0, 8, 0),
+    "jit-of-pmap-is-silent": (0, 8, 0),
+    "jit-decorates": (0, 8, 1),
+    "make-mesh-is-explicit": (0, 9, 0),
+    "checked-shard-map-sums-gradients": (0, 6, 1),
+    "in-specs-are-inferred": (0, 7, 2),
+    "abstract-mesh-takes-sizes-and-names": (0, 5, 3),
+    "mesh-context-is-deprecated": (0, 10, 1),
+    "pmap-rejects-enum-names": (0, 8, 1),
+    "negative-axes-are-accepted": (0, 8, 0),
+    "pmap-keeps-no-wrapped": (0, 8, 0),
+}
+"""First version in which each behaviour holds."""
+
+
+def change(dotted: str) -> Change | None:
+    """What became of a name, or of a module that it lies in.
+
+    Args:
+        dotted: the name as the program writes it, with its own aliases undone; not canonical, since history
+            is about spellings.
+
+    Returns:
+        The row of the longest known prefix, or None. A prefix counts only if it is gone altogether.
+    """
+    row = CHANGES.get(dotted)
+    if row is not None:
+        return row
+    prefix = dotted
+    while "." in prefix:
+        prefix = prefix.rpartition(".")[0]
+        row = CHANGES.get(prefix)
+        if row is not None and (row.removed is not None or row.deprecated is not None):
+            return row
+    return None
+
+
+def keyword_change(dotted: str, keyword: str) -> KeywordChange | None:
+    """What became of a keyword argument of a callable, or None."""
+    return KEYWORD_CHANGES.get((dotted, keyword))
+
+
+def holds(behaviour: str, version: Version) -> bool:
+    """Whether a behaviour of `BEHAVIOURS` holds in a version of JAX."""
+    return version >= BEHAVIOURS[behaviour]

@@ -1,0 +1,86 @@
+"""Which keyword arguments the transformations of JAX accept, version by version."""
+
+from __future__ import annotations
+
+from meshlens.jaxapi.binders import BINDERS
+from meshlens.jaxapi.collectives import COLLECTIVES
+from meshlens.jaxapi.meshes import MESHES
+
+Version = tuple[int, ...]
+
+_JIT = (
+    "fun",
+    "in_shardings",
+    "out_shardings",
+    "static_argnums",
+    "static_argnames",
+    "donate_argnums",
+    "donate_argnames",
+    "keep_unused",
+    "device",
+    "backend",
+    "inline",
+    "abstracted_axes",
+    "compiler_options",
+)
+_GRAD = ("fun", "argnums", "has_aux", "holomorphic", "allow_int", "reduce_axes")
+
+TRANSFORMATION_KEYWORDS: dict[str, tuple[str, ...]] = {
+    "jax.jit": _JIT,
+    "jax.grad": _GRAD,
+    "jax.value_and_grad": _GRAD,
+    "jax.jacfwd": ("fun", "argnums", "has_aux", "holomorphic"),
+    "jax.jacrev": ("fun", "argnums", "has_aux", "holomorphic", "allow_int"),
+    "jax.hessian": ("fun", "argnums", "has_aux", "holomorphic"),
+    "jax.checkpoint": ("fun", "prevent_cse", "policy", "static_argnums", "static_argnames", "concrete"),
+    "jax.lax.scan": ("f", "init", "xs", "length", "reverse", "unroll", "_split_transpose"),
+}
+
+# (first version that takes the keyword, first version that does not); None stands for no bound.
+VERSIONED: dict[tuple[str, str], tuple[Version | None, Version | None]] = {
+    ("jax.pmap", "global_arg_shapes"): (None, (0, 10, 0)),
+    ("jax.vmap", "sum_match"): ((0, 9, 0), None),
+    ("jax.shard_map", "f"): ((99,), None),
+    ("jax.smap", "f"): ((99,), None),
+    ("jax.experimental.shard_map.shard_map", "auto"): (None, (0, 8, 0)),
+    ("jax.make_jaxpr", "abstracted_axes"): (None, (0, 8, 2)),
+    ("jax.make_mesh", "axis_types"): ((0, 5, 0), None),
+    ("jax.jit", "fun"): (None, (0, 7, 0)),
+    ("jax.jit", "abstracted_axes"): (None, (0, 8, 2)),
+    ("jax.jit", "compiler_options"): ((0, 4, 36), None),
+    ("jax.checkpoint", "static_argnames"): ((0, 10, 2), None),
+    ("jax.checkpoint", "concrete"): (None, (0, 11, 0)),
+    ("jax.lax.all_gather", "to"): ((0, 8, 2), None),
+}
+
+
+def keywords(dotted: str, version: Version) -> frozenset[str] | None:
+    """The keywords that a callable accepts in one version of JAX.
+
+    Args:
+        dotted: its canonical name.
+        version: the version of JAX, such as `(0, 10, 2)`.
+
+    Returns:
+        Their names; None when the callable is not in the tables or accepts any keyword.
+    """
+    names = _all_keywords(dotted)
+    if names is None:
+        return None
+    return frozenset(name for name in names if _accepted(dotted, name, version))
+
+
+def _all_keywords(dotted: str) -> tuple[str, ...] | None:
+    binder = BINDERS.get(dotted)
+    if binder is not None:
+        return None if binder.var_keywords else (*binder.parameters, *binder.keywords)
+    plain = TRANSFORMATION_KEYWORDS.get(dotted)
+    if plain is not None:
+        return plain
+    row = MESHES.get(dotted) or COLLECTIVES.get(dotted)
+    return None if row is None else (*row.parameters, *row.keywords)
+
+
+def _accepted(dotted: str, name: str, version: Version) -> bool:
+    since, until = VERSIONED.get((dotted, name), (None, None))
+    return (since is None or version >= since) and (until is None or version < until)

@@ -1,0 +1,206 @@
+"""What the analysis must know of other callables: randomness, devices, array constructors, replication, state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_DRAWS = (
+    "ball bernoulli beta binomial bits categorical cauchy chisquare choice dirichlet double_sided_maxwell "
+    "exponential f gamma generalized_normal geometric gumbel laplace loggamma logistic lognormal maxwell "
+    "multinomial multivariate_normal normal orthogonal pareto permutation poisson rademacher randint "
+    "rayleigh shuffle t triangular truncated_normal uniform wald weibull_min"
+)
+_DRAWS_BY_SHAPE = "normal uniform randint gumbel exponential laplace cauchy rademacher bits"
+
+DRAWS: frozenset[str] = frozenset(f"jax.random.{name}" for name in _DRAWS.split())
+"""Functions that draw random numbers with a key, their first argument `key`."""
+
+KEY_MAKERS: dict[str, str] = {
+    "jax.random.PRNGKey": "key",
+    "jax.random.key": "key",
+    "jax.random.wrap_key_data": "key",
+    "jax.random.split": "keys",
+    "jax.random.fold_in": "folded",
+    "jax.random.clone": "same",
+    "jax.random.key_data": "same",
+    "flax.linen.make_rng": "key",
+    "haiku.next_rng_key": "key",
+    "haiku.next_rng_keys": "keys",
+    "haiku.PRNGSequence": "keys",
+    "flax.training.common_utils.shard_prng_key": "keys",
+}
+"""What returns keys: "key" one key, "keys" an array of them, "folded" depends on the data too, "same" as given."""
+
+DEVICE_LISTS: dict[str, str] = {
+    "jax.devices": "all",
+    "jax.local_devices": "local",
+}
+DEVICE_COUNTS: dict[str, str] = {
+    "jax.device_count": "all",
+    "jax.local_device_count": "local",
+}
+PROCESS_QUERIES: dict[str, str] = {
+    "jax.process_index": "index",
+    "jax.process_count": "count",
+    "jax.host_id": "index",
+    "jax.host_count": "count",
+}
+"""The canonical name and what it counts; "index" differs between processes."""
+
+STARTS_BACKEND: frozenset[str] = frozenset(
+    {*DEVICE_LISTS, *DEVICE_COUNTS, *PROCESS_QUERIES, "jax.default_backend", "jax.extend.backend.get_backend"}
+)
+"""Calls after which the number of devices cannot be changed any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """A callable whose result has a shape that its arguments give.
+
+    Attributes:
+        how: "shape" (an argument is the shape), "length" (an argument, if it is the only one, is the size),
+            "like" (as its first argument), "array" (of the display given), "reshape", "stack", "concatenate",
+            "broadcast", "expand", "squeeze", "transpose", "square", "replicate", "shard", "first", "split", "take".
+        parameter: the parameter that says it.
+        index: its position.
+    """
+
+    how: str
+    parameter: str
+    index: int
+
+
+def _arrays(how: str, parameter: str, index: int, names: str) -> dict[str, Shaped]:
+    row = Shaped(how, parameter, index)
+    return {f"{module}.{name}": row for module in ("jax.numpy", "numpy") for name in names.split()}
+
+
+SHAPED: dict[str, Shaped] = {
+    **_arrays("shape", "shape", 0, "zeros ones empty full"),
+    **_arrays("like", "a", 0, "zeros_like ones_like full_like"),
+    **_arrays("like", "prototype", 0, "empty_like"),
+    **_arrays("length", "start", 0, "arange"),
+    **_arrays("length", "num", 2, "linspace logspace geomspace"),
+    **_arrays("square", "N", 0, "eye"),
+    **_arrays("square", "n", 0, "identity"),
+    **_arrays("array", "object", 0, "array"),
+    **_arrays("array", "a", 0, "asarray"),
+    **_arrays("reshape", "shape", 1, "reshape"),
+    **_arrays("stack", "arrays", 0, "stack"),
+    **_arrays("concatenate", "arrays", 0, "concatenate"),
+    **_arrays("broadcast", "shape", 1, "broadcast_to"),
+    **_arrays("expand", "axis", 1, "expand_dims"),
+    **_arrays("squeeze", "axis", 1, "squeeze"),
+    **_arrays("transpose", "axes", 1, "transpose"),
+    **_arrays("split", "indices_or_sections", 1, "split array_split"),
+    **{f"jax.random.{name}": Shaped("shape", "shape", 1) for name in _DRAWS_BY_SHAPE.split()},
+    "jax.random.bernoulli": Shaped("shape", "shape", 2),
+    "jax.random.truncated_normal": Shaped("shape", "shape", 3),
+    "jax.random.split": Shaped("split", "num", 1),
+    "jax.lax.broadcast": Shaped("broadcast", "sizes", 1),
+    "jax.lax.reshape": Shaped("reshape", "new_sizes", 1),
+    "jax.lax.expand_dims": Shaped("expand", "dimensions", 1),
+    "jax.lax.squeeze": Shaped("squeeze", "dimensions", 1),
+    "numpy.random.randn": Shaped("dimensions", "d0", 0),
+    "numpy.random.rand": Shaped("dimensions", "d0", 0),
+    "numpy.random.normal": Shaped("shape", "size", 2),
+    "numpy.random.uniform": Shaped("shape", "size", 2),
+    "numpy.random.randint": Shaped("shape", "size", 2),
+    "numpy.random.random": Shaped("shape", "size", 0),
+}
+
+REPLICATES: dict[str, int] = {
+    "flax.jax_utils.replicate": 0,
+    "jax.device_put_replicated": 0,
+    "kfac_jax.utils.replicate_all_local_devices": 0,
+    "kfac_jax.utils.broadcast_all_local_devices": 0,
+    "acme.jax.utils.replicate_in_all_devices": 0,
+}
+"""What adds a leading axis over the devices to every leaf; the position of the tree."""
+
+SHARDS: dict[str, int] = {
+    "flax.training.common_utils.shard": 0,
+    "flax.training.common_utils.shard_prng_key": 0,
+    "jax.device_put_sharded": 0,
+    "flax.jax_utils.prefetch_to_device": 0,
+}
+"""What gives every device its part along a leading axis; the position of the data."""
+
+UNREPLICATES: dict[str, int] = {
+    "flax.jax_utils.unreplicate": 0,
+    "flax.training.common_utils.get_metrics": 0,
+    "kfac_jax.utils.get_first": 0,
+    "kfac_jax.utils.get_mean": 0,
+    "kfac_jax.utils.get_sum": 0,
+}
+"""What takes the leading axis over the devices away; the position of the tree."""
+
+FRESH_STATE: frozenset[str] = frozenset(
+    {
+        "flax.training.train_state.TrainState.create",
+        "flax.linen.Module.init",
+        "flax.linen.Module.init_with_output",
+        "haiku.Transformed.init",
+        "haiku.TransformedWithState.init",
+        "optax.GradientTransformation.init",
+        "flax.core.freeze",
+        "flax.core.frozen_dict.freeze",
+    }
+)
+"""What returns state just made, one copy, no leading axis over the devices."""
+
+INIT_METHODS: frozenset[str] = frozenset({"init", "init_with_output", "lazy_init"})
+"""Methods of library objects that return such state."""
+
+UPDATES: frozenset[str] = frozenset(
+    {"optax.apply_updates", "flax.training.train_state.TrainState.apply_gradients", "equinox.apply_updates"}
+)
+UPDATE_METHODS: frozenset[str] = frozenset({"apply_gradients", "apply_gradient", "update"})
+"""What makes a step along gradients: functions, and methods of states and optimizers."""
+
+MEANS: frozenset[str] = frozenset(
+    {
+        *(f"{module}.{name}" for module in ("jax.numpy", "numpy") for name in ("mean", "nanmean", "average")),
+    }
+)
+SUMS: frozenset[str] = frozenset(
+    {*(f"{module}.{name}" for module in ("jax.numpy", "numpy") for name in ("sum", "nansum"))}
+)
+"""Reductions of arrays on one device."""
+
+TO_HOST: frozenset[str] = frozenset(
+    {
+        "jax.device_get",
+        "numpy.asarray",
+        "numpy.array",
+        "numpy.save",
+        "numpy.savez",
+        "jax.experimental.multihost_utils.process_allgather",
+    }
+)
+"""What brings values to the host."""
+
+STOPS_GRADIENT: frozenset[str] = frozenset({"jax.lax.stop_gradient"})
+CONSTANT_IN_TRACING: frozenset[str] = frozenset(
+    {"jax.numpy.ndim", "jax.numpy.shape", "jax.numpy.size", "jax.numpy.result_type", "builtins.len", "len"}
+)
+"""What is known while tracing, whatever the data are."""
+
+GUARD_EXCEPTIONS: frozenset[str] = frozenset(
+    {"NameError", "Exception", "BaseException", "builtins.NameError", "builtins.Exception", "builtins.BaseException"}
+)
+"""Exceptions whose handler expects that an axis may be unbound."""
+
+AXIS_PROBES: frozenset[str] = frozenset(
+    {
+        "jax.core.axis_frame",
+        "jax.core.unsafe_get_axis_names_DO_NOT_USE",
+        "jax.extend.core.unsafe_get_axis_names_DO_NOT_USE",
+        "jax.core.nonempty_axis_env_DO_NOT_USE",
+        "jax.core.get_axis_env",
+        "jax.core.unsafe_get_current_trace",
+        "jax.core.thread_local_state.trace_state.axis_env",
+        "kfac_jax.utils.in_pmap",
+    }
+)
+"""What asks which axis names are bound; code behind such a question is guarded."""

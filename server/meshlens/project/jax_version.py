@@ -1,0 +1,190 @@
+"""Finds out which version of JAX a project uses: from its environment, its lock file or its requirements.
+
+Reads only text files; no interpreter is started and JAX is not imported.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from meshlens.jaxapi.changes import NEWEST
+from meshlens.settings import Settings, spell_version
+
+Version = tuple[int, ...]
+
+_LAST_PATCHES: tuple[Version, ...] = (
+    (0, 1, 77), (0, 2, 28), (0, 3, 25), (0, 4, 38), (0, 5, 3), (0, 6, 2), (0, 7, 2), (0, 8, 3), (0, 9, 2), (0, 10, 2),
+)  # fmt: skip
+
+_JAX = r"(?<![\w.-])jax(?![\w.-])"
+_REQUIREMENT = re.compile(rf"^[\s\"'\-]*{_JAX}\s*(?:\[[^\]]*\])?\s*\(?\s*(?P<bounds>(?:[<>=!~]=?=?\s*[\w.*+]+\s*,?\s*)+)")
+_BOUND = re.compile(r"(?P<how>===?|~=|<=?|>=?|!=)\s*(?P<version>\d+(?:\.\d+)*)(?P<any>\.\*)?")
+_LOCKED = re.compile(r"^name\s*=\s*\"jax\"\s*$.*?^version\s*=\s*\"([\d.]+)", re.MULTILINE | re.DOTALL)
+_PIXI = re.compile(r"/jax-([\d.]+?)-[^/\s]*\.(?:whl|conda|tar\.bz2)|\bname:\s*jax\s*\n\s*version:\s*['\"]?([\d.]+)")
+_STRING = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'")
+_POETRY = re.compile(r"^\s*jax\s*=\s*(?:\{[^}\n]*version\s*=\s*)?[\"']([^\"'\n]+)", re.MULTILINE)
+
+_LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class JaxVersion:
+    """A version and how we know it.
+
+    Attributes:
+        version: as numbers.
+        origin: where it was found, for people.
+    """
+
+    version: Version
+    origin: str
+
+
+def find_jax_version(root: Path, settings: Settings) -> Version | None:
+    """The version of JAX that a project uses, None if nothing in it says.
+
+    Args:
+        root: the folder of the project.
+        settings: a version that is set there wins.
+    """
+    found = locate_jax_version(root, settings)
+    return found.version if found else None
+
+
+def locate_jax_version(root: Path, settings: Settings) -> JaxVersion | None:
+    """The version of JAX that a project uses and where that was found, None if nothing in it says."""
+    if settings.jax_version is not None:
+        return JaxVersion(settings.jax_version, "set")
+    for packages in _package_folders(root, settings):
+        if (version := _installed(packages)) is not None:
+            return JaxVersion(version, f"installed in {_short(packages, root)}")
+    for name in (*_LOCKS, "pixi.lock"):
+        text = _read(root / name)
+        found = (_PIXI if name == "pixi.lock" else _LOCKED).search(text) if text else None
+        if found:
+            return JaxVersion(_numbers(next(filter(None, found.groups()))), f"locked in {name}")
+    return _required(root)
+
+
+def default_jax_version() -> JaxVersion:
+    """What is assumed where nothing says: the newest version that the tables know."""
+    return JaxVersion(NEWEST, "the newest that is known")
+
+
+def _package_folders(root: Path, settings: Settings) -> Iterator[Path]:
+    environments: list[Path] = []
+    if settings.interpreter:
+        interpreter = (Path(settings.folder or root) / Path(settings.interpreter).expanduser()).absolute()
+        environments.append(interpreter.parent.parent if not interpreter.is_dir() else interpreter)
+    environments += [root / ".venv", root / "venv"]
+    active = os.environ.get("VIRTUAL_ENV")
+    if active and Path(active).is_relative_to(root):
+        environments.append(Path(active))
+    for environment in environments:
+        if not environment.is_dir():
+            continue
+        yield from sorted(environment.glob("lib/python3*/site-packages"), reverse=True)
+        yield from (folder for folder in (environment / "Lib" / "site-packages",) if folder.is_dir())
+
+
+def _installed(packages: Path) -> Version | None:
+    for folder in packages.glob("jax-*.dist-info"):
+        if found := re.fullmatch(r"jax-(\d+(?:\.\d+)*)[\w.+]*\.dist-info", folder.name):
+            return _numbers(found[1])
+    return None
+
+
+def _required(root: Path) -> JaxVersion | None:
+    """What requirement files and the project's own dependencies pin, exact pins first."""
+    capped: JaxVersion | None = None
+    for name, lines in _requirement_lines(root):
+        for line in lines:
+            found = _REQUIREMENT.match(line)
+            if not found:
+                continue
+            exact, below = _bounds(found["bounds"])
+            if exact is not None:
+                return JaxVersion(exact, f"pinned in {name}")
+            if below is not None and (capped is None or below < capped.version):
+                capped = JaxVersion(below, f"the newest that {name} allows")
+    return capped
+
+
+def _requirement_lines(root: Path) -> Iterator[tuple[str, Iterable[str]]]:
+    names = sorted(path.name for path in root.glob("*requirements*.txt")) if root.is_dir() else []
+    for name in sorted(names, key=lambda name: name != "requirements.txt"):
+        yield name, _read(root / name).splitlines()
+    if text := _read(root / "pyproject.toml"):
+        strings = (first or second for first, second in _STRING.findall(text))
+        yield "pyproject.toml", [*strings, *(_from_poetry(bound) for bound in _POETRY.findall(text))]
+    for name in ("setup.py", "setup.cfg"):
+        if text := _read(root / name):
+            yield name, [*(first or second for first, second in _STRING.findall(text)), *text.splitlines()]
+
+
+def _from_poetry(bound: str) -> str:
+    if bound.startswith("^"):
+        parts = [int(part) for part in re.findall(r"\d+", bound)]
+        above = [parts[0] + 1] if parts[0] else [0, parts[1] + 1] if len(parts) > 1 else [1]
+        return f"jax<{'.'.join(map(str, above))}"
+    return f"jax{bound}" if bound[:1] in "<>=!~" else f"jax=={bound}"
+
+
+def _bounds(text: str) -> tuple[Version | None, Version | None]:
+    """The version that is pinned, or the newest known one that upper bounds allow."""
+    newest: Version | None = None
+    for bound in _BOUND.finditer(text):
+        how, version = bound["how"], _numbers(bound["version"])
+        given = bound["version"].count(".") + 1
+        if how in ("==", "===") and not bound["any"]:
+            return version, None
+        if how == "==":
+            cap = _newest_below(_next(version, given))
+        elif how == "~=":
+            cap = _newest_below(_next(version, given - 1))
+        elif how == "<":
+            cap = _newest_below(version)
+        elif how == "<=":
+            cap = version
+        else:
+            continue
+        newest = cap if newest is None or cap < newest else newest
+    return None, newest if newest is not None and newest < NEWEST else None
+
+
+def _next(version: Version, given: int) -> Version:
+    kept = list(version[: max(given, 1)])
+    kept[-1] += 1
+    return _numbers(".".join(map(str, kept)))
+
+
+def _newest_below(bound: Version) -> Version:
+    if bound[-1] > 0:
+        return (*bound[:-1], bound[-1] - 1)
+    below = [patch for patch in (*_LAST_PATCHES, NEWEST) if patch < bound]
+    return below[-1] if below else bound
+
+
+def _numbers(text: str) -> Version:
+    numbers = tuple(int(part) for part in text.strip(".").split("."))
+    return numbers + (0,) * (3 - len(numbers))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _short(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+
+def spelled(found: JaxVersion) -> str:
+    """The version and its origin, for people."""
+    return f"{spell_version(found.version)} ({found.origin})"

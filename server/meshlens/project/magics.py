@@ -1,0 +1,94 @@
+"""IPython's own syntax, blanked out of cells so that what stays is Python of the same length."""
+
+from __future__ import annotations
+
+import re
+
+_OTHER_LANGUAGES = frozenset(
+    "bash sh script perl ruby html HTML javascript js latex markdown svg SVG writefile file cython cpp R julia sql "
+    "bigquery shell cmd powershell pypy python2 sx system ! css".split()
+)
+_CELL_MAGIC = re.compile(r"\s*%%(\S+)")
+_LINE = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>%{1,2}(?=[A-Za-z])|!{1,2}|\?{1,2}(?=[\w.]))(?P<rest>.*)$")
+_HELP = re.compile(r"^[ \t]*%{0,2}[A-Za-z_][\w.]*\?{1,2}[ \t]*$")
+_ASSIGNED = re.compile(r"^(?P<head>[ \t]*[A-Za-z_][\w., \t*]*=[ \t]*)(?P<mark>[%!])(?P<rest>\S.*)$")
+_TIMED = re.compile(r"^(?P<magic>(?:time|timeit|prun)(?:[ \t]+-\w+(?:[ \t]+\d+)?)*[ \t]+)(?P<code>[^-\s].*)$")
+
+
+def without_magics(text: str) -> str:
+    """The cell with its magics blanked out, character for character, in UTF-8 byte for byte.
+
+    Args:
+        text: what a code cell says.
+    """
+    if "%" not in text and "!" not in text and "?" not in text:
+        return text
+    first = _CELL_MAGIC.match(text)
+    if first is not None and first[1] in _OTHER_LANGUAGES:
+        return "".join(_comment(line) for line in text.splitlines(keepends=True))
+    out = []
+    depth = _Brackets()
+    for line in text.splitlines(keepends=True):
+        body = line.rstrip("\r\n")
+        end = line[len(body) :]
+        kept = _line(body) if depth.outside else body
+        depth.read(kept)
+        out.append(kept + end)
+    return "".join(out)
+
+
+def _line(body: str) -> str:
+    if _HELP.match(body):
+        return _comment(body)
+    if found := _LINE.match(body):
+        timed = _TIMED.match(found["rest"]) if found["mark"] == "%" else None
+        if timed is None:
+            return _comment(body)
+        return f"{found['indent']}0;{' ' * (len(timed['magic']) - 1)}{timed['code']}"
+    if found := _ASSIGNED.match(body):
+        timed = _TIMED.match(found["rest"]) if found["mark"] == "%" else None
+        if timed is None:
+            return f"{found['head']}0{_comment(found['rest'])}"
+        return f"{found['head']}{' ' * len(timed['magic'])} {timed['code']}"
+    return body
+
+
+def _comment(line: str) -> str:
+    """The line as a comment of the same length: its first mark becomes `#`."""
+    body = line.lstrip(" \t")
+    if not body.strip():
+        return line
+    indent = line[: len(line) - len(body)]
+    size = len(body[0].encode("utf-8", "replace"))
+    return f"{indent}#{'#' * (size - 1)}{body[1:]}"
+
+
+class _Brackets:
+    """Whether a line begins outside brackets and triple quotes, where alone a magic can stand."""
+
+    _TOKENS = re.compile(r"\\.|#|\"\"\"|'''|\"|'|[(\[{]|[)\]}]")
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.quote = ""
+
+    @property
+    def outside(self) -> bool:
+        return self.depth == 0 and not self.quote
+
+    def read(self, line: str) -> None:
+        at = 0
+        while found := self._TOKENS.search(line, at):
+            token, at = found[0], found.end()
+            if self.quote:
+                self.quote = "" if token == self.quote else self.quote
+            elif token == "#":
+                break
+            elif token in ('"""', "'''", '"', "'"):
+                self.quote = token
+            elif token in "([{":
+                self.depth += 1
+            elif token in ")]}":
+                self.depth = max(0, self.depth - 1)
+        if len(self.quote) == 1:
+            self.quote = ""

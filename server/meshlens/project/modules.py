@@ -1,0 +1,85 @@
+"""Finds the file that an import statement means, among the files of the workspace; does no IO."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from meshlens.axes.values import Module
+
+_LIBRARIES = frozenset({"jax", "jaxlib", "flax", "haiku", "equinox", "optax", "chex", "objax", "haliax", "numpy"})
+_SOURCE_FOLDERS = ("", "src", "lib", "python", "server")
+
+
+class ModuleIndex:
+    """The modules and packages of a workspace.
+
+    Packages need no `__init__.py`.  Libraries whose behaviour stands in tables are outside the workspace even where
+    their source is in it, except for their own files.
+    """
+
+    def __init__(self, paths: Iterable[str], roots: Iterable[str]) -> None:
+        self._files = frozenset(path for path in paths if path.endswith(".py"))
+        self._roots = tuple(roots)
+        self._folders: set[str] = set()
+        for path in self._files:
+            folder = _parent(path)
+            while folder not in self._folders and folder not in ("", "/"):
+                self._folders.add(folder)
+                folder = _parent(folder)
+        self._found: dict[tuple[str, int, str], Module | None] = {}
+
+    def locate(self, importer: str, level: int, module: str) -> Module | None:
+        """The module that `from <dots><module> import …` in a file means."""
+        folder = _parent(importer)
+        key = (folder, level, module)
+        if key not in self._found:
+            self._found[key] = self._relative(folder, level, module) if level else self._absolute(folder, module)
+        return self._found[key]
+
+    def submodule(self, module: Module, name: str) -> Module | None:
+        """A module or package inside a package."""
+        base = self._folder_of(module)
+        return self._at(f"{base}/{name}", f"{module.name}.{name}") if base is not None else None
+
+    def _folder_of(self, module: Module) -> str | None:
+        if module.path is None:
+            return module.name.split(":", 1)[1] if ":" in module.name else None
+        return _parent(module.path) if module.path.endswith("/__init__.py") else None
+
+    def _relative(self, folder: str, level: int, module: str) -> Module | None:
+        for _ in range(level - 1):
+            folder = _parent(folder)
+        return self._at("/".join((folder, *module.split("."))) if module else folder, module)
+
+    def _absolute(self, folder: str, module: str) -> Module | None:
+        parts = module.split(".")
+        if parts[0] in _LIBRARIES and f"/{parts[0]}/" not in folder + "/":
+            return None
+        if parts[0] == "jax":
+            return None
+        current = folder
+        while True:
+            for extra in _SOURCE_FOLDERS:
+                base = f"{current}/{extra}" if extra else current
+                found = self._at("/".join((base, *parts)), module)
+                if found is not None and (found.path is not None or len(parts) > 1 or extra):
+                    return found
+                if found is not None and current in self._roots:
+                    return found
+            if current in self._roots or current in ("", "/"):
+                return None
+            current = _parent(current)
+
+    def _at(self, base: str, name: str) -> Module | None:
+        if base + ".py" in self._files:
+            return Module(name, base + ".py")
+        if base + "/__init__.py" in self._files:
+            return Module(name, base + "/__init__.py")
+        if base in self._folders:
+            return Module(f"{name}:{base}", None)
+        return None
+
+
+def _parent(path: str) -> str:
+    return str(PurePosixPath(path).parent)

@@ -1,0 +1,178 @@
+"""The solution of a workspace: the records of every root, kept from one workspace to the next where nothing changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from meshlens.axes.frames import Frame
+from meshlens.axes.records import Records
+from meshlens.axes.roots import RootResult, candidates, methods, result_of, run_module, run_root
+from meshlens.axes.run import ModuleState, Run
+from meshlens.axes.values import Class, Module, Site
+from meshlens.facts.model import FileFacts
+from meshlens.project.modules import ModuleIndex
+
+RootKey = tuple[str, str]
+
+
+@dataclass
+class Solution:
+    """All roots of a workspace, run.
+
+    Attributes:
+        facts: the facts that it was computed from.
+        index: where imports lead.
+        devices, jax_version: the assumptions.
+        modules: what each module's top level leaves behind.
+        results: by root: (path, "") for a module's top level, (path, name) for a function or class.
+        by_file: the records by the file in which their place lies.
+    """
+
+    facts: Mapping[str, FileFacts]
+    index: ModuleIndex
+    devices: int | None
+    jax_version: tuple[int, ...]
+    modules: dict[str, ModuleState] = field(default_factory=dict)
+    results: dict[RootKey, RootResult] = field(default_factory=dict)
+    by_file: dict[str, Records] = field(default_factory=dict)
+    names_bound: frozenset[str] = frozenset()
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The files."""
+        return frozenset(self.facts)
+
+
+class _World:
+    """What the interpreter sees of the workspace while it is being solved."""
+
+    def __init__(self, solution: Solution) -> None:
+        self._solution = solution
+        self.devices = solution.devices
+        self.jax_version = solution.jax_version
+
+    def facts(self, path: str) -> FileFacts | None:
+        return self._solution.facts.get(path)
+
+    def locate(self, importer: str, level: int, module: str) -> Module | None:
+        return self._solution.index.locate(importer, level, module)
+
+    def submodule(self, module: Module, name: str) -> Module | None:
+        return self._solution.index.submodule(module, name)
+
+    def module_state(self, path: str, asking: Run) -> ModuleState | None:
+        state = self._solution.modules.get(path)
+        if state is None:
+            if path not in self._solution.facts:
+                return None
+            state = ModuleState(Frame(path, "", None), {})
+            self._solution.modules[path] = state
+            run = Run(self, path)
+            run_module(self, path, state, run)
+            self._solution.results[(path, "")] = result_of(run)
+        asking.deps |= state.deps if state.done else {(path, "module")}
+        return state
+
+
+def solve(
+    facts: Mapping[str, FileFacts],
+    index: ModuleIndex,
+    devices: int | None,
+    jax_version: tuple[int, ...],
+    before: Solution | None,
+) -> Solution:
+    """Runs every root of a workspace, or takes its result from the solution before where nothing it saw has changed."""
+    solution = Solution(facts, index, devices, jax_version)
+    kept = _kept(solution, before) if before is not None else {}
+    world = _World(solution)
+    if before is not None:
+        for (path, name), result in kept.items():
+            if name == "":
+                solution.modules[path] = before.modules[path]
+                solution.results[(path, "")] = result
+    for path in sorted(facts):
+        if facts[path].top:
+            world.module_state(path, Run(world, path))
+    entered: set[Site] = set()
+    for path in sorted(facts):
+        if (path, "") in solution.results:
+            entered |= solution.results[(path, "")].entered
+    for path in sorted(solution.modules):
+        for name, value in candidates(solution.modules[path].frame):
+            sites = {method.site for method in methods(value)} if isinstance(value, Class) else {value.site}
+            if sites <= entered:
+                continue
+            key = (path, name)
+            found = kept.get(key)
+            result = found if found is not None else run_root(world, path, value)
+            solution.results[key] = result
+            entered |= result.entered | sites
+    _sort(solution)
+    return solution
+
+
+def _kept(solution: Solution, before: Solution) -> dict[RootKey, RootResult]:
+    if (
+        before.paths != solution.paths
+        or before.devices != solution.devices
+        or before.jax_version != solution.jax_version
+    ):
+        return {}
+    changed = _changed(before.facts, solution.facts)
+    return {key: result for key, result in before.results.items() if not (result.deps & changed)}
+
+
+def _changed(before: Mapping[str, FileFacts], now: Mapping[str, FileFacts]) -> set[tuple[str, str]]:
+    changed: set[tuple[str, str]] = set()
+    for path, facts in now.items():
+        old = before[path]
+        if old is facts:
+            continue
+        if old.top != facts.top:
+            changed.add((path, "module"))
+        for key in old.blocks.keys() | facts.blocks.keys():
+            left, right = old.blocks.get(key), facts.blocks.get(key)
+            if left is None or right is None:
+                changed |= {(path, key), (path, "header:" + key)}
+            elif left.shape is not right.shape and left.shape != right.shape:
+                changed.add((path, key))
+                if _header(left.shape) != _header(right.shape):
+                    changed.add((path, "header:" + key))
+    return changed
+
+
+def _header(shape: tuple[object, ...]) -> object:
+    function = shape[2] if shape[0] == "fn" and isinstance(shape[2], tuple) else shape
+    return function[:4] + function[5:] if isinstance(function, tuple) and len(function) == 6 else shape
+
+
+def _sort(solution: Solution) -> None:
+    by_file: dict[str, Records] = {}
+
+    def records(site: Site) -> Records:
+        found = by_file.get(site.path)
+        if found is None:
+            found = by_file[site.path] = Records()
+        return found
+
+    names: set[str] = set()
+    for result in solution.results.values():
+        made = result.records
+        for use in made.uses:
+            records(use.call).uses.append(use)
+        for call in made.calls:
+            records(call.call).calls.append(call)
+        for mention in made.mentions:
+            records(mention.site).mentions.append(mention)
+        for binding in made.bindings:
+            records(binding.binder.site).bindings.append(binding)
+            names.update(name.value for name in binding.binder.names)
+        for mapped_call in made.mapped_calls:
+            records(mapped_call.call).mapped_calls.append(mapped_call)
+        for random_use in made.random_uses:
+            records(random_use.call).random_uses.append(random_use)
+        for gradient_use in made.gradient_uses:
+            records(gradient_use.site).gradient_uses.append(gradient_use)
+    solution.by_file = by_file
+    solution.names_bound = frozenset(names)

@@ -1,0 +1,70 @@
+"""What a rule, an assist or an editor feature may know of one file: a view of an immutable workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from meshlens.axes.records import Records
+from meshlens.axes.values import Site
+from meshlens.facts.model import FileFacts
+from meshlens.project.solution import Solution
+from meshlens.text import LineIndex, Span
+
+
+@dataclass(frozen=True, slots=True)
+class FileView:
+    """One file of a workspace, with everything that was found out about it.
+
+    Attributes:
+        solution: what runs where in the whole workspace.
+        path: absolute path.
+        source: the file's bytes; for a notebook its cells joined.
+        lines: its lines and columns.
+        facts: its facts.
+        texts: the sources of all files by path.
+    """
+
+    solution: Solution
+    path: Path
+    source: bytes
+    lines: LineIndex
+    facts: FileFacts
+    texts: Mapping[str, bytes]
+
+    @property
+    def records(self) -> Records:
+        """The records whose place lies in this file, of all routes through the workspace."""
+        return self.solution.by_file.get(str(self.path)) or Records()
+
+    @property
+    def jax_version(self) -> tuple[int, ...]:
+        """The JAX version that the project uses: (0, 10, 2)."""
+        return self.solution.jax_version
+
+    @property
+    def devices(self) -> int | None:
+        """How many devices the code is meant for; None if nobody said."""
+        return self.solution.devices
+
+    def span(self, site: Site) -> Span:
+        """Where a site lies; of a site in another file, in that file."""
+        return self.solution.facts[site.path].span(site.block, site.index)
+
+    def is_here(self, site: Site | None) -> bool:
+        """Whether a site lies in this file."""
+        return site is not None and site.path == str(self.path)
+
+    def text(self, site: Site) -> str:
+        """The source text of a site, of this file or another."""
+        span = self.span(site)
+        return self.texts[site.path][span.start : span.end].decode("utf-8", "replace")
+
+    def path_of(self, site: Site) -> Path:
+        """The file of a site."""
+        return Path(site.path)
+
+    def binds_anywhere(self, name: str) -> bool:
+        """Whether any binder of the workspace binds this axis name."""
+        return name in self.solution.names_bound

@@ -1,0 +1,163 @@
+"""The workspace: the files that are known, as an immutable value, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from meshlens.facts.extract import extract
+from meshlens.facts.model import FileFacts
+from meshlens.project.modules import ModuleIndex
+from meshlens.project.notebook import Notebook, read_notebook
+from meshlens.project.solution import Solution, solve
+from meshlens.project.view import FileView
+from meshlens.text import LineIndex
+
+NEWEST_JAX = (0, 11, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file.
+
+    Attributes:
+        path: absolute.
+        raw: its bytes on disk or in the editor.
+        source: the Python text: the bytes themselves, or a notebook's cells joined.
+        facts: what it says.
+        notebook: the cells, for a notebook.
+    """
+
+    path: Path
+    raw: bytes
+    source: bytes
+    facts: FileFacts
+    notebook: Notebook | None = None
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Immutable; a change makes a new one that keeps whatever the change does not touch.
+
+    Attributes:
+        roots: folders that imports are resolved from.
+        files: by absolute path.
+        checked: the paths that were asked for; the others are there because these import them.
+        jax_version: the version that the project uses.
+        devices: how many devices the code is meant for, None if nobody said.
+        problems: files that could not be read, and why.
+    """
+
+    roots: tuple[Path, ...]
+    files: Mapping[str, SourceFile]
+    checked: tuple[Path, ...]
+    jax_version: tuple[int, ...]
+    devices: int | None
+    problems: tuple[tuple[Path, str], ...] = ()
+    _memory: dict[str, Solution] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def solution(self) -> Solution:
+        """What runs where; computed when it is first asked for."""
+        known = self._memory.get("now")
+        if known is None:
+            facts = {path: file.facts for path, file in self.files.items()}
+            known = solve(facts, self._index(), self.devices, self.jax_version, self._memory.get("before"))
+            self._memory["now"] = known
+            self._memory.pop("before", None)
+        return known
+
+    def _index(self) -> ModuleIndex:
+        before = self._memory.get("before")
+        if before is not None and before.index is not None and before.paths == frozenset(self.files):
+            return before.index
+        return ModuleIndex(self.files, [str(root) for root in self.roots])
+
+    def view(self, path: Path) -> FileView:
+        """What can be known of one file.
+
+        Raises:
+            KeyError: the file is not in the workspace.
+        """
+        file = self.files[str(path)]
+        return FileView(self.solution, file.path, file.source, LineIndex(file.source), file.facts, self._texts())
+
+    def _texts(self) -> Mapping[str, bytes]:
+        return _Texts(self.files)
+
+    def with_file(self, path: Path, raw: bytes) -> Workspace:
+        """The workspace after one file has got a new text."""
+        file = read_file(path, raw)
+        files = {**self.files, str(path): file}
+        checked = self.checked if path in self.checked else (*self.checked, path)
+        before = self._memory.get("now") or self._memory.get("before")
+        memory = {"before": before} if before is not None else {}
+        return replace(self, files=files, checked=checked, _memory=memory)
+
+
+class _Texts(Mapping[str, bytes]):
+    """The sources of the workspace's files by path."""
+
+    def __init__(self, files: Mapping[str, SourceFile]) -> None:
+        self._files = files
+
+    def __getitem__(self, path: str) -> bytes:
+        return self._files[path].source
+
+    def __iter__(self) -> Iterable[str]:  # type: ignore[override]
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
+def read_file(path: Path, raw: bytes, facts: FileFacts | None = None) -> SourceFile:
+    """A file from its bytes.
+
+    Raises:
+        ValueError: a notebook that is no notebook.
+    """
+    if path.suffix == ".ipynb":
+        notebook = read_notebook(raw)
+        return SourceFile(path, raw, notebook.source, facts or extract(notebook.source), notebook)
+    return SourceFile(path, raw, raw, facts or extract(raw))
+
+
+def open_workspace(
+    roots: Sequence[Path],
+    *,
+    files: Sequence[Path],
+    jax_version: tuple[int, ...] | None = None,
+    devices: int | None = None,
+    overlay: Mapping[Path, bytes] | None = None,
+) -> Workspace:
+    """Reads files into a workspace.
+
+    Args:
+        roots: folders that imports are resolved from.
+        files: the files to check.
+        jax_version: the version that the project uses; the newest known one if nothing says.
+        devices: how many devices the code is meant for.
+        overlay: texts that stand in for what is on disk.
+    """
+    given = {path.absolute(): raw for path, raw in (overlay or {}).items()}
+    read: dict[str, SourceFile] = {}
+    problems: list[tuple[Path, str]] = []
+    for path in [path.absolute() for path in files]:
+        try:
+            raw = given[path] if path in given else path.read_bytes()
+            read[str(path)] = read_file(path, raw)
+        except OSError as error:
+            problems.append((path, f"cannot be read: {error.strerror or error}"))
+        except ValueError as error:
+            problems.append((path, str(error)))
+    checked = tuple(path.absolute() for path in files)
+    return Workspace(
+        tuple(root.absolute() for root in roots),
+        dict(sorted(read.items())),
+        tuple(path for path in checked if str(path) in read),
+        jax_version or NEWEST_JAX,
+        devices,
+        tuple(problems),
+    )

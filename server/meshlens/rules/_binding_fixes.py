@@ -1,0 +1,64 @@
+"""Fixes for an axis that is not bound: name the axis at the map, or use the name that is bound."""
+
+from __future__ import annotations
+
+from meshlens.axes.records import AxisUse
+from meshlens.axes.values import Binder, Const, Site
+from meshlens.project.view import FileView
+from meshlens.rules._model import FileEdit, Fix
+from meshlens.text import Edit, Span
+
+
+def fixes_for(view: FileView, use: AxisUse, site: Site, name: str, suggestion: str | None) -> tuple[Fix, ...]:
+    """What can be done about an unbound axis, the most likely first.
+
+    Args:
+        view: the file.
+        use: the collective on the failing route.
+        site: the place that is blamed.
+        name: the axis name.
+        suggestion: a bound name that looks alike.
+    """
+    env = use.context.env
+    found: list[Fix] = []
+    if suggestion is not None:
+        found.extend(_rename(view, site, use, suggestion, "safe"))
+    elif len(env.names) == 1:
+        found.extend(_rename(view, site, use, env.names[0], "unsafe"))
+    if env.maps and not env.names:
+        found.extend(_name_the_axis(view, env.maps[-1], name))
+    return tuple(found)
+
+
+def _rename(view: FileView, site: Site, use: AxisUse, to: str, safety: str) -> list[Fix]:
+    literal = use.name.origin if isinstance(use.name, Const) else None
+    place = literal if literal is not None and _is_literal(view, literal) else site
+    if not _is_literal(view, place) or (place != site and place.path != site.path):
+        return []
+    text = view.text(place)
+    quote = text[-1]
+    edit = FileEdit(view.path_of(place), Edit(view.span(place), f"{quote}{to}{quote}"))
+    if safety == "safe":
+        return [Fix(f'use the bound axis "{to}"', (edit,))]
+    return [Fix(f'use the bound axis "{to}"', (edit,), "unsafe", "the map may be what has the wrong name")]
+
+
+def _is_literal(view: FileView, site: Site) -> bool:
+    text = view.text(site)
+    return len(text) > 2 and text[0] in "\"'" and text[-1] == text[0] and text[0] not in text[1:-1] and "\\" not in text
+
+
+def _name_the_axis(view: FileView, binder: Binder, name: str) -> list[Fix]:
+    if binder.kind not in ("pmap", "vmap") or any(given in ("*", "**", "axis_name") for given, _ in binder.arguments):
+        return []
+    text = view.text(binder.site)
+    span = view.span(binder.site)
+    path = view.path_of(binder.site)
+    if text.endswith(")"):
+        inside = text[:-1].rstrip()
+        comma = "" if inside.endswith("(") else " " if inside.endswith(",") else ", "
+        at = span.start + len(text[: len(text) - 1].encode())
+        at = span.start + len(inside.encode())
+        edit = FileEdit(path, Edit(Span(at, at), f'{comma}axis_name="{name}"'))
+        return [Fix(f'bind axis "{name}" at the {binder.kind}', (edit,))]
+    return []

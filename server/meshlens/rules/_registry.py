@@ -1,0 +1,71 @@
+"""The folder is the registry: every file here without an underscore is one rule.
+
+Does not run anything by itself; `_check.py` does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import meshlens.rules as package
+from meshlens.project.view import FileView
+from meshlens.rules._model import Finding, Severity
+
+RuleFunction = Callable[[FileView], Iterable[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule as users know it.
+
+    Attributes:
+        code: "AX101".
+        name: "unbound-axis"; what `# meshlens: ignore[…]` takes.
+        severity: the level of its findings unless a finding says otherwise.
+        run: computes the findings of one file.
+        page: the module's docstring, which is the rule's page in Markdown.
+        default: whether it runs when nothing is selected.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    run: RuleFunction
+    page: str
+    default: bool
+
+
+def rule(code: str, severity: Severity, *, default: bool = True) -> Callable[[RuleFunction], RuleFunction]:
+    """Marks the one public function of a rule's file.
+
+    Args:
+        code: "AX" and three digits.
+        severity: the level of its findings.
+        default: false for a rule that runs only when selected.
+    """
+
+    def mark(function: RuleFunction) -> RuleFunction:
+        function.__dict__["meshlens_rule"] = (code, severity, default)
+        return function
+
+    return mark
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule of the folder, by code."""
+    return tuple(sorted(_load(), key=lambda found: found.code))
+
+
+def _load() -> Iterator[Rule]:
+    for module_info in pkgutil.iter_modules(package.__path__):
+        if module_info.name.startswith("_"):
+            continue
+        module = importlib.import_module(f"{package.__name__}.{module_info.name}")
+        function = getattr(module, module_info.name)
+        code, severity, default = function.meshlens_rule
+        yield Rule(code, module_info.name.replace("_", "-"), severity, function, module.__doc__ or "", default)

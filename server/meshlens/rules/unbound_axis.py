@@ -1,0 +1,132 @@
+"""A collective names an axis that nothing binds.
+
+An axis name exists only while a binder (`pmap`, `vmap`, `shard_map`) runs its operand.
+Outside, tracing fails with `NameError: unbound axis name`; inside a checked `shard_map` with an `AssertionError` that has no
+message (JAX 0.9.2 and later) or a `KeyError` (0.6.2 to 0.8.1).
+`jit`, `with mesh:`, `set_mesh` and `spmd_axis_name` bind nothing.
+
+```python
+import jax
+from functools import partial
+
+
+@partial(jax.pmap, axis_name="batch")
+def step(x):
+    return jax.lax.pmean(x, "bacth")
+    #                       ^^^^^^^ AX101: axis "bacth" is not bound here (bound: "batch"); did you mean "batch"?
+```
+
+becomes
+
+```python
+import jax
+from functools import partial
+
+
+@partial(jax.pmap, axis_name="batch")
+def step(x):
+    return jax.lax.pmean(x, "batch")
+```
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.records import AxisUse, Step, literal_name
+from meshlens.axes.values import Binder, Site
+from meshlens.project.view import FileView
+from meshlens.rules._binding_fixes import fixes_for
+from meshlens.rules._did_you_mean import closest
+from meshlens.rules._model import Finding, Related, Severity
+from meshlens.rules._places import axis_site, quoted, route_places
+from meshlens.rules._registry import rule
+
+
+@rule("AX101", Severity.ERROR)
+def unbound_axis(view: FileView) -> Iterator[Finding]:
+    """Reports each collective that some sure, closed route reaches without its axis bound."""
+    seen: set[tuple[Site, str]] = set()
+    for (_, name), uses in _by_place(view).items():
+        failing = [use for use in uses if _fails(use, name)]
+        if not failing:
+            continue
+        binding = [use for use in uses if name in use.context.env.names]
+        if binding:
+            failing = [use for use in failing if not use.context.conditional and not use.context.remote]
+        else:
+            failing = [use for use in failing if use.context.env.maps or not use.context.conditional]
+        for use in _shortest_of_each_route(failing):
+            site = _where_routes_part(use, binding) if binding else axis_site(view, use)
+            if not view.is_here(site) or (site, name) in seen:
+                continue
+            seen.add((site, name))
+            yield _finding(view, use, site, name, bool(binding))
+
+
+def _by_place(view: FileView) -> dict[tuple[Site, str], list[AxisUse]]:
+    places: dict[tuple[Site, str], list[AxisUse]] = defaultdict(list)
+    for records in view.solution.by_file.values():
+        for use in records.uses:
+            name = literal_name(use.name)
+            if name is not None:
+                places[(use.call, name)].append(use)
+    return places
+
+
+def _fails(use: AxisUse, name: str) -> bool:
+    context = use.context
+    return context.sure and not context.guarded and not context.env.open and name not in context.env.names
+
+
+def _shortest_of_each_route(uses: list[AxisUse]) -> list[AxisUse]:
+    return sorted(uses, key=lambda use: len(use.context.route))
+
+
+def _where_routes_part(use: AxisUse, binding: list[AxisUse]) -> Site:
+    """The first step of a failing route that enters what other routes enter with the axis bound."""
+    good = {step.function for other in binding for step in _bound_steps(other)} - {None}
+    for place, step in enumerate(use.context.route):
+        if step.function in good:
+            before = use.context.route[place - 1] if place else None
+            if before is not None and before.how == "map":
+                return before.env.maps[-1].site
+            return step.site
+    return use.axis or use.call
+
+
+def _bound_steps(use: AxisUse) -> list[Step]:
+    name = literal_name(use.name)
+    return [step for step in use.context.route if name in step.env.names]
+
+
+def _finding(view: FileView, use: AxisUse, site: Site, name: str, elsewhere: bool) -> Finding:
+    env = use.context.env
+    bound = env.names
+    hint = ""
+    suggestion = closest(name, bound) if bound else None
+    if bound:
+        state = f"(bound: {quoted(bound)})"
+    elif env.maps:
+        state = f"({_unnamed(env.maps[-1])})"
+    elif use.context.host:
+        state = "(a callback runs on the host, outside every map)"
+    else:
+        state = "(no map encloses this)"
+    if suggestion is not None:
+        hint = f'; did you mean "{suggestion}"?'
+    if elsewhere:
+        message = f'axis "{name}" is not bound on this route {state}, {use.kind} needs it'
+    else:
+        message = f'axis "{name}" is not bound here {state}{hint}'
+    related = list(route_places(view, use.context))
+    place = axis_site(view, use)
+    if place != site:
+        related.append(Related(view.path_of(use.call), view.span(use.call), f'{use.kind} uses axis "{name}" here'))
+    fixes = () if elsewhere and not env.maps else fixes_for(view, use, site, name, suggestion)
+    return Finding(view.span(site), message, fixes, tuple(related))
+
+
+def _unnamed(binder: Binder) -> str:
+    return f"the enclosing {binder.kind} binds no axis name"

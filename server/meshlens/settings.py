@@ -1,0 +1,188 @@
+"""What can be set, in one place: the keys of `[tool.meshlens]` with their defaults, their meaning and their checks.
+
+Does not read files; `project/configuration.py` finds and reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from difflib import get_close_matches
+from typing import Any
+
+_SIZES = re.compile(r"[1-9]\d*(?:\s*[x×*,]\s*[1-9]\d*)*")
+_VERSION = re.compile(r"\d+(?:\.\d+)*")
+
+
+class BadSetting(ValueError):
+    """A value that a key cannot have; the message says what it can have."""
+
+
+def parse_devices(value: object) -> int:
+    """A number of devices, from 8, "8" or the shape of a mesh such as "2x4".
+
+    Raises:
+        BadSetting: it is none of these.
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    if not isinstance(value, str) or not _SIZES.fullmatch(value.strip()):
+        raise BadSetting('expected a number of devices, such as 8, or a shape, such as "2x4"')
+    count = 1
+    for size in re.findall(r"\d+", value):
+        count *= int(size)
+    return count
+
+
+def parse_version(value: object) -> tuple[int, ...]:
+    """A version of JAX as numbers, from "0.4.30".
+
+    Raises:
+        BadSetting: it is not a version.
+    """
+    found = _VERSION.match(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        raise BadSetting('expected a version of JAX, such as "0.4.30"')
+    numbers = tuple(int(part) for part in found[0].split("."))
+    return numbers + (0,) * (3 - len(numbers))
+
+
+def spell_version(version: tuple[int, ...]) -> str:
+    """The version as people write it."""
+    return ".".join(map(str, version))
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+        raise BadSetting("expected a list of strings")
+    return tuple(value)
+
+
+def _string(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise BadSetting("expected a string")
+    return value
+
+
+def _strings_by_pattern(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if not isinstance(value, Mapping):
+        raise BadSetting("expected a table of file patterns with lists of rules")
+    return tuple((str(pattern), _strings(rules)) for pattern, rules in value.items())
+
+
+def _key(default: Any, *, kind: str, parse: Callable[[object], object], example: str, doc: str) -> Any:
+    metadata = {"kind": kind, "parse": parse, "example": example, "doc": doc}
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is set for a project.
+
+    Attributes:
+        folder: where the configuration lies; patterns are relative to it.
+    """
+
+    select: tuple[str, ...] = _key(
+        (),
+        kind="list of rules",
+        parse=_strings,
+        example='select = ["AX1", "axis-not-in-mesh"]',
+        doc="The rules that run: codes, the beginnings of codes, names, or `ALL`.\n"
+        "Without it every rule runs that is on by default.",
+    )
+    extend_select: tuple[str, ...] = _key(
+        (),
+        kind="list of rules",
+        parse=_strings,
+        example='extend-select = ["AX503"]',
+        doc="Rules that run besides those that `select` names.",
+    )
+    ignore: tuple[str, ...] = _key(
+        (),
+        kind="list of rules",
+        parse=_strings,
+        example='ignore = ["AX602"]',
+        doc="Rules that do not run.\nWhere `select` and `ignore` both name a rule, the more exact one wins, then `ignore`.",
+    )
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = _key(
+        (),
+        kind="table of lists of rules",
+        parse=_strings_by_pattern,
+        example='per-file-ignores = { "tests/**" = ["AX301"] }',
+        doc="Rules that say nothing about the files that match a pattern.\n"
+        "Patterns are those of `.gitignore`, relative to the configuration file.",
+    )
+    exclude: tuple[str, ...] = _key(
+        (),
+        kind="list of patterns",
+        parse=_strings,
+        example='exclude = ["third_party", "*_generated.py"]',
+        doc="Files and folders that are left out, besides those that always are (`.git`, `.venv`, `node_modules`, …).\n"
+        "Patterns are those of `.gitignore`, relative to the configuration file.\n"
+        "A file that the command line names is always checked.",
+    )
+    devices: int | None = _key(
+        None,
+        kind="number or shape",
+        parse=parse_devices,
+        example='devices = 8  # or "2x4"',
+        doc="How many devices the code is meant for, whatever machine it is checked on.\n"
+        "Rules that count devices (AX30x) are silent without it.",
+    )
+    jax_version: tuple[int, ...] | None = _key(
+        None,
+        kind="version",
+        parse=parse_version,
+        example='jax-version = "0.4.30"',
+        doc="The version of JAX that the project uses.\n"
+        "Without it MeshLens looks into the project's environment, its lock file and its `pyproject.toml`, "
+        "and takes the newest version that it knows if they do not say.",
+    )
+    interpreter: str | None = _key(
+        None,
+        kind="path",
+        parse=_string,
+        example='interpreter = ".venv/bin/python"',
+        doc="The Python that the project runs on; its installed packages tell the version of JAX.\n"
+        "A relative path is relative to the configuration file.",
+    )
+    folder: str = ""
+
+
+def keys() -> dict[str, Field[Any]]:
+    """Every key as users write it, with the field that holds it."""
+    return {entry.name.replace("_", "-"): entry for entry in fields(Settings) if entry.metadata}
+
+
+def parse(key: str, value: object) -> object:
+    """What a key means when it has this value.
+
+    Raises:
+        BadSetting: there is no such key, or it cannot have this value.
+    """
+    known = keys()
+    entry = known.get(key)
+    if entry is None:
+        close = get_close_matches(key.lower().replace("_", "-"), known, n=1, cutoff=0.5)
+        raise BadSetting(f'unknown key "{key}"' + (f'; did you mean "{close[0]}"?' if close else ""))
+    try:
+        return entry.metadata["parse"](value)
+    except BadSetting as error:
+        raise BadSetting(f'"{key}": {error}, not {shown(value)}') from None
+
+
+def shown(value: object) -> str:
+    """A value as it would stand in a TOML file, cut where it is long."""
+    if isinstance(value, bool):
+        text = str(value).lower()
+    elif isinstance(value, str):
+        text = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    elif isinstance(value, Mapping):
+        text = "{ " + ", ".join(f"{shown(str(key))} = {shown(item)}" for key, item in value.items()) + " }"
+    elif isinstance(value, (list, tuple)):
+        text = "[" + ", ".join(map(shown, value)) + "]"
+    else:
+        text = str(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -1,0 +1,125 @@
+"""Bytes, lines and edits: UTF-8 inside, columns of other encodings computed here and nowhere else."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """A half-open range of UTF-8 byte offsets."""
+
+    start: int
+    end: int
+
+    def contains(self, other: Span) -> bool:
+        """Whether the other span lies inside this one."""
+        return self.start <= other.start and other.end <= self.end
+
+
+class Edit(NamedTuple):
+    """Replaces the bytes of a span with text; an empty span inserts."""
+
+    span: Span
+    text: str
+
+
+class LineIndex:
+    """Finds lines and columns in one text.
+
+    Lines end at `\\n`, `\\r\\n` or `\\r`, and count from 0, as in LSP.
+    """
+
+    __slots__ = ("source", "starts")
+
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+        starts = [0]
+        if b"\r" in source:
+            offset = 0
+            for line in _lines(source):
+                offset += len(line)
+                starts.append(offset)
+        else:
+            offset = source.find(b"\n")
+            while offset >= 0:
+                starts.append(offset + 1)
+                offset = source.find(b"\n", offset + 1)
+        self.starts = starts
+
+    def line_of(self, offset: int) -> int:
+        """The line, from 0, that holds a byte offset."""
+        return bisect_right(self.starts, offset) - 1
+
+    def position(self, offset: int, encoding: str = "utf-32") -> tuple[int, int]:
+        """Line and column, both from 0, of a byte offset.
+
+        Args:
+            offset: UTF-8 byte offset.
+            encoding: what a column counts: "utf-8", "utf-16" or "utf-32" units.
+        """
+        line = self.line_of(offset)
+        head = self.source[self.starts[line] : offset]
+        return line, _units(head, encoding)
+
+    def offset(self, line: int, column: int, encoding: str = "utf-32") -> int:
+        """The byte offset of a line and column; past the end is clipped to the line's end."""
+        if line >= len(self.starts):
+            return len(self.source)
+        start = self.starts[line]
+        text = self.line_text(line)
+        if encoding == "utf-8" or text.isascii():
+            return start + min(column, len(text))
+        seen = 0
+        for index, character in enumerate(text.decode("utf-8", "replace")):
+            if seen >= column:
+                return start + len(text.decode("utf-8", "replace")[:index].encode())
+            seen += 2 if encoding == "utf-16" and ord(character) > 0xFFFF else 1
+        return start + len(text)
+
+    def line_text(self, line: int) -> bytes:
+        """The bytes of a line without its line end."""
+        start = self.starts[line]
+        end = self.starts[line + 1] if line + 1 < len(self.starts) else len(self.source)
+        return self.source[start:end].rstrip(b"\r\n")
+
+
+def apply(source: bytes, edits: Iterable[Edit]) -> bytes:
+    """The text after all edits, which must not overlap.
+
+    Raises:
+        ValueError: two edits overlap, or one lies outside the text.
+    """
+    out: list[bytes] = []
+    at = 0
+    for edit in sorted(edits, key=lambda e: (e.span.start, e.span.end)):
+        if edit.span.start < at or edit.span.end > len(source):
+            raise ValueError(f"edits overlap at byte {edit.span.start}")
+        out.append(source[at : edit.span.start])
+        out.append(edit.text.encode())
+        at = edit.span.end
+    out.append(source[at:])
+    return b"".join(out)
+
+
+def _lines(source: bytes) -> Iterable[bytes]:
+    at = 0
+    while True:
+        ends = [end for end in (source.find(b"\n", at), source.find(b"\r", at)) if end >= 0]
+        if not ends:
+            return
+        end = min(ends)
+        if source[end : end + 2] == b"\r\n":
+            end += 1
+        yield source[at : end + 1]
+        at = end + 1
+
+
+def _units(head: bytes, encoding: str) -> int:
+    if encoding == "utf-8" or head.isascii():
+        return len(head)
+    text = head.decode("utf-8", "replace")
+    if encoding == "utf-16":
+        return len(text) + sum(ord(character) > 0xFFFF for character in text)
+    return len(text)

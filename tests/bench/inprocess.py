@@ -1,0 +1,42 @@
+"""MeshLens inside the process of a benchmark: opens a folder, replaces a file, lists what is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from meshlens.project.discover import python_files
+from meshlens.project.jax_version import find_jax_version
+from meshlens.project.workspace import Workspace, open_workspace
+from meshlens.rules._registry import all_rules
+from meshlens.settings import load_settings
+
+
+@dataclass(frozen=True, order=True)
+class Found:
+    """A finding as the benchmarks compare them: without columns, which an edit on the line moves."""
+
+    path: Path
+    line: int
+    code: str
+    severity: str
+    message: str
+
+
+def open_folder(root: Path) -> Workspace:
+    """Opens a project as `meshlens check` would."""
+    settings = load_settings(root)
+    return open_workspace([root], files=python_files([root]), jax_version=find_jax_version(root, settings))
+
+
+def found_in(workspace: Workspace, paths: Iterable[Path]) -> Iterator[Found]:
+    """What the rules find in some files; ignore comments and settings have no say."""
+    for path in paths:
+        view = workspace.view(path)
+        for rule in all_rules():
+            for finding in rule.run(view) if rule.default else ():
+                severity = finding.severity or rule.severity
+                yield Found(
+                    path, view.lines.line_of(finding.span.start) + 1, rule.code, severity.value, finding.message
+                )

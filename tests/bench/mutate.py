@@ -1,0 +1,136 @@
+"""Mutation recall: spoils one axis name at one end of a pair and asks whether MeshLens says so.
+
+    python tests/bench/mutate.py DIR [--only NAME …] [--most 40] [--seed 7] [--misses OUT.md] [--resolved]
+
+DIR holds one checkout per folder.  Which names are spoiled is decided by `mutants.py`, which knows nothing of
+MeshLens; with `--resolved` also those pairs that MeshLens itself sees, which shows how stable its answers are.
+A mutant counts as found when an error or warning AX1xx or AX2xx appears on a line where there was none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from inprocess import found_in, open_folder
+from mutants import CLASSES, SIDES, Mutant, read_mutants, sample
+from resolved import resolved_mutants
+
+from meshlens.project.workspace import Workspace
+
+
+@dataclass
+class Score:
+    """How many mutants of one project were tried and found, by distance and side, and which were missed."""
+
+    name: str
+    tried: Counter[tuple[str, str]] = field(default_factory=Counter)
+    found: Counter[tuple[str, str]] = field(default_factory=Counter)
+    misses: list[Mutant] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def measure(root: Path, mutants: Iterable[Mutant], workspace: Workspace) -> Score:
+    """Tries mutants of one project."""
+    started = time.perf_counter()
+    score = Score(root.name)
+    before: dict[Path, set[tuple[int, str]]] = {}
+    for mutant in mutants:
+        key = (mutant.distance, mutant.side)
+        score.tried[key] += 1
+        if _is_found(workspace, mutant, before):
+            score.found[key] += 1
+        else:
+            score.misses.append(mutant)
+    score.seconds = time.perf_counter() - started
+    return score
+
+
+def table(scores: list[Score]) -> str:
+    """Recall by project: found / tried at the collective and at the binder."""
+    heads = [f"{distance}, {side}" for distance in CLASSES for side in SIDES]
+    rows = [f"| project | {' | '.join(heads)} | {' | '.join(f'{name}, %' for name in CLASSES)} | s |"]
+    rows.append(f"|---|{'--:|' * (len(heads) + len(CLASSES) + 1)}")
+    total = Score("all")
+    for score in scores:
+        total.tried += score.tried
+        total.found += score.found
+        total.seconds += score.seconds
+    for score in [*scores, total]:
+        keys = [(distance, side) for distance in CLASSES for side in SIDES]
+        cells = [f"{score.found[key]}/{score.tried[key]}" if score.tried[key] else "" for key in keys]
+        for distance in CLASSES:
+            tried = sum(score.tried[distance, side] for side in SIDES)
+            found = sum(score.found[distance, side] for side in SIDES)
+            cells.append(f"{100 * found / tried:.0f}" if tried else "")
+        rows.append(f"| {score.name} | {' | '.join(cells)} | {score.seconds:.0f} |")
+    return "\n".join(rows)
+
+
+def missed(scores: list[Score]) -> Iterator[str]:
+    """One line for each mutant that was not found."""
+    for score in scores:
+        for mutant in score.misses:
+            line = mutant.path.read_text(errors="replace").splitlines()[mutant.line - 1].strip()
+            yield (
+                f"- {score.name}, {mutant.distance}, {mutant.side}: {mutant.path}:{mutant.line} "
+                f"`{line}` ({mutant.name} → {mutant.text}); other end {mutant.partner}"
+            )
+
+
+def _is_found(workspace: Workspace, mutant: Mutant, before: dict[Path, set[tuple[int, str]]]) -> bool:
+    source = mutant.path.read_bytes()
+    changed = source[: mutant.start] + mutant.text.encode() + source[mutant.end :]
+    spoiled = workspace.with_file(mutant.path, changed)
+    for path in dict.fromkeys((*mutant.files, mutant.path)):
+        if path not in before:
+            before[path] = _serious(workspace, path)
+        if _serious(spoiled, path) - before[path]:
+            return True
+    return False
+
+
+def _serious(workspace: Workspace, path: Path) -> set[tuple[int, str]]:
+    return {
+        (found.line, found.code)
+        for found in found_in(workspace, [path])
+        if found.severity != "hint" and found.code[:3] in ("AX1", "AX2")
+    }
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", nargs="*", default=[], help="names of projects")
+    parser.add_argument("--most", type=int, default=40, help="mutants of each distance in a project")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--misses", type=Path)
+    parser.add_argument("--resolved", action="store_true")
+    arguments = parser.parse_args()
+    blind: list[Score] = []
+    seen: list[Score] = []
+    for root in sorted(path for path in arguments.folder.resolve().iterdir() if path.is_dir()):
+        if arguments.only and root.name not in arguments.only:
+            continue
+        chosen = sample(read_mutants(root), arguments.most, arguments.seed)
+        workspace = open_folder(root)
+        blind.append(measure(root, chosen, workspace))
+        if arguments.resolved:
+            own = sample(resolved_mutants(workspace), arguments.most, arguments.seed)
+            seen.append(measure(root, own, workspace))
+        print(f"{root.name}: {sum(blind[-1].found.values())}/{sum(blind[-1].tried.values())}", file=sys.stderr)
+    print("Chosen without MeshLens\n\n" + table([score for score in blind if score.tried]))
+    if arguments.resolved:
+        print("\nPairs that MeshLens sees\n\n" + table([score for score in seen if score.tried]))
+    if arguments.misses is not None:
+        lines = ["# Chosen without MeshLens", "", *missed(blind), "", "# Pairs that MeshLens sees", "", *missed(seen)]
+        arguments.misses.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    _main()

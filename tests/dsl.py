@@ -1,0 +1,293 @@
+"""The case language: tests as Markdown, in `tests/cases/**/*.md` and in the docstring of every rule.
+
+A section that holds code is one test; its name is the path of the headings above it.
+Its fences are the files of a small project, which is checked as `meshlens check` would.
+
+    # psum
+
+    ## a name that nothing binds
+
+    `jax-version: 0.10.2`, `devices: 8`
+
+    `sync.py`:
+
+    ```python
+    import jax
+
+    def sync(grads):  # axes: batch
+        return jax.lax.pmean(grads, "bacth")
+        #                           ^^^^^^^ AX101: axis "bacth" is not bound here; did you mean "batch"?
+    ```
+
+    becomes
+
+    `sync.py`:
+
+    ```python
+    …
+    ```
+
+Marks, all of them comments or lines of their own:
+
+`` `train.py`: ``
+    Names the file of the next fence.  Without it a `python` fence is `main.py` and a `toml` fence is
+    `meshlens.toml`.  A `python` fence named `*.ipynb` becomes a notebook whose cells begin at `# %%` lines
+    (`# %% [markdown]` begins a Markdown cell).  Fences in other languages are prose unless they are named.
+
+`` `devices: 8`, `jax-version: 0.10.2` ``
+    Settings, one or more on a line of its own; they hold for the section and those below it.
+
+`#  ^^^ AX101: text`
+    Exactly this finding under exactly these characters of the line above.  The match is one to one: a finding
+    without a mark fails the test, and so does a mark without a finding.  Mark lines are taken out before the
+    file is read; several may stand under one line.  `#<^^` counts the `#` as the first caret's place, for what
+    begins in column 0.  `^^^...` marks a finding that goes on in the lines below; its carets reach to the end
+    of its first line.  A text that ends in a backslash goes on in the next comment line.
+
+`# axes: batch, model`
+    On the line of a `def`, or on a line below it: the axis environments in which its body runs, outermost
+    name first; `none` for an empty one, `?` last for an open one, `|` between several.
+
+`becomes`
+    The fences below it are the files after the first fix of every finding was applied, with marks for the
+    findings that stay.  Files that are not repeated stay as they are.
+
+What the runner checks without being told: every single fix leaves a file that parses, its edits do not
+overlap, its finding is gone and no other came; and the findings are the same from a cold start, after
+opening the files one by one, and after typing them.  `pytest --update` rewrites the marks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+_FENCE = re.compile(r"^(`{3,}|~{3,})\s*([\w.+-]*)\s*$")
+_HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
+_NAME = re.compile(r"^`([^`\s]+\.\w+)`:$")
+_SETTING = re.compile(r"^`([a-z][a-z-]*): ([^`]+)`$")
+_MARK = re.compile(r"^(?P<lead>\s*#\s*)(?:(?P<from_hash><\^*)|\^+)(?P<more>\.\.\.)? (?P<code>AX\d{3}): (?P<text>.*)$")
+_AXES = re.compile(r"\s*#\s*axes: (.+)$")
+_DEF = re.compile(r"^\s*(async\s+def|def)\b")
+
+DEFAULT_NAMES = {"python": "main.py", "py": "main.py", "toml": "meshlens.toml"}
+
+
+@dataclass(frozen=True, order=True)
+class Mark:
+    """A finding as a case writes it: line and columns from 0, columns in characters."""
+
+    line: int
+    start: int
+    end: int
+    code: str
+    message: str
+    continues: bool = False
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The axis environments of the function whose `def` stands on a line."""
+
+    line: int
+    environments: frozenset[str]
+
+
+@dataclass(frozen=True)
+class File:
+    """A fence: a file of the project, without its marks.
+
+    Attributes:
+        name: path within the project.
+        text: its source.
+        marks: what is expected of it.
+        axes: environments that are expected in it.
+        lines: first line of the fence's content in the Markdown text and the line of its closing fence, from 0.
+    """
+
+    name: str
+    text: str
+    marks: tuple[Mark, ...] = ()
+    axes: tuple[Axes, ...] = ()
+    lines: tuple[int, int] = (0, 0)
+
+    @property
+    def is_notebook(self) -> bool:
+        """Whether its cells are to be made into a notebook."""
+        return self.name.endswith(".ipynb")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test.
+
+    Attributes:
+        name: the path of headings.
+        before: the project.
+        after: the files that its fixes change, None where the case does not say.
+        settings: keys of the configuration that hold for it.
+    """
+
+    name: str
+    before: tuple[File, ...]
+    after: tuple[File, ...] | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass
+class _Section:
+    titles: list[str]
+    settings: dict[str, str]
+    before: list[File] = field(default_factory=list)
+    after: list[File] | None = None
+
+    def case(self) -> Case:
+        name = " / ".join(self.titles) or "page"
+        after = None if self.after is None else tuple(self.after)
+        return Case(name, tuple(self.before), after, tuple(self.settings.items()))
+
+
+def parse(text: str, where: str = "case") -> tuple[Case, ...]:
+    """The tests of one Markdown text.
+
+    Args:
+        text: the Markdown.
+        where: named in the messages of errors.
+
+    Raises:
+        ValueError: two fences of one name, an unclosed fence, a `becomes` without code.
+    """
+    cases = []
+    for section in _sections(text.split("\n"), where):
+        if section.after is not None and not section.after:
+            raise ValueError(f'{where}: nothing follows "becomes" in "{" / ".join(section.titles)}"')
+        if section.before:
+            cases.append(section.case())
+    names = [case.name for case in cases]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f'{where}: two sections are called "{name}"')
+    return tuple(cases)
+
+
+def _sections(lines: list[str], where: str) -> Iterator[_Section]:
+    section = _Section([], {})
+    above: dict[int, tuple[str, dict[str, str]]] = {}
+    name: str | None = None
+    number = 0
+    while number < len(lines):
+        line = lines[number].rstrip()
+        number += 1
+        if fence := _FENCE.match(line):
+            end = _closing(lines, number, fence[1], where)
+            _add(section, fence[2], name, lines[number:end], (number, end), where)
+            name, number = None, end + 1
+        elif heading := _HEADING.match(line):
+            yield section
+            level = len(heading[1])
+            above = {depth: entry for depth, entry in above.items() if depth < level}
+            inherited = {key: value for _, settings in above.values() for key, value in settings.items()}
+            section = _Section([title for title, _ in above.values()] + [heading[2]], inherited)
+            above[level] = (heading[2], section.settings)
+        elif named := _NAME.match(line):
+            name = named[1]
+        elif line == "becomes":
+            section.after = []
+        elif settings := [_SETTING.match(part) for part in re.split(r",\s+", line)]:
+            section.settings.update({found[1]: found[2] for found in settings if found})
+    yield section
+
+
+def _closing(lines: list[str], start: int, ticks: str, where: str) -> int:
+    for number in range(start, len(lines)):
+        if lines[number].rstrip() == ticks:
+            return number
+    raise ValueError(f"{where}:{start}: the fence is not closed")
+
+
+def _add(
+    section: _Section, language: str, name: str | None, content: list[str], lines: tuple[int, int], where: str
+) -> None:
+    name = name or DEFAULT_NAMES.get(language)
+    if name is None:
+        return
+    files = section.before if section.after is None else section.after
+    if any(file.name == name for file in files):
+        raise ValueError(f'{where}:{lines[0]}: a second "{name}" in one section')
+    files.append(replace(read_marks(content, name), lines=lines))
+
+
+def read_marks(content: Iterable[str], name: str = "main.py") -> File:
+    """A file from the lines of its fence, its marks taken out."""
+    kept: list[str] = []
+    marks: list[Mark] = []
+    axes: list[Axes] = []
+    unfinished = False
+    for line in content:
+        if unfinished:
+            text = line.strip().removeprefix("#").strip()
+            last = marks.pop()
+            unfinished = text.endswith("\\")
+            marks.append(replace(last, message=f"{last.message} {text.removesuffix(chr(92)).rstrip()}"))
+        elif mark := _MARK.match(line):
+            marks.append(_mark(mark, len(kept) - 1))
+            unfinished = mark["text"].endswith("\\")
+        elif found := _AXES.search(line):
+            head = line[: found.start()].rstrip()
+            if head:
+                kept.append(head)
+            axes.append(Axes(_def_above(kept), frozenset(part.strip() for part in found[1].split("|"))))
+        else:
+            kept.append(line)
+    return File(name, "\n".join(kept) + "\n" if kept else "", tuple(marks), tuple(axes))
+
+
+def _mark(found: re.Match[str], line: int) -> Mark:
+    start = found["lead"].index("#") if found["from_hash"] else len(found["lead"])
+    end = found.start("more") if found["more"] else found.start("code") - 1
+    text = found["text"].strip().removesuffix("\\").rstrip()
+    return Mark(line, start, end, found["code"], text, bool(found["more"]))
+
+
+def _def_above(lines: list[str]) -> int:
+    for number in range(len(lines) - 1, -1, -1):
+        if _DEF.match(lines[number]):
+            return number
+    raise ValueError("`# axes:` without a `def` above it")
+
+
+def render(file: File) -> list[str]:
+    """The lines of a fence: the source with its marks put back."""
+    out: list[str] = []
+    below = {mark.line: [other for other in file.marks if other.line == mark.line] for mark in file.marks}
+    axes = {entry.line: entry for entry in file.axes}
+    for number, line in enumerate(file.text.removesuffix("\n").split("\n") if file.text else []):
+        entry = axes.get(number)
+        out.append(f"{line}  # axes: {' | '.join(sorted(entry.environments))}" if entry else line)
+        indent = len(line) - len(line.lstrip())
+        out.extend(_written(mark, indent) for mark in sorted(below.get(number, [])))
+    return out
+
+
+def _written(mark: Mark, indent: int) -> str:
+    if mark.start == 0:
+        carets = "#<" + "^" * (mark.end - 2)
+    else:
+        place = min(indent, mark.start - 1)
+        carets = " " * place + "#" + " " * (mark.start - place - 1) + "^" * (mark.end - mark.start)
+    return f"{carets}{'...' if mark.continues else ''} {mark.code}: {mark.message}"
+
+
+def rewrite(text: str, files: Iterable[File]) -> str:
+    """The Markdown text with the content of fences replaced by what `render` gives for these files."""
+    lines = text.split("\n")
+    for file in sorted(files, key=lambda file: file.lines, reverse=True):
+        lines[file.lines[0] : file.lines[1]] = render(file)
+    return "\n".join(lines)
+
+
+def case_files(root: Path) -> tuple[Path, ...]:
+    """Every Markdown file of cases below a folder."""
+    return tuple(sorted(root.rglob("*.md")))

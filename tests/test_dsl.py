@@ -1,0 +1,100 @@
+"""The case language reads what its reference says, and writes what it reads."""
+
+from __future__ import annotations
+
+import pytest
+
+import dsl
+
+TEXT = """\
+# outer
+
+`devices: 8`, `jax-version: 0.9.2`
+
+Prose before code.
+
+## first
+
+`sync.py`:
+
+```python
+import jax
+
+def sync(x):  # axes: batch | none
+    return jax.lax.psum(x, "b")
+    #                      ^^^ AX101: one; \\
+    # two
+```
+
+```toml
+devices = 4
+```
+
+becomes
+
+`sync.py`:
+
+```python
+done
+```
+
+## second
+
+`devices: 2`
+
+````python
+call(
+#<^^^... AX202: over lines
+    1
+)
+````
+
+```text
+prose
+```
+"""
+
+
+def test_a_section_with_code_is_a_case():
+    first, second = dsl.parse(TEXT)
+    assert (first.name, second.name) == ("outer / first", "outer / second")
+    assert dict(first.settings) == {"devices": "8", "jax-version": "0.9.2"}
+    assert dict(second.settings) == {"devices": "2", "jax-version": "0.9.2"}
+
+
+def test_marks_are_taken_out_and_kept():
+    first, second = dsl.parse(TEXT)
+    sync, settings = first.before
+    assert sync.text == 'import jax\n\ndef sync(x):\n    return jax.lax.psum(x, "b")\n'
+    assert sync.marks == (dsl.Mark(3, 27, 30, "AX101", "one; two"),)
+    assert sync.axes == (dsl.Axes(2, frozenset({"batch", "none"})),)
+    assert (settings.name, settings.text) == ("meshlens.toml", "devices = 4\n")
+    assert second.before[0].marks == (dsl.Mark(0, 0, 5, "AX202", "over lines", continues=True),)
+
+
+def test_becomes_begins_the_result():
+    first, second = dsl.parse(TEXT)
+    assert first.after is not None
+    assert [file.text for file in first.after] == ["done\n"]
+    assert second.after is None
+
+
+def test_rewriting_with_what_was_read_changes_only_the_layout_of_marks():
+    cases = dsl.parse(TEXT)
+    again = dsl.rewrite(TEXT, [file for case in cases for file in (*case.before, *(case.after or ()))])
+    assert dsl.parse(again)[0].before[0].marks == cases[0].before[0].marks
+    assert again.replace("AX101: one; two", "AX101: one; \\\n    # two") == TEXT
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("```python\n", "not closed"),
+        ("```python\n```\n```python\n```\n", 'a second "main.py"'),
+        ("# a\n```python\n```\nbecomes\n", 'nothing follows "becomes"'),
+        ("# a\n```python\n```\n# a\n```python\n```\n", 'two sections are called "a"'),
+    ],
+)
+def test_a_careless_case_is_refused(text, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        dsl.parse(text)

@@ -1,0 +1,138 @@
+"""Who may import whom: a package only what stands to its left, a library only where it belongs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SERVER = Path(__file__).parents[1] / "server" / "meshlens"
+
+LEVELS = (
+    ("text", "settings"),
+    ("devices", "trace"),
+    ("syntax",),
+    ("jaxapi",),
+    ("facts",),
+    ("axes",),
+    ("project",),
+    ("rules", "assists", "ide"),
+    ("lsp",),
+    ("cli",),
+    ("__main__",),
+)
+LEVEL = {package: level for level, packages in enumerate(LEVELS) for package in packages}
+
+HOMES = {
+    "tree_sitter": "syntax/",
+    "tree_sitter_python": "syntax/",
+    "jedi": "project/jedi_bridge.py",
+    "pygls": "lsp/",
+    "lsprotocol": "lsp/",
+    "rich": "cli/",
+    "click": "cli/",
+    "jax": "devices/probe.py trace/worker.py",
+    "jaxlib": "devices/probe.py trace/worker.py",
+}
+CONCURRENCY = {"asyncio", "threading", "concurrent.futures", "_thread", "multiprocessing"}
+# Cold scans go to worker processes, which the command line and the server start and the core only serves.
+MAY_RUN_ASIDE = ("lsp/", "cli/", "devices/runner.py", "trace/runner.py", "project/pool.py")
+
+
+def complaints(root: Path) -> list[str]:
+    """Every breach of the layering below a package folder."""
+    return [
+        f"{path.relative_to(root).as_posix()}:{line}: {text}"
+        for path in sorted(root.rglob("*.py"))
+        for line, text in _of_file(path.relative_to(root).as_posix(), ast.parse(path.read_text("utf-8")))
+    ]
+
+
+def _of_file(name: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for line, module in _imports(name, tree):
+        if module.split(".")[0] == "meshlens":
+            yield from ((line, text) for text in _inside(name, module))
+        else:
+            yield from ((line, text) for text in _outside(name, module))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+            if not name.startswith(("cli/", "devices/probe.py", "trace/worker.py")):
+                yield node.lineno, "print outside cli"
+        elif isinstance(node, (ast.AsyncFunctionDef, ast.Await)) and not name.startswith("lsp/"):
+            yield node.lineno, "async below lsp"
+
+
+def _imports(name: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    package = ["meshlens", *Path(name).parent.parts]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            if module == "meshlens":
+                yield from ((node.lineno, f"meshlens.{alias.name}") for alias in node.names)
+            else:
+                yield node.lineno, module
+
+
+def _inside(name: str, module: str) -> Iterator[str]:
+    here = Path(name).parts[0].removesuffix(".py")
+    there = module.split(".")[1] if "." in module else ""
+    if here in ("__init__", there) or not there:
+        return
+    if there not in LEVEL or here not in LEVEL:
+        yield f'"{there if there not in LEVEL else here}" has no place in the layers'
+    elif LEVEL[there] >= LEVEL[here]:
+        yield f"{here} imports {there}, which is not to its left"
+
+
+def _outside(name: str, module: str) -> Iterator[str]:
+    library = module.split(".")[0]
+    home = HOMES.get(library)
+    if home is not None and not name.startswith(tuple(home.split())):
+        yield f"{library} belongs in {home}"
+    if module in CONCURRENCY and not name.startswith(MAY_RUN_ASIDE):
+        yield f"{module} below lsp"
+
+
+def test_every_import_goes_to_the_left():
+    assert not complaints(SERVER)
+
+
+def test_the_package_is_read():
+    assert len(list(SERVER.rglob("*.py"))) > 20
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "complaint"),
+    [
+        ("facts/extract.py", "from meshlens.axes.run import run", "facts imports axes, which is not to its left"),
+        ("facts/extract.py", "from ..rules import _model", "facts imports rules, which is not to its left"),
+        ("rules/unbound_axis.py", "import meshlens.ide.hover", "rules imports ide, which is not to its left"),
+        ("text.py", "from meshlens import syntax", "text imports syntax, which is not to its left"),
+        ("axes/helper.py", "from meshlens.misc import thing", '"misc" has no place in the layers'),
+        ("facts/extract.py", "import tree_sitter", "tree_sitter belongs in syntax/"),
+        ("project/modules.py", "def f():\n    import jedi", "jedi belongs in project/jedi_bridge.py"),
+        ("cli/main.py", "from lsprotocol import types", "lsprotocol belongs in lsp/"),
+        ("rules/_check.py", "from rich.console import Console", "rich belongs in cli/"),
+        ("axes/run.py", "import jax.numpy as jnp", "jax belongs in devices/probe.py trace/worker.py"),
+        ("project/cache.py", "print('hello')", "print outside cli"),
+        ("project/cache.py", "async def f(): ...", "async below lsp"),
+        ("project/cache.py", "import threading", "threading below lsp"),
+    ],
+)
+def test_a_planted_breach_is_seen(tmp_path, name, source, complaint):
+    planted = tmp_path / name
+    planted.parent.mkdir(parents=True, exist_ok=True)
+    planted.write_text(source)
+    assert [text.split(": ", 1)[1] for text in complaints(tmp_path)] == [complaint]
+
+
+def test_what_is_allowed_is_not_seen(tmp_path):
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "x.py").write_text("from meshlens.rules._model import Finding\nfrom . import _registry\n")
+    (tmp_path / "__init__.py").write_text("")
+    assert not complaints(tmp_path)
