@@ -66,5 +66,5 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(python=NEWEST)
 def oracle(session: nox.Session) -> None:
-    session.install(".[test]", f"jax=={JAX_VERSION}", f"jaxlib=={JAX_VERSION}")
+    session.install(".[libraries,test]", f"jax=={JAX_VERSION}", f"jaxlib=={JAX_VERSION}")
     session.run("pytest", "-m", "jax", *session.posargs)

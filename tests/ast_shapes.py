@@ -168,6 +168,8 @@ def _statement(node: Any) -> Any:
             return ("match", node, _e(node.subject), arms)
         case ast.Break() | ast.Continue() | ast.Pass():
             return (type(node).__name__.lower(), node)
+    if type(node).__name__ == "TypeAlias":
+        return ("assign", node, (_e(node.name),), _e(node.value))
     handlers = getattr(node, "handlers", None)
     if handlers is not None:
         caught = tuple((_e(handler.type), handler.name, _body(handler.body)) for handler in handlers)

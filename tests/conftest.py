@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -25,3 +27,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def update(request: pytest.FixtureRequest) -> bool:
     """Whether the marks of cases are to be rewritten."""
     return bool(request.config.getoption("--update"))
+
+
+@pytest.fixture(autouse=True)
+def no_rule_crashes(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """A rule that crashes costs a user only its own findings; here it costs the test."""
+    with caplog.at_level(logging.DEBUG, logger="meshlens"):
+        yield
+    crashed = [
+        record.getMessage() + (f"\n{caplog.text}" if record.exc_info else "")
+        for when in ("setup", "call")
+        for record in caplog.get_records(when)
+        if record.name.startswith("meshlens") and "crashed" in record.getMessage()
+    ]
+    if crashed and "rule_crashes_are_expected" not in caplog.text:
+        pytest.fail("\n".join(crashed), pytrace=False)

@@ -1,6 +1,7 @@
 """The case language: tests as Markdown, in `tests/cases/**/*.md` and in the docstring of every rule.
 
 A section that holds code is one test; its name is the path of the headings above it.
+A second fence without a name begins another test, "… (2)".
 Its fences are the files of a small project, which is checked as `meshlens check` would.
 
     # psum
@@ -62,7 +63,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})\s*([\w.+-]*)\s*$")
 _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
@@ -113,11 +113,6 @@ class File:
     axes: tuple[Axes, ...] = ()
     lines: tuple[int, int] = (0, 0)
 
-    @property
-    def is_notebook(self) -> bool:
-        """Whether its cells are to be made into a notebook."""
-        return self.name.endswith(".ipynb")
-
 
 @dataclass(frozen=True)
 class Case:
@@ -142,9 +137,19 @@ class _Section:
     settings: dict[str, str]
     before: list[File] = field(default_factory=list)
     after: list[File] | None = None
+    number: int = 1
+
+    def holds(self, name: str | None) -> bool:
+        """Whether the part that is being read has a file of this name."""
+        return any(file.name == name for file in (self.before if self.after is None else self.after))
+
+    def sibling(self) -> _Section:
+        """An empty section below the same headings."""
+        return _Section(self.titles, dict(self.settings), number=self.number + 1)
 
     def case(self) -> Case:
         name = " / ".join(self.titles) or "page"
+        name = name if self.number == 1 else f"{name} ({self.number})"
         after = None if self.after is None else tuple(self.after)
         return Case(name, tuple(self.before), after, tuple(self.settings.items()))
 
@@ -182,6 +187,9 @@ def _sections(lines: list[str], where: str) -> Iterator[_Section]:
         number += 1
         if fence := _FENCE.match(line):
             end = _closing(lines, number, fence[1], where)
+            if name is None and section.holds(DEFAULT_NAMES.get(fence[2])):
+                yield section
+                section = section.sibling()
             _add(section, fence[2], name, lines[number:end], (number, end), where)
             name, number = None, end + 1
         elif heading := _HEADING.match(line):
@@ -213,9 +221,9 @@ def _add(
     name = name or DEFAULT_NAMES.get(language)
     if name is None:
         return
-    files = section.before if section.after is None else section.after
-    if any(file.name == name for file in files):
+    if section.holds(name):
         raise ValueError(f'{where}:{lines[0]}: a second "{name}" in one section')
+    files = section.before if section.after is None else section.after
     files.append(replace(read_marks(content, name), lines=lines))
 
 
@@ -286,8 +294,3 @@ def rewrite(text: str, files: Iterable[File]) -> str:
     for file in sorted(files, key=lambda file: file.lines, reverse=True):
         lines[file.lines[0] : file.lines[1]] = render(file)
     return "\n".join(lines)
-
-
-def case_files(root: Path) -> tuple[Path, ...]:
-    """Every Markdown file of cases below a folder."""
-    return tuple(sorted(root.rglob("*.md")))

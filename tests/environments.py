@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from meshlens.project.workspace import Workspace
-
 from dsl import Axes, File
 from meshlens.axes.records import AxisEnv, Context, Records
 from meshlens.axes.values import Site
 from meshlens.project.view import FileView
+from meshlens.project.workspace import Workspace
 from projects import Project
 
 _DEF = re.compile(rb"^\s*(async\s+def|def)\b")

@@ -1,21 +1,24 @@
-"""A case as a project on disk, and what MeshLens finds in it; the glue between the case language and the package."""
+"""A case as a project on disk, and what MeshLens finds in it: the glue between the case language and the package."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 
-from meshlens.project.workspace import Workspace, open_workspace
-from meshlens.rules._check import check
-from meshlens.settings import Settings, load_settings
-
 from dsl import Case, File, Mark
-from meshlens.project.view import FileView
+from meshlens.project.configuration import configuration_in, read_configuration
+from meshlens.project.jax_version import find_jax_version
+from meshlens.project.notebook import read_notebook
+from meshlens.project.workspace import Workspace, open_workspace
+from meshlens.rules._check import Diagnosed, check
+from meshlens.rules._fixes import SAFE_AND_UNSAFE, plan
 from meshlens.rules._model import Finding, Fix
-from meshlens.text import Edit, Span, apply
+from meshlens.settings import Settings
+from meshlens.text import Edit, LineIndex, Span, apply
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,12 @@ class Found:
 
     name: str
     mark: Mark
-    finding: Finding
+    diagnosed: Diagnosed
+
+    @property
+    def finding(self) -> Finding:
+        """What the rule said."""
+        return self.diagnosed.finding
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class Project:
 
     Attributes:
         root: the folder.
-        sources: the Python files and notebooks by name, as bytes.
+        sources: the text of Python files, and of notebooks the script that they are made from, by name.
         settings: what its configuration says.
     """
 
@@ -45,78 +53,103 @@ class Project:
         """Where a file of the project is."""
         return self.root / name
 
-    def open(self) -> Workspace:
-        """The workspace from a cold start."""
-        return open_workspace([self.root], files=[self.path(name) for name in self.sources], settings=self.settings)
+    def name(self, path: Path) -> str:
+        """What the project calls a file."""
+        return path.relative_to(self.root).as_posix()
 
-    def open_empty(self) -> Workspace:
-        """The workspace before any of its files was opened."""
-        return open_workspace([self.root], files=[], settings=self.settings)
+    def open(self, names: Sequence[str] | None = None) -> Workspace:
+        """The workspace from a cold start, with all files of the project or these."""
+        chosen = self.sources if names is None else names
+        return open_workspace(
+            [self.root],
+            files=[self.path(name) for name in chosen],
+            jax_version=find_jax_version(self.root, self.settings),
+            devices=self.settings.devices,
+            overlay={self.path(name): raw(name, source) for name, source in self.sources.items()},
+        )
+
+    def typed(self, workspace: Workspace, name: str, source: bytes) -> Workspace:
+        """The workspace after a file has got this text."""
+        return workspace.with_file(self.path(name), raw(name, source))
 
     def found(self, workspace: Workspace) -> tuple[Found, ...]:
-        """All findings of the project in a workspace."""
+        """All findings of the project in a workspace that holds its files."""
         return tuple(found for name in sorted(self.sources) for found in self._of_file(workspace, name))
 
     def _of_file(self, workspace: Workspace, name: str) -> Iterator[Found]:
-        view = workspace.view(self.path(name))
-        for diagnosed in check(view, self.settings):
-            yield Found(name, mark_of(view, diagnosed.rule.code, diagnosed.finding), diagnosed.finding)
+        for diagnosed in check(workspace.view(self.path(name)), self.settings):
+            yield Found(name, mark_of(name, self.sources[name], diagnosed), diagnosed)
 
 
-def write(case: Case, root: Path, files: Iterable[File] | None = None) -> Project:
-    """Writes the files of a case (or these) into a folder."""
+def write(case: Case, root: Path) -> Project:
+    """Writes the files of a case into a folder."""
     sources = {}
-    for file in case.before if files is None else files:
+    for file in case.before:
         path = root / file.name
         path.parent.mkdir(parents=True, exist_ok=True)
-        content = notebook(file.text) if file.is_notebook else file.text.encode()
-        path.write_bytes(content)
-        if path.suffix in (".py", ".pyi", ".ipynb"):
-            sources[file.name] = content
+        path.write_bytes(raw(file.name, file.text.encode()))
+        if path.suffix in (".py", ".ipynb"):
+            sources[file.name] = file.text.encode()
     if case.settings:
-        _write_settings(case, root / "meshlens.toml")
-    return Project(root, sources, load_settings(root))
-
-
-def _write_settings(case: Case, path: Path) -> None:
-    given = path.read_text("utf-8") if path.exists() else ""
-    lines = [
-        f"{key} = {value if value[0] in '[{' or value.isdigit() else json.dumps(value)}" for key, value in case.settings
-    ]
-    path.write_text("\n".join([*lines, given]), "utf-8")
+        own = root / "meshlens.toml"
+        given = own.read_text("utf-8") if own.exists() else ""
+        own.write_text("".join(f"{key} = {_toml(value)}\n" for key, value in case.settings) + given, "utf-8")
+    configuration = read_configuration(configuration_in(root))
+    assert not configuration.errors, configuration.errors
+    return Project(root, sources, configuration.settings)
 
 
 def _toml(value: str) -> str:
     return value if value.isdigit() or value[0] in "[{" else json.dumps(value)
 
 
-def notebook(script: str) -> bytes:
-    """A notebook whose cells begin at the `# %%` lines of a script."""
-    cells: list[dict[str, object]] = []
-    for line in script.splitlines(keepends=True):
-        if line.startswith("# %%"):
-            cells.append({"cell_type": "markdown" if "[markdown]" in line else "code", "metadata": {}, "source": []})
-            if cells[-1]["cell_type"] == "code":
-                cells[-1] |= {"execution_count": None, "outputs": []}
-        else:
-            source = cells[-1]["source"]
-            assert isinstance(source, list)
-            source.append(line)
-    for cell in cells:
-        source = cell["source"]
-        assert isinstance(source, list)
-        if source:
-            source[-1] = source[-1].removesuffix("\n")
+def raw(name: str, source: bytes) -> bytes:
+    """The bytes of a file on disk: a notebook made from its script, anything else as it is."""
+    if not name.endswith(".ipynb"):
+        return source
+    cells = [_cell(kind, text.decode().removesuffix("\n")) for kind, _, text in script_cells(source)]
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1).encode()
 
 
-def mark_of(view: FileView, code: str, finding: Finding) -> Mark:
+def _cell(kind: str, text: str) -> dict[str, object]:
+    code: dict[str, object] = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    return {"cell_type": kind, "metadata": {}, "source": text.splitlines(keepends=True), **code}
+
+
+def script_cells(script: bytes) -> Iterator[tuple[str, int, bytes]]:
+    """The cells that a script with `# %%` lines stands for: kind, where the text begins, text."""
+    head, at = b"", 0
+    for is_head, lines in groupby(script.splitlines(keepends=True), key=lambda line: line.startswith(b"# %%")):
+        block = list(lines)
+        if is_head:
+            for line in block[:-1]:
+                yield "markdown" if b"[markdown]" in line else "code", at + len(line), b""
+            head = block[-1]
+        elif head:
+            yield "markdown" if b"[markdown]" in head else "code", at, b"".join(block)
+        at += sum(map(len, block))
+
+
+def script_span(name: str, source: bytes, span: Span) -> Span:
+    """Where a span of the analysed text lies in the file's own text, which differs for notebooks only."""
+    if not name.endswith(".ipynb"):
+        return span
+    starts = [at for kind, at, _ in script_cells(source) if kind == "code"]
+    for cell, start in zip(read_notebook(raw(name, source)).cells, starts, strict=True):
+        if cell.span.contains(span):
+            return Span(span.start - cell.span.start + start, span.end - cell.span.start + start)
+    raise ValueError(f"{span} lies in no cell")
+
+
+def mark_of(name: str, source: bytes, diagnosed: Diagnosed) -> Mark:
     """A finding as the case language writes it."""
-    line, start = view.lines.position(finding.span.start)
-    last, end = view.lines.position(finding.span.end)
+    span = script_span(name, source, diagnosed.finding.span)
+    lines = LineIndex(source)
+    line, start = lines.position(span.start)
+    last, end = lines.position(span.end)
     if last > line:
-        end = len(view.lines.line_text(line).decode())
-    return Mark(line, start, max(end, start + 1, 2), code, finding.message, last > line)
+        end = len(lines.line_text(line).decode())
+    return Mark(line, start, max(end, start + 1, 2), diagnosed.code, diagnosed.finding.message, last > line)
 
 
 def marked(files: Iterable[File], found: Iterable[Found]) -> tuple[File, ...]:
@@ -127,47 +160,31 @@ def marked(files: Iterable[File], found: Iterable[Found]) -> tuple[File, ...]:
     return tuple(replace(file, marks=tuple(sorted(by_name.get(file.name, ())))) for file in files)
 
 
-def edits_by_file(project: Project, fixes: Iterable[Fix]) -> dict[str, list[Edit]]:
-    """The edits of fixes by file name; what two fixes both want (an import) is there once."""
-    edits: dict[str, dict[Edit, None]] = {}
-    for fix in fixes:
-        for file_edit in fix.edits:
-            name = file_edit.path.relative_to(project.root).as_posix()
-            edits.setdefault(name, {})[file_edit.edit] = None
-    return {name: list(unique) for name, unique in edits.items()}
+def with_fix(project: Project, fix: Fix) -> Project:
+    """The project after one fix, whose edits must not overlap."""
+    edits: dict[str, list[Edit]] = {}
+    for edit in fix.edits:
+        edits.setdefault(project.name(edit.path), []).append(edit.edit)
+    return _with_edits(project, edits)
 
 
-def with_edits(project: Project, edits: Mapping[str, list[Edit]]) -> Project:
-    """The project after edits, which must not overlap."""
-    changed = {name: apply(project.sources[name], found) for name, found in edits.items()}
+def with_first_fixes(project: Project, found: Iterable[Found]) -> Project:
+    """The project after the first fix of every finding, as far as they can be applied together."""
+    first = [
+        replace(item.diagnosed, finding=replace(item.finding, fixes=item.finding.fixes[:1]))
+        for item in found
+        if item.finding.fixes
+    ]
+    chosen = plan(first, SAFE_AND_UNSAFE | {"suggestion"}, [project.path(name) for name in project.sources])
+    return _with_edits(project, {project.name(path): list(edits) for path, edits in chosen.edits.items()})
+
+
+def _with_edits(project: Project, edits: Mapping[str, list[Edit]]) -> Project:
+    changed = {}
+    for name, wanted in edits.items():
+        source = project.sources[name]
+        changed[name] = apply(source, [Edit(script_span(name, source, edit.span), edit.text) for edit in wanted])
     return replace(project, sources={**project.sources, **changed})
-
-
-def first_fixes(found: Iterable[Found]) -> list[Fix]:
-    """The first fix of every finding, those left out that would touch what an earlier one changes."""
-    taken: list[tuple[Path, Span]] = []
-    chosen: list[Fix] = []
-    for item in found:
-        for fix in item.finding.fixes[:1]:
-            wanted = [(edit.path, edit.edit) for other in chosen for edit in other.edits]
-            new = [edit for edit in fix.edits if (edit.path, edit.edit) not in wanted]
-            if any(_touch(edit.edit.span, span) for edit in new for path, span in taken if path == edit.path):
-                continue
-            chosen.append(fix)
-            taken += [(edit.path, edit.edit.span) for edit in fix.edits]
-    return chosen
-
-
-def _touch(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
-
-
-def opened(project: Project) -> Workspace:
-    """The workspace of a project whose files are not on disk as they are here."""
-    workspace = project.open()
-    for name, source in project.sources.items():
-        workspace = workspace.with_file(project.path(name), source)
-    return workspace
 
 
 def counted(found: Iterable[Found]) -> Counter[tuple[str, str]]:

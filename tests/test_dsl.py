@@ -86,11 +86,19 @@ def test_rewriting_with_what_was_read_changes_only_the_layout_of_marks():
     assert again.replace("AX101: one; two", "AX101: one; \\\n    # two") == TEXT
 
 
+def test_a_second_fence_without_a_name_is_another_case():
+    cases = dsl.parse("# a\n```python\n1\n```\nbecomes\n```python\n2\n```\nand\n```python\n3\n```\n")
+    assert [(case.name, case.before[0].text, case.after is None) for case in cases] == [
+        ("a", "1\n", False),
+        ("a (2)", "3\n", True),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ("```python\n", "not closed"),
-        ("```python\n```\n```python\n```\n", 'a second "main.py"'),
+        ("`a.py`:\n```python\n```\n`a.py`:\n```python\n```\n", 'a second "a.py"'),
         ("# a\n```python\n```\nbecomes\n", 'nothing follows "becomes"'),
         ("# a\n```python\n```\n# a\n```python\n```\n", 'two sections are called "a"'),
     ],

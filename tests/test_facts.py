@@ -206,11 +206,12 @@ def test_nothing_is_too_deep(source: str) -> None:
     def depth(shape: Any, level: int = 0) -> int:
         return max((depth(part, level + 1) for part in shape if isinstance(part, tuple)), default=level)
 
+    limit = sys.getrecursionlimit()
     sys.setrecursionlimit(5000)
     try:
         assert all(depth(block.shape) < 600 for block in facts.blocks.values())
     finally:
-        sys.setrecursionlimit(1000)
+        sys.setrecursionlimit(limit)
 
 
 def test_broken_code_keeps_its_whole_statements() -> None:

@@ -199,7 +199,7 @@ def test_transparent(row: Transparent) -> None:
 
 @pytest.mark.jax
 @pytest.mark.parametrize(
-    "dotted", [*DRAWS, *DEVICE_COUNTS, *DEVICE_LISTS, *PROCESS_QUERIES, *REPLICATES, *SHARDS, *UNREPLICATES]
+    "dotted", sorted({*DRAWS, *DEVICE_COUNTS, *DEVICE_LISTS, *PROCESS_QUERIES, *REPLICATES, *SHARDS, *UNREPLICATES})
 )
 def test_library_callable(dotted: str) -> None:
     needs_jax()
@@ -213,7 +213,7 @@ def test_library_callable(dotted: str) -> None:
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("dotted", KEY_MAKERS)
+@pytest.mark.parametrize("dotted", sorted(KEY_MAKERS))
 def test_key_maker(dotted: str) -> None:
     needs_jax()
     if dotted == "flax.linen.make_rng":

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import dsl
 import pytest
+
+import dsl
 from oracle.rerun import observe
 
 SEEDS = Path(__file__).parent / "cases" / "seeds"
 CASES = {
-    f"{path.stem}: {case.name}": case for path in dsl.case_files(SEEDS) for case in dsl.parse(path.read_text("utf-8"))
+    f"{path.stem}: {case.name}": case
+    for path in sorted(SEEDS.glob("*.md"))
+    for case in dsl.parse(path.read_text("utf-8"))
 }
 
 

@@ -1,6 +1,6 @@
 """Lesson 9: a spec speaks of its mesh.
 
-The mesh is ("data", "model"). One spec says "tensor", as the project called it before.
+The mesh is ("data", "model"). One spec has a slip of the finger, and the error comes from deep inside `device_put`.
 """
 
 from functools import partial
@@ -11,7 +11,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
 mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
-kernel = jax.device_put(jnp.ones((128, 256)), NamedSharding(mesh, P(None, "tensor")))
+kernel = jax.device_put(jnp.ones((128, 256)), NamedSharding(mesh, P(None, "modle")))
 
 
 @partial(jax.shard_map, mesh=mesh, in_specs=(P("data"), P(None, "model")), out_specs=P("data", "model"))

@@ -20,6 +20,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -66,9 +67,9 @@ def run(
             with _alarm(limit):
                 look()
         except Hang:
-            troubles.append(Trouble(name, f"longer than {limit} s\n{traceback.format_exc(limit=-6)}"))
-        except (Exception, RecursionError):
-            troubles.append(Trouble(name, traceback.format_exc(limit=-6)))
+            troubles.append(_told(Trouble(name, f"longer than {limit} s\n{traceback.format_exc(limit=-6)}")))
+        except Exception:
+            troubles.append(_told(Trouble(name, traceback.format_exc(limit=-6))))
         times.append((time.perf_counter() - started, name))
     return troubles, times
 
@@ -86,7 +87,7 @@ def programs(folder: Path, count: int, seed: int, first: int) -> Iterator[tuple[
             chance = random.Random(f"{seed}-{number}")
             index = chance.randrange(len(files))
             content = corrupted(sources[index], chance)
-            yield f"{number} ({files[index].name})", lambda content=content: _look(empty, path, content)
+            yield f"{number} ({files[index].name})", partial(_look, empty, path, content)
 
 
 def folder_files(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -98,7 +99,12 @@ def folder_files(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
         for file in sorted(folder.rglob("*.py")):
             if file.is_file():
                 content = file.read_bytes()
-                yield str(file.relative_to(folder)), lambda content=content: _look(empty, path, content)
+                yield str(file.relative_to(folder)), partial(_look, empty, path, content)
+
+
+def _told(trouble: Trouble) -> Trouble:
+    print(f"--- {trouble.name}\n{trouble.text}", flush=True)
+    return trouble
 
 
 def _look(empty: Workspace, path: Path, content: bytes) -> None:
@@ -113,7 +119,8 @@ def _alarm(limit: float) -> Iterator[None]:
         raise Hang
 
     previous = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, limit)
+    # It rings again, in case the first exception was raised where Python ignores it.
+    signal.setitimer(signal.ITIMER_REAL, limit, 1.0)
     try:
         yield
     finally:
@@ -196,8 +203,6 @@ def _main() -> int:
         else folder_files(arguments.folder)
     )
     troubles, times = run(cases, arguments.limit)
-    for trouble in troubles[:20]:
-        print(f"--- {trouble.name}\n{trouble.text}")
     total = sum(seconds for seconds, _ in times)
     print(f"{len(times)} checked in {total:.1f} s, {len(troubles)} of them with an exception or a hang")
     for seconds, name in sorted(times, reverse=True)[:5]:

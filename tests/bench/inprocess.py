@@ -10,7 +10,7 @@ from meshlens.project.discover import python_files
 from meshlens.project.jax_version import find_jax_version
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.rules._registry import all_rules
-from meshlens.settings import load_settings
+from meshlens.settings import Settings
 
 
 @dataclass(frozen=True, order=True)
@@ -25,9 +25,8 @@ class Found:
 
 
 def open_folder(root: Path) -> Workspace:
-    """Opens a project as `meshlens check` would."""
-    settings = load_settings(root)
-    return open_workspace([root], files=python_files([root]), jax_version=find_jax_version(root, settings))
+    """Opens a project as `meshlens check` would, without its configuration."""
+    return open_workspace([root], files=python_files([root]), jax_version=find_jax_version(root, Settings()))
 
 
 def found_in(workspace: Workspace, paths: Iterable[Path]) -> Iterator[Found]:

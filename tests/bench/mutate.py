@@ -117,12 +117,16 @@ def _main() -> None:
     for root in sorted(path for path in arguments.folder.resolve().iterdir() if path.is_dir()):
         if arguments.only and root.name not in arguments.only:
             continue
-        chosen = sample(read_mutants(root), arguments.most, arguments.seed)
-        workspace = open_folder(root)
-        blind.append(measure(root, chosen, workspace))
-        if arguments.resolved:
-            own = sample(resolved_mutants(workspace), arguments.most, arguments.seed)
-            seen.append(measure(root, own, workspace))
+        try:
+            chosen = sample(read_mutants(root), arguments.most, arguments.seed)
+            workspace = open_folder(root)
+            blind.append(measure(root, chosen, workspace))
+            if arguments.resolved:
+                own = sample(resolved_mutants(workspace), arguments.most, arguments.seed)
+                seen.append(measure(root, own, workspace))
+        except Exception as error:
+            print(f"{root.name}: {type(error).__name__}: {error}", file=sys.stderr)
+            continue
         print(f"{root.name}: {sum(blind[-1].found.values())}/{sum(blind[-1].tried.values())}", file=sys.stderr)
     print("Chosen without MeshLens\n\n" + table([score for score in blind if score.tried]))
     if arguments.resolved:

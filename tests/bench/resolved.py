@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from mutants import CLASSES, SIDES, Mutant
+
 from meshlens.axes.records import AxisUse, literal_name
 from meshlens.axes.values import Binder, Bound, Const, Function, Partial, Site, Value, Wrapped
 from meshlens.project.workspace import Workspace
-
-from mutants import CLASSES, SIDES, Mutant
 
 
 def resolved_mutants(workspace: Workspace) -> list[Mutant]:

@@ -57,6 +57,13 @@ class Source:
                 yield at
             at = self.parents.get(at)
 
+    def is_visible(self, node: ast.AST, mention: ast.AST) -> bool:
+        """Whether a name that is defined here (a function, a class, an assigned value) can be meant there."""
+        parent = self.parents.get(node)
+        if isinstance(node, DEF_NODES) and isinstance(parent, ast.ClassDef):
+            return self.parents.get(mention) is parent
+        return set(self.functions_around(mention)).issuperset(self.functions_around(parent or node))
+
     def dotted(self, node: ast.AST) -> str | None:
         """`jax.lax.psum` for an expression that names it, with import aliases undone."""
         parts: list[str] = []
@@ -134,7 +141,7 @@ class Project:
             parts = path.parts[:-1] if path.stem == "__init__" else (*path.parts[:-1], path.stem)
             self._paths[parts] = path
             self._by_tail.setdefault(parts[-1], []).append(parts)
-        self._meant: dict[tuple[Path, str], list[tuple[Source, ast.AST]]] = {}
+        self._meant: dict[tuple[Path, str, FunctionNode | None], list[tuple[Source, ast.AST]]] = {}
         self._calls: dict[str, list[tuple[Source, ast.Call]]] = {}
         for source in sources.values():
             for call in source.calls:
@@ -149,20 +156,24 @@ class Project:
         dotted = source.dotted(mention)
         if dotted is None:
             return []
-        key = (source.path, dotted)
+        key = (source.path, dotted, next(source.functions_around(mention), None))
         if key not in self._meant:
             self._meant[key] = list(self._search(source, mention, dotted))
         return self._meant[key]
 
     def _search(self, source: Source, mention: ast.expr, dotted: str) -> Iterator[tuple[Source, ast.AST]]:
+        root = mention
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        imported = isinstance(root, ast.Name) and root.id in source.imports
         first, _, rest = dotted.lstrip(".").partition(".")
-        imported = isinstance(mention, ast.Name) and mention.id in source.imports
-        own = first in ("self", "cls")
-        if not imported and (isinstance(mention, ast.Name) or (own and "." not in rest)):
-            for node in source.named.get(rest or first, ()):
-                yield source, node
+        if not imported and not rest:
+            yield from ((source, node) for node in source.named.get(first, ()) if source.is_visible(node, mention))
             return
-        found = None if own or first == "jax" else self._split(source.path, dotted)
+        if not imported and first in ("self", "cls") and "." not in rest:
+            yield from ((source, node) for node in source.named.get(rest, ()))
+            return
+        found = self._split(source.path, dotted) if imported and first != "jax" else None
         if found is not None:
             for node in self.sources[found[0]].named.get(found[1], ()):
                 yield self.sources[found[0]], node

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oracle.rerun import Program, contradictions, observe, programs, repaired
 
 from meshlens.project.workspace import open_workspace
 from meshlens.rules._check import check
 from meshlens.rules._model import Severity
 from meshlens.settings import Settings
+from oracle.rerun import Program, contradictions, observe, programs, repaired
 
 PROGRAMS = {program.name: program for program in programs()}
 FAULTY = {name: program for name, program in PROGRAMS.items() if program.label["kind"] != "ok"}
@@ -33,17 +33,14 @@ class Found:
 
 def found(program: Program) -> Iterator[Found]:
     """All findings in a program that is meant for eight devices and JAX 0.10.2."""
-    settings = Settings(devices=8, jax_version=(0, 10, 2))
-    workspace = open_workspace([program.main.parent], files=program.files, settings=settings)
+    workspace = open_workspace([program.main.parent], files=program.files, jax_version=(0, 10, 2), devices=8)
     for path in program.files:
         view = workspace.view(path)
-        for item in check(view, settings):
+        for item in check(view, Settings()):
             span = item.finding.span
-            severity = item.finding.severity or item.rule.severity
             start, end = view.lines.position(span.start), view.lines.position(span.end)
-            yield Found(
-                path.name, start, end, severity, f"{path.name}:{start[0] + 1} {item.rule.code} {item.finding.message}"
-            )
+            text = f"{path.name}:{start[0] + 1} {item.code} {item.finding.message}"
+            yield Found(path.name, start, end, item.severity, text)
 
 
 def accused(program: Program) -> Iterator[tuple[str, tuple[int, int], tuple[int, int]]]:

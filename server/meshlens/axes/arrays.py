@@ -28,6 +28,31 @@ def shape_of(value: Value) -> Sizes | None:
     return None
 
 
+def is_array(value: Value) -> bool:
+    """Whether a value is certainly one array or number, no container and no function."""
+    if isinstance(value, Data):
+        return value.array or value.shape is not None
+    return isinstance(value, Const) and isinstance(value.value, (int, float))
+
+
+def gives_array(operator: str, left: Value, right: Value) -> bool:
+    """Whether the result of an operator is certainly an array or number; `+` and `*` also work on containers."""
+    if operator in ("@", "-", "/", "//", "**"):
+        return True
+    if operator == "+":
+        return is_array(left) or is_array(right)
+    if operator == "*":
+        return (is_array(left) and is_array(right)) or _scales(left) or _scales(right)
+    return operator == "%" and is_array(left)
+
+
+def _scales(value: Value) -> bool:
+    """Whether a factor cannot repeat a list: a float, or an array that has axes."""
+    if isinstance(value, Const):
+        return isinstance(value.value, float)
+    return isinstance(value, Data) and bool(value.shape)
+
+
 def constant_operation(operator: str, left: Value, right: Value) -> Value | None:
     """The result of an operation on known values: numbers, strings, tuples, dictionaries."""
     if isinstance(left, Const) and isinstance(right, Const):

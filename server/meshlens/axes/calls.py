@@ -10,7 +10,7 @@ from meshlens.axes.joining import join_all, labels_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.parameters import bind
 from meshlens.axes.records import Context, Step
-from meshlens.axes.run import DEEPEST_ROUTE, MOST_CONTEXTS, Run
+from meshlens.axes.run import MOST_CONTEXTS, MOST_PLAIN_RUNS, MOST_TELLING_RUNS, Run, Shared
 from meshlens.axes.values import (
     UNKNOWN,
     Arg,
@@ -24,9 +24,11 @@ from meshlens.axes.values import (
     Instance,
     Made,
     Mapped,
+    Mesh,
     Partial,
     Seq,
     Site,
+    Spec,
     Union,
     Value,
     Wrapped,
@@ -58,7 +60,7 @@ def call(
         how: how the step is named in a route: "call", "map", "jit", "grad", "run".
     """
     run.calls += 1
-    if run.tired or len(ctx.route) > DEEPEST_ROUTE:
+    if run.tired or run.too_deep(ctx):
         return UNKNOWN
     if isinstance(callee, Function):
         return enter(run, callee, args, site, ctx, how)
@@ -158,6 +160,9 @@ def maybe_run(run: Run, value: Value, site: Site | None, frame: Frame, ctx: Cont
 
 def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: Context, how: str) -> Value:
     """Runs the body of a function of the workspace."""
+    if how != "start" and _is_dull(run, function, args, ctx):
+        run.deps.add((function.path, function.block))
+        return Data(frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset())
     running = run.stack.count(function.site)
     if running > 1:
         return UNKNOWN
@@ -166,6 +171,18 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     key = _memo_key(function, values, ctx, run.differentiating > 0)
     if key is not None and key in run.memo:
         return run.memo[key]
+    common = key if function.frame.parent is None and not run.ambient else None
+    if common is not None:
+        known = run.world.shared.get(common)
+        if known is not None:
+            run.relied.add(known.root)
+            run.memo[key] = known.value
+            for number, held in known.heap.items():
+                run.heap.setdefault(number, dict(held))
+            return known.value
+    spent = _spent(run, function, values) if not ctx.env.maps and how != "start" else None
+    if spent is not None:
+        return spent
     seen = run.contexts.get(function.site, 0)
     if seen >= MOST_CONTEXTS:
         return UNKNOWN
@@ -175,14 +192,69 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
         route=(*ctx.route, Step(site, how, function.name, function.site, ctx.env)),
         function=function.site,
     )
+    begun = len(run.written)
     run.stack.append(function.site)
     try:
         result = _run_body(run, function, values, inner)
     finally:
         run.stack.pop()
+    if not ctx.env.maps:
+        run.world.latest[function.site] = Shared(result, run.root, {})
     if key is not None:
         run.memo[key] = result
+        if common is not None and not run.tired:
+            _share(run, common, result, begun)
     return result
+
+
+def _spent(run: Run, function: Function, values: dict[str, Value]) -> Value | None:
+    """The latest result of a function that ran often enough outside every map; None if it may run again."""
+    telling = any(_tells(value) for value in values.values())
+    effort = run.world.effort
+    count = effort.get((function.site, telling), 0)
+    if count < (MOST_TELLING_RUNS if telling else MOST_PLAIN_RUNS):
+        effort[(function.site, telling)] = count + 1
+        return None
+    latest = run.world.latest.get(function.site)
+    if latest is None:
+        return UNKNOWN
+    run.relied.add(latest.root)
+    return latest.value
+
+
+def _tells(value: Value) -> bool:
+    """Whether an argument may decide about axes: a name, a function, a mesh, a spec."""
+    if isinstance(value, Const):
+        return isinstance(value.value, str)
+    return isinstance(value, (Mesh, Spec)) or _holds_function(value)
+
+
+def _share(run: Run, key: Any, result: Value, begun: int) -> None:
+    """Keeps a result for other roots, unless the call changed an object that was there before."""
+    new = {number for number, made in run.written[begun:] if made}
+    if all(number in new for number, _ in run.written[begun:]):
+        run.world.shared[key] = Shared(result, run.root, {number: dict(run.heap.get(number, {})) for number in new})
+
+
+def _is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
+    """Whether running the body can tell nothing: no axis in reach, and no function handed in."""
+    if run.world.reaches(function.path, function.block):
+        return False
+    if ctx.env.maps and run.world.matters_here(function.path, function.block):
+        return False
+    return not any(_holds_function(arg.value) for arg in args)
+
+
+def _holds_function(value: Value) -> bool:
+    if isinstance(value, (Function, Partial, Mapped, Wrapped)):
+        return True
+    if isinstance(value, Bound):
+        return isinstance(value.function, (Function, Mapped, Wrapped))
+    if isinstance(value, Seq):
+        return any(_holds_function(item) for item in value.items)
+    if isinstance(value, Dict):
+        return any(_holds_function(item) for _, item in value.items)
+    return isinstance(value, Union) and any(_holds_function(option) for option in value.options)
 
 
 def _memo_key(function: Function, values: dict[str, Value], ctx: Context, run_differentiates: bool) -> Any:

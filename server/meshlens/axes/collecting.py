@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from meshlens.axes.arrays import shape_of
+from meshlens.axes.arrays import is_array, shape_of
 from meshlens.axes.joining import labels_of, options
 from meshlens.axes.labels import after_reduction, travelling
 from meshlens.axes.naming import by_parameter
-from meshlens.axes.records import AxisUse, Context
+from meshlens.axes.records import AxisUse, Context, GradientUse, RandomUse
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Seq, Site, Union, Value
 from meshlens.jaxapi.collectives import Collective
@@ -29,7 +29,35 @@ def apply_collective(run: Run, row: Collective, args: tuple[Arg, ...], site: Sit
         return UNKNOWN
     if axis is not None and isinstance(axis.value, Seq) and not axis.value.items and not axis.value.open:
         return value
-    return result(row, value, labels, site)
+    names = names_of(axis.value) if axis is not None else ()
+    if row.reduces in ("sum", "mean"):
+        note_repeats(run, row, value, names, "axis_index_groups" in found, site, ctx)
+    return result(row, value, labels, site, names)
+
+
+def names_of(axis: Value) -> tuple[str, ...]:
+    """The axis names that are known of an axis argument."""
+    return tuple(name.value for name in _names(axis) if isinstance(name, Const) and isinstance(name.value, str))
+
+
+def note_repeats(
+    run: Run, row: Collective, value: Value, names: tuple[str, ...], grouped: bool, site: Site, ctx: Context
+) -> None:
+    """Notes a sum of what is a sum already, and a reduction of random numbers that are alike on all devices."""
+    if isinstance(value, (Seq, Dict)):
+        for item in value.items:
+            note_repeats(run, row, item[1] if isinstance(item, tuple) else item, names, grouped, site, ctx)
+        return
+    labels = labels_of(value)
+    if "varying" in labels or "index" in labels:
+        return
+    for label in labels:
+        if not isinstance(label, tuple):
+            continue
+        if label[0] == "over" and label[1] in names and row.reduces == "sum" and not grouped and label[2] != site:
+            run.records.gradient_uses.append(GradientUse("summed-again", site, label[2], ctx))
+        elif label[0] == "drawn" and "mean" in labels:
+            run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "noise"))
 
 
 def note_uses(
@@ -72,25 +100,26 @@ def _names(value: Value) -> tuple[Value, ...]:
     return (value,)
 
 
-def result(row: Collective, value: Value, labels: frozenset[object], site: Site) -> Value:
+def result(row: Collective, value: Value, labels: frozenset[object], site: Site, names: tuple[str, ...] = ()) -> Value:
     """What a collective gives for a value; containers keep their structure."""
     if isinstance(value, Seq):
-        return Seq(value.kind, tuple(result(row, item, labels_of(item), site) for item in value.items), value.open)
+        return Seq(value.kind, tuple(result(row, item, labels_of(item), site, names) for item in value.items), value.open)
     if isinstance(value, Dict):
-        return Dict(tuple((key, result(row, item, labels_of(item), site)) for key, item in value.items), value.open)
+        return Dict(tuple((key, result(row, item, labels_of(item), site, names)) for key, item in value.items), value.open)
     if isinstance(value, Union):
-        return Union(tuple(dict.fromkeys(result(row, item, labels_of(item), site) for item in value.options)))
+        return Union(tuple(dict.fromkeys(result(row, item, labels_of(item), site, names) for item in value.options)))
     if row.reduces == "index":
         return Data(frozenset({"index", "varying"}), ())
     if row.reduces == "size":
         return Data(frozenset({"axis-size"}), ())
     if row.reduces in _REDUCES:
-        after = after_reduction(labels)
+        after = after_reduction(labels) | {("over", name, site) for name in names}
         if row.reduces == "sum":
             after |= {("psum", site)}
             if "gradient" in labels and "mean" in labels:
                 after |= {("summed", site)}
-        return Data(after, shape_of(value))
+        return Data(after, shape_of(value), None, is_array(value))
     if row.reduces == "gather":
-        return Data(after_reduction(labels))
-    return Data(travelling(labels))
+        return Data(after_reduction(labels), None, None, is_array(value))
+    moved: frozenset[object] = frozenset({"varying"} if row.reduces == "cast" else {"opaque"})
+    return Data(travelling(labels) | moved, None, None, is_array(value))

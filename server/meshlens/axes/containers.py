@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from meshlens.axes.arrays import is_array
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all, labels_of
 from meshlens.axes.labels import travelling
@@ -59,7 +60,7 @@ def _of_data(container: Data, index: Value) -> Value:
         if "keys" in labels:
             labels = labels - {"keys"} | {"key"}
         return Data(labels - {"devices"} if container.shape and len(container.shape) == 1 else labels, container.shape[1:] if container.shape else None)
-    return Data(travelling(container.labels) | travelling(labels_of(index)))
+    return Data(travelling(container.labels) | travelling(labels_of(index)), None, None, is_array(container))
 
 
 def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | None, ...] | None:

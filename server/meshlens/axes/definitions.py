@@ -41,7 +41,7 @@ def define_block(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     if block is None:
         return
     own = Frame(frame.path, node[2], frame)
-    shape = block.shape[2] if block.shape[0] == "fn" and isinstance(block.shape[2], tuple) else block.shape
+    shape = block.shape[2] if len(block.shape) == 3 else block.shape
     run.deps.add((frame.path, "header:" + node[2]))
     value = make_function(run, shape, own, frame, ctx, separate=True)
     frame.home(shape[0]).vars[shape[0]] = value

@@ -26,14 +26,29 @@ def call_gradient(
     run.differentiating -= 1
     has_aux = _flag(wrapped, "has_aux")
     loss = returned.items[0] if has_aux and isinstance(returned, Seq) and returned.items else returned
-    for label in labels_of(loss):
-        if isinstance(label, tuple) and label[0] == "psum":
-            run.records.gradient_uses.append(GradientUse("of-psum", site, label[1], ctx))
-    gradient = _gradients(run, wrapped, args, loss, ctx)
+    of_sum = {("of-psum", call) for call in _sums(loss)}
+    run.records.gradient_uses.extend(GradientUse("of-psum", site, call, ctx) for _, call in of_sum)
+    gradient = _labelled(_gradients(run, wrapped, args, loss, ctx), of_sum)
     rest = returned.items[1] if has_aux and isinstance(returned, Seq) and len(returned.items) == 2 else UNKNOWN
     if wrapped.how == "value_and_grad":
         return Seq("tuple", (Seq("tuple", (loss, rest)) if has_aux else loss, gradient))
     return Seq("tuple", (gradient, rest)) if has_aux else gradient
+
+
+def _sums(loss: Value) -> list[Site]:
+    """The sums over the devices that a loss consists of; none if anything of it differs between the devices."""
+    labels = labels_of(loss)
+    if "varying" in labels or "index" in labels:
+        return []
+    return [label[1] for label in labels if isinstance(label, tuple) and label[0] == "psum"]
+
+
+def _labelled(gradient: Value, labels: set[Any]) -> Value:
+    if isinstance(gradient, Data) and labels:
+        return Data(gradient.labels | labels, gradient.shape)
+    if isinstance(gradient, Seq):
+        return Seq(gradient.kind, tuple(_labelled(item, labels) for item in gradient.items))
+    return gradient
 
 
 def _flag(wrapped: Wrapped, name: str) -> bool:
@@ -59,7 +74,7 @@ def _gradient(run: Run, args: tuple[Arg, ...], place: Value, loss: Value, ctx: C
     everything = loss_labels.union(*(labels_of(arg.value) for arg in args))
     if binder is None or "varying" not in everything:
         return Data(frozenset(labels | ({"varying"} & everything)))
-    if "reduced" in loss_labels and "varying" not in loss_labels:
+    if "varying" not in loss_labels:
         return Data(frozenset(labels | {"varying"}))
     own = labels_of(value)
     if binder.checked and run.world.jax_version >= _GRADIENTS_ARE_SUMMED_SINCE and "varying" not in own:

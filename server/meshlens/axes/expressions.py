@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from meshlens.axes import arrays, attributes, conditions, containers
+from meshlens.axes import arrays, attributes, conditions, containers, noise
 from meshlens.axes.calls import call
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join, join_all, labels_of, options
@@ -212,7 +212,7 @@ def _unary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     value = evaluate(run, node[3], frame, ctx)
     if isinstance(value, Const) and isinstance(value.value, (int, float)) and node[2] in ("-", "+"):
         return Const(-value.value if node[2] == "-" else value.value, Site(frame.path, frame.block, node[1]))
-    return Data(travelling(labels_of(value)), arrays.shape_of(value))
+    return Data(travelling(labels_of(value)), arrays.shape_of(value), None, arrays.is_array(value) or node[2] == "-")
 
 
 def _binary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
@@ -233,11 +233,12 @@ def binary(
     left_labels, right_labels = labels_of(left), labels_of(right)
     labels = travelling(left_labels) | travelling(right_labels)
     if operator in ("/", "//", "*"):
-        for label in [label for label in labels if isinstance(label, tuple) and label[0] == "summed"]:
-            run.records.gradient_uses.append(GradientUse("divided", site_of(frame, node), label[1], ctx))
-            labels -= {label}
+        labels -= _divided(run, operator, labels, left, right, sides, site_of(frame, node), ctx)
+    if operator != "@":
+        noise.meet(run, (left_labels, right_labels), ctx)
     labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)
-    return Data(labels, arrays.broadcast(arrays.shape_of(left), arrays.shape_of(right)))
+    shape = arrays.broadcast(arrays.shape_of(left), arrays.shape_of(right))
+    return Data(labels, shape, None, arrays.gives_array(operator, left, right))
 
 
 def gradient_step(
@@ -253,8 +254,33 @@ def gradient_step(
             if "gradient" in part_labels and label[1] not in part_labels:
                 site = site_of(frame, node) if isinstance(node, tuple) else node
                 run.records.gradient_uses.append(GradientUse("stepped", site, None, ctx))
-                return frozenset({("stepped", site)})
+                return frozenset({("stepped", site, label[1])})
     return frozenset()
+
+
+def _divided(
+    run: Run, operator: str, labels: frozenset[Any], left: Value, right: Value, sides: tuple[Any, Any], site: Site, ctx: Context
+) -> frozenset[Any]:
+    """The labels of sums over the devices that end here, because the sum is divided by their number, say."""
+    sums = {label for label in labels if isinstance(label, tuple) and label[0] in ("summed", "psum", "host-sum")}
+    if operator == "*":
+        factor = right if any(label in labels_of(left) for label in sums) else left
+        if isinstance(factor, Const) and not _is_share(run, factor.value):
+            return frozenset()
+        if isinstance(factor, Data) and any(isinstance(label, tuple) and label[0] == "argument" for label in factor.labels):
+            return frozenset()
+        sums = {label for label in sums if label[0] != "psum"}
+    elif sides[1][0] == "const":
+        return frozenset()
+    for label in sums:
+        if label[0] != "psum":
+            run.records.gradient_uses.append(GradientUse("divided", site, label[1], ctx))
+    return frozenset(sums | ({"mean"} if operator == "/" else set()))
+
+
+def _is_share(run: Run, factor: Any) -> bool:
+    count = run.world.devices
+    return count is not None and isinstance(factor, float) and abs(factor * count - 1) < 1e-6
 
 
 def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
@@ -262,6 +288,7 @@ def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     outcome = conditions.compare(node[2], items)
     if outcome is not None:
         return Const(outcome)
+    noise.meet(run, tuple(labels_of(item) for item in items), ctx)
     return Data(frozenset().union(*(travelling(labels_of(item)) for item in items)))
 
 

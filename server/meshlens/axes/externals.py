@@ -61,7 +61,7 @@ def call_external(
     kind, row, name = _row(dotted)
     result = _dispatch(run, kind, row, name, dotted, args, site, callee_site, frame, ctx, decorator)
     if _is_recorded(kind, name, args):
-        run.records.calls.append(ApiCall(name, site, callee_site, args, result, ctx, decorator))
+        run.records.calls.append(ApiCall(name, site, callee_site, args, result, ctx, decorator, run.api_guard > 0))
     return result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from meshlens.axes.labels import joined
 from meshlens.axes.values import UNKNOWN, Bound, Const, Data, Dict, Made, Seq, Union, Value
 
 _MOST_OPTIONS = 8
@@ -14,7 +15,12 @@ def join(left: Value, right: Value) -> Value:
     if left is right or left == right:
         return left
     if isinstance(left, Data) and isinstance(right, Data):
-        return Data(left.labels | right.labels, left.shape if left.shape == right.shape else None)
+        return Data(
+            joined(left.labels, right.labels),
+            left.shape if left.shape == right.shape else None,
+            None,
+            (left.array or left.shape is not None) and (right.array or right.shape is not None),
+        )
     if (
         isinstance(left, Seq)
         and isinstance(right, Seq)

@@ -11,9 +11,18 @@ the others describe one value and end at the first operation on it.
     ("argument", map, n)   depends on argument n of the mapped function
     ("summed", call)       sum of gradients over the devices, not divided yet
     ("psum", call)         went through this `psum`
-    ("stepped", place)     parameters that took a step along a gradient no reduction had met
+    ("stepped", place, argument)   parameters that took a step along a gradient no reduction had met
+    ("of-psum", call)      gradient of a sum over the devices
     auto-summed            a gradient that a checked `shard_map` has summed by itself
     mean                   came out of a mean (a loss, say)
+    data                   depends on data that certainly differ between the devices
+    met                    some part of it went through a reduction
+    opaque                 went through code that is not seen and may reduce, or was passed from device to device
+    ("over", axis, call)   exactly what a reduction over this axis gave
+    ("drawn", call, key)   random numbers that are the same on every device
+    ("host-sum", call)     sum over the devices of a value that all of them hold
+    same                   certainly the same on every device of the innermost map
+    uniform                an array that may hold the same along every axis
     key, keys              one PRNG key; an array of them
     fresh                  state just made by an `init`, one copy
     devices                an array or list of devices
@@ -25,12 +34,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-_TRAVELLING = frozenset({"varying", "index", "gradient", "auto-summed", "mean"})
-_TRAVELLING_KINDS = frozenset({"wrt", "argument", "summed", "psum", "stepped"})
-_CLEARED_BY_REDUCTION = frozenset({"varying", "gradient", "index"})
-_KINDS_CLEARED_BY_REDUCTION = frozenset({"wrt", "stepped"})
+_TRAVELLING = frozenset({"varying", "index", "gradient", "auto-summed", "mean", "data", "met", "opaque"})
+_TRAVELLING_KINDS = frozenset({"wrt", "argument", "summed", "psum", "stepped", "of-psum", "drawn", "host-sum"})
+_CLEARED_BY_REDUCTION = frozenset({"varying", "gradient", "index", "mean", "data", "opaque"})
+_KINDS_CLEARED_BY_REDUCTION = frozenset({"wrt", "stepped", "of-psum", "drawn"})
+
+OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced"})
+"""Labels that a value has only if it has them on every way that leads to it."""
 
 NONE: frozenset[Any] = frozenset()
+
+
+def joined(left: frozenset[Any], right: frozenset[Any]) -> frozenset[Any]:
+    """The labels of a value that may be the one or the other."""
+    if left == right:
+        return left
+    lost = {label for label in left ^ right if label in OF_ONE_COPY or (isinstance(label, tuple) and label[0] == "over")}
+    return (left | right) - lost
 
 
 def travelling(labels: Iterable[Any]) -> frozenset[Any]:
@@ -53,4 +73,4 @@ def after_reduction(labels: Iterable[Any]) -> frozenset[Any]:
             else label[0] not in _KINDS_CLEARED_BY_REDUCTION
         )
     }
-    return frozenset(kept | {"reduced"})
+    return frozenset(kept | {"reduced", "met"})

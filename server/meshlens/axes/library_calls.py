@@ -18,6 +18,7 @@ _HARMLESS_DECORATORS = frozenset(
     "gin hydra click absl pytest typing abc functools contextlib beartype jaxtyping typeguard dataclasses tyro wandb "
     "chex unittest parameterized atexit flax haiku numba overrides typing_extensions property staticmethod".split()
 )
+_LIBRARIES_WITH_OBJECTS = frozenset({"jax", "flax", "haiku", "equinox", "optax", "chex", "objax", "haliax", "types"})
 _NO_CALLBACKS = ("jax.numpy.", "numpy.", "jax.nn.", "jax.random.", "jax.lax.", "os.", "logging.", "absl.logging.")
 
 
@@ -42,7 +43,9 @@ def call_library(
     if name in libraries.REPLICATES or name in libraries.SHARDS:
         return Data(travelling(labels_of(args[0].value)) if args else frozenset())
     if name in libraries.FRESH_STATE:
-        return Made(name, site, _labelled(args), frozenset({"fresh"}))
+        first = labels_of(args[0].value) if args else frozenset()
+        fresh = frozenset({"fresh"}) & first if name in libraries.KEEPS_FRESH else frozenset({"fresh"})
+        return Made(name, site, _labelled(args), fresh)
     shaped = libraries.SHAPED.get(name)
     labels = _labels(args)
     if name in libraries.MEANS:
@@ -50,7 +53,8 @@ def call_library(
     if shaped is not None:
         return _shaped(shaped, args, labels)
     if name.startswith("jax.numpy.") or name.startswith(("jax.lax.", "jax.nn.")):
-        return Data(labels | _step(run, args, labels, frame, ctx), _elementwise(name, args))
+        known = name.rsplit(".", 1)[-1] in libraries.GIVES_ARRAY
+        return Data(labels | _step(run, args, labels, frame, ctx), _elementwise(name, args), name if known else None, known)
     return None
 
 
@@ -68,9 +72,9 @@ def call_elsewhere(
         return Data(_labels(args))
     result = call_unknown(run, args, UNKNOWN, frame, ctx)
     labels = result.labels if isinstance(result, Data) else frozenset()
-    if decorator:
+    if decorator or name.split(".")[0] in _LIBRARIES_WITH_OBJECTS:
         return Made(name, site, _labelled(args), labels)
-    return Made(name, site, _labelled(args), labels) if "." in name else Data(labels)
+    return Data(labels)
 
 
 def _labelled(args: tuple[Arg, ...]) -> tuple[tuple[str | int, Value], ...]:

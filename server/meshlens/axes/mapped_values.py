@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from meshlens.axes.arrays import is_array
 from meshlens.axes.joining import labels_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.records import Context
@@ -76,17 +77,26 @@ def _enter(binder: Binder, place: int, value: Value, entry: Value, shared: bool 
             return value
         labels = (value.labels if isinstance(value, Data) else frozenset()) - {"varying", "fresh", "reduced"}
         if shared:
-            extra = {label}
+            extra = {label} if binder.kind == "vmap" else {label, "same"}
         elif binder.kind == "vmap":
             extra = {label}
             labels = labels | (value.labels & {"varying"} if isinstance(value, Data) else frozenset())
         else:
-            extra = {label, "varying"}
+            labels -= {"same"}
+            extra = {label, "varying", *_differs(binder, value, shared)}
         if not shared and "keys" in labels:
             labels = labels - {"keys"} | {"key"}
         shape = value.shape if isinstance(value, Data) else ()
-        return Data(labels | extra, _without_axis(shape, entry, binder))
+        return Data(labels | extra, _without_axis(shape, entry, binder), None, is_array(value))
     return value
+
+
+def _differs(binder: Binder, value: Value, shared: bool | None) -> frozenset[str]:
+    """`data` where the devices certainly get different parts: rows of an array that is no stack of copies."""
+    if shared is None:
+        return frozenset()
+    known = isinstance(value, Data) and value.shape is not None and "uniform" not in value.labels
+    return frozenset({"data"}) if known or binder.kind != "pmap" else frozenset()
 
 
 def _without_axis(shape: tuple[int | None, ...] | None, entry: Value, binder: Binder) -> tuple[int | None, ...] | None:
@@ -118,10 +128,7 @@ def stacked(binder: Binder, returned: Value, args: tuple[Arg, ...]) -> Value:
     if isinstance(returned, Dict):
         return Dict(tuple((key, stacked(binder, item, args)) for key, item in returned.items), returned.open)
     labels = labels_of(returned)
-    kept = frozenset(
-        label for label in travelling(labels) if label not in ("varying", "index", "gradient", "auto-summed")
-        and not (isinstance(label, tuple) and label[0] in ("argument", "wrt", "stepped", "psum", "summed"))
-    )
+    kept: frozenset[object] = labels & {"mean"}
     if "reduced" in labels and "varying" not in labels and binder.kind == "pmap" and binder.argument("out_axes") is None:
         kept |= {"replicated-result"}
-    return Data(kept)
+    return Data(kept, None, None, is_array(returned))

@@ -91,7 +91,8 @@ def _names_of_mesh(run: Run, row: Row, found: dict[str, Arg]) -> tuple[tuple[Con
     chosen = value_of(found, row.names) if row.names != row.mesh else None
     if chosen is not None and not (isinstance(chosen, Seq) and not chosen.items):
         names, is_open = names_in(chosen)
-        return names, is_open
+        of_mesh, mesh_is_open = mesh_names(mesh)
+        return names, is_open or (not mesh_is_open and not set(names) <= set(of_mesh))
     auto = value_of(found, "auto")
     names, is_open = mesh_names(mesh)
     if auto is not None:
@@ -164,7 +165,7 @@ def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx
         route=(*ctx.route, Step(site, "map", name_of(binder.operand), None, env)),
         conditional=ctx.conditional and not closes,
         remote=ctx.remote or ctx.conditional,
-        guarded=ctx.guarded and not closes,
+        guarded=ctx.guarded and (ctx.expected or not closes),
         sure=True if closes else ctx.sure,
         branch=None if closes else ctx.branch,
     )

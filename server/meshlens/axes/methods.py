@@ -96,27 +96,29 @@ def _of_array(
         )
         return result
     if name in NAMED_METHODS:
-        _named_reduction(run, name, args, site, ctx, labels)
+        _named_reduction(run, receiver, name, args, site, callee_site, ctx)
         if "replicated-result" in receiver.labels and ctx.env.maps == ():
             run.records.calls.append(
                 ApiCall(f"numpy.ndarray.{name}", site, callee_site, (Arg("self", receiver, None, callee_site), *args), UNKNOWN, ctx)
             )
-        return Data(labels | ({"mean"} if name == "mean" else frozenset()), () if not args else None)
+        shape = () if not args else None
+        return Data(labels | ({"mean"} if name == "mean" else frozenset()), shape, None, arrays.is_array(receiver))
     if name in ("astype", "copy", "block_until_ready", "clip", "round"):
         return Data(labels | (receiver.labels & {"key", "keys", "fresh", "reduced"}), receiver.shape)
     return Data(labels)
 
 
 def _named_reduction(
-    run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context, labels: frozenset[object]
+    run: Run, receiver: Data, name: str, args: tuple[Arg, ...], site: Site, callee_site: Site, ctx: Context
 ) -> None:
     for place, arg in enumerate(args):
         if arg.label == "axis" or (arg.label is None and place == 0):
             texts = isinstance(arg.value, Const) and isinstance(arg.value.value, str)
             if texts or (isinstance(arg.value, Seq) and any(isinstance(item, Const) and isinstance(item.value, str) for item in arg.value.items)):
-                run.records.calls.append(ApiCall(f"numpy.ndarray.{name}", site, site, args, UNKNOWN, ctx))
-                if not texts:
-                    note_uses(run, name, arg, (), site, ctx, labels, ints=True)
+                given = (Arg("self", receiver, None, callee_site), *args)
+                run.records.calls.append(ApiCall(f"numpy.ndarray.{name}", site, callee_site, given, UNKNOWN, ctx))
+                if not texts and (receiver.shape is not None or receiver.made_by is not None):
+                    note_uses(run, name, arg, (), site, ctx, travelling(receiver.labels), ints=True)
 
 
 def _of_dict(run: Run, receiver: Dict, name: str, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value:
@@ -191,5 +193,7 @@ def _note_named(run: Run, value: Value) -> None:
 def _of_made(run: Run, receiver: Made, name: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context) -> Value:
     if name in INIT_METHODS:
         call_unknown(run, args, receiver, frame, ctx)
+        if receiver.dotted.startswith("optax."):
+            return Data(frozenset({"fresh"}) & (labels_of(args[0].value) if args else frozenset()))
         return Data(frozenset({"fresh"}))
     return call_unknown(run, args, receiver, frame, ctx)

@@ -19,6 +19,7 @@ def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
 
 def set_attribute(run: Run, instance: Instance, name: str, value: Value) -> None:
     """Sets an attribute of an object."""
+    run.written.append((instance.number, False))
     attributes_of(run, instance)[name] = value
 
 
@@ -123,10 +124,11 @@ def construct(run: Run, cls: Class, args: tuple[Arg, ...], site: Site, frame: An
 
     if is_enum(cls):
         return args[0].value if args else UNKNOWN
-    number = (site, tuple((arg.label, arg.value) for arg in args))
+    number = run.world.number_of((cls, site, tuple((arg.label, arg.value) for arg in args)))
     instance = Instance(cls, number)
     if number in run.heap and site in run.stack:
         return instance
+    run.written.append((number, True))
     held = run.heap.setdefault(number, {})
     held.clear()
     initialiser = class_attribute(cls, "__init__")

@@ -81,6 +81,7 @@ class Context:
         host: inside the host function of a callback.
         function: site of the function that is running, None at module level.
         branch: the site of a branch on device data or a device's index, and which arm this is.
+        expected: a test expects this code to raise.
         skip: consumers that skip their collective run here, as in a model's `init`.
     """
 
@@ -94,6 +95,7 @@ class Context:
     host: bool = False
     function: Site | None = None
     branch: tuple[Site, int] | None = None
+    expected: bool = False
     skip: bool = False
 
 
@@ -135,6 +137,7 @@ class ApiCall:
         result: what the analysis thinks comes out.
         context: the circumstances.
         decorator: true for `@callee(…)`, whose result is then called with the decorated function.
+        guarded: behind `try/except (ImportError|AttributeError|TypeError)`, `hasattr` or a version check.
     """
 
     dotted: str
@@ -144,6 +147,7 @@ class ApiCall:
     result: Value
     context: Context
     decorator: bool = False
+    guarded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,14 +219,17 @@ class RandomUse:
     Attributes:
         call: site of the draw.
         key: site of the key argument.
-        labels: what is known of the key.
+        labels: what is known of the key, or of the random numbers.
         context: the circumstances.
+        how: "draw"; "noise" when random numbers that are the same on every device meet data that differ, or are
+            reduced over the devices; "apply" when a model gets the key, for its dropout say.
     """
 
     call: Site
     key: Site
     labels: frozenset[Any]
     context: Context
+    how: str = "draw"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +238,9 @@ class GradientUse:
 
     Attributes:
         kind: "stepped" (a gradient meets the parameters it belongs to), "divided" (a sum over devices is
-            divided), "of-psum" (a function whose result went through `psum` is differentiated), "host-reduced"
-            (a value that every device holds already is reduced again over the devices outside the map).
+            divided), "of-psum" (a function whose result is a `psum` is differentiated), "host-reduced"
+            (a value that every device holds already is summed again over the devices outside the map),
+            "summed-again" (the same in the map), "skipped" (a collective is left out for want of an axis name).
         site: the place.
         other: the place where the value came about: the `psum` that was divided or differentiated.
         context: the circumstances.
@@ -246,13 +254,17 @@ class GradientUse:
 
 @dataclass(slots=True)
 class Records:
-    """All records of one run, in the order in which they were made."""
+    """All records of one run, in the order in which they were made.
+
+    Sorted by file, `calls_of_maps` are the calls, made anywhere, of the maps that this file applies.
+    """
 
     uses: list[AxisUse] = field(default_factory=list)
     calls: list[ApiCall] = field(default_factory=list)
     mentions: list[ApiMention] = field(default_factory=list)
     bindings: list[Binding] = field(default_factory=list)
     mapped_calls: list[MappedCall] = field(default_factory=list)
+    calls_of_maps: list[MappedCall] = field(default_factory=list)
     random_uses: list[RandomUse] = field(default_factory=list)
     gradient_uses: list[GradientUse] = field(default_factory=list)
 

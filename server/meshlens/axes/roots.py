@@ -28,11 +28,13 @@ class RootResult:
         records: for the rules.
         deps: the blocks that the result depends on, as in `Run.deps`.
         entered: the functions whose bodies ran.
+        relied: roots whose calls were not repeated; without them this result is not complete.
     """
 
     records: Records
     deps: frozenset[tuple[str, str]]
     entered: frozenset[Site]
+    relied: frozenset[tuple[str, str]]
 
 
 def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
@@ -57,9 +59,9 @@ def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
     state.done = True
 
 
-def run_root(world: World, path: str, value: Value) -> RootResult:
+def run_root(world: World, path: str, name: str, value: Value) -> RootResult:
     """Runs a function that nobody calls, or a class whose methods nobody calls."""
-    run = Run(world, path)
+    run = Run(world, path, name)
     world.module_state(path, run)
     if isinstance(value, Class):
         _run_class(run, value)
@@ -71,7 +73,7 @@ def run_root(world: World, path: str, value: Value) -> RootResult:
 
 def result_of(run: Run) -> RootResult:
     """The result of a run that is over."""
-    return RootResult(run.records, frozenset(run.deps), frozenset(run.entered))
+    return RootResult(run.records, frozenset(run.deps), frozenset(run.entered), frozenset(run.relied - {run.root}))
 
 
 def _run_function(run: Run, function: Function, frame: Frame, receiver: tuple[Arg, ...] = ()) -> None:

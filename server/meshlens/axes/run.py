@@ -11,11 +11,30 @@ from meshlens.axes.records import AxisEnv, Context, Records
 from meshlens.axes.values import Function, Mapped, Module, Site, Value
 from meshlens.facts.model import FileFacts
 
-MOST_CALLS = 20_000
-DEEPEST_ROUTE = 40
-MOST_CONTEXTS = 16
+MOST_CALLS = 6_000
+MOST_CONTEXTS = 12
+MOST_PLAIN_RUNS = 3
+MOST_TELLING_RUNS = 12
+DEEPEST_IN_MAP = 24
+DEEPEST_CLOSED = 10
+DEEPEST_OPEN = 3
 
 _AXIS_WORDS = re.compile(r"axis|axes|mesh|pmap|parallel|distributed|device|shard|spmd|replica|multi_?host", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The result of a call that other roots need not repeat.
+
+    Attributes:
+        value: what came out.
+        root: the root that made the call and holds its records.
+        heap: the objects that the call made.
+    """
+
+    value: Value
+    root: tuple[str, str]
+    heap: dict[int, dict[str, Value]]
 
 
 class World(Protocol):
@@ -24,10 +43,28 @@ class World(Protocol):
     Attributes:
         devices: how many devices the code is meant for, None if unknown.
         jax_version: the JAX version that the project uses.
+        shared: results of calls by their arguments and environment, with the root that made each.
+        effort: how often each function ran outside every map, with arguments that tell nothing and with others.
+        latest: the latest result of each function outside every map.
     """
 
     devices: int | None
     jax_version: tuple[int, ...]
+    shared: dict[Any, Shared]
+    effort: dict[tuple[Site, bool], int]
+    latest: dict[Site, Shared]
+
+    def number_of(self, key: Any) -> int:
+        """A number that stands for a key; the same key has the same number as long as this world lasts."""
+        ...
+
+    def reaches(self, path: str, block: str) -> bool:
+        """Whether something to do with axes can be reached from a block."""
+        ...
+
+    def matters_here(self, path: str, block: str) -> bool:
+        """Whether a block is worth running for itself."""
+        ...
 
     def facts(self, path: str) -> FileFacts | None:
         """The facts of a file."""
@@ -71,6 +108,9 @@ class Run:
     Attributes:
         world: the workspace.
         path: the file of the root.
+        root: the root: its path and the name of its function, "" for the module's top level.
+        relied: the roots whose calls this run did not repeat.
+        written: the objects whose attributes were set, in order, and whether each was just made.
         records: what the rules will read.
         heap: attributes of objects, by the object's number; copied from a module's state on first touch.
         deps: (path, block) of every block whose text this run depends on; a block of which only the header
@@ -87,9 +127,12 @@ class Run:
         differentiating: depth of `grad` and `vjp`.
     """
 
-    def __init__(self, world: World, path: str) -> None:
+    def __init__(self, world: World, path: str, name: str = "") -> None:
         self.world = world
         self.path = path
+        self.root = (path, name)
+        self.relied: set[tuple[str, str]] = set()
+        self.written: list[tuple[int, bool]] = []
         self.records = Records()
         self.heap: dict[Any, dict[str, Value]] = {}
         self.deps: set[tuple[str, str]] = set()
@@ -109,6 +152,16 @@ class Run:
     def tired(self) -> bool:
         """Whether this run has used up what it may spend."""
         return self.calls > MOST_CALLS
+
+    def too_deep(self, ctx: Context) -> bool:
+        """Whether a route is so long that going on along it tells nothing new.
+
+        Where no map encloses the code and unseen callers may bind more, a few steps are enough: whatever lies
+        deeper is a root itself.
+        """
+        if ctx.env.maps:
+            return len(ctx.route) > DEEPEST_IN_MAP
+        return len(ctx.route) > (DEEPEST_OPEN if ctx.env.open else DEEPEST_CLOSED)
 
     def heap_entry(self, key: Any, path: str) -> dict[str, Value]:
         """What is kept under a key: in this run, else by the top level of the file that made it or of the root's."""
@@ -131,7 +184,7 @@ class Run:
         block = facts.blocks.get(function.block) if facts is not None else None
         if block is None:
             return ()
-        shape = block.shape[2] if block.shape[0] == "fn" and isinstance(block.shape[2], tuple) else block.shape
+        shape = block.shape[2] if len(block.shape) == 3 else block.shape
         body = shape[4]
         return body if isinstance(body, tuple) else ()
 
@@ -144,9 +197,9 @@ def speaks_of_axes(node: Any) -> bool:
     """Whether an expression names something to do with axes, meshes or the number of devices."""
     if not isinstance(node, tuple) or not node:
         return False
-    if node[0] == "name" and len(node) == 3:
+    if node[0] == "name" and len(node) == 3 and isinstance(node[2], str):
         return bool(_AXIS_WORDS.search(node[2]))
-    if node[0] == "attr" and len(node) == 4 and _AXIS_WORDS.search(node[3]):
+    if node[0] == "attr" and len(node) == 4 and isinstance(node[3], str) and _AXIS_WORDS.search(node[3]):
         return True
     return any(speaks_of_axes(child) for child in node if isinstance(child, tuple))
 

@@ -175,7 +175,7 @@ def _with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     for expression, target in node[2]:
         value = evaluate(run, expression, frame, ctx)
         if mentions(expression, _EXPECTED_TO_RAISE):
-            ctx = replace(ctx, guarded=True, conditional=True)
+            ctx = replace(ctx, guarded=True, conditional=True, expected=True)
             guards += 1
         if isinstance(value, Made) and value.dotted in ("jax.set_mesh", "jax.sharding.use_mesh", "jax.sharding.use_abstract_mesh"):
             mesh = next((inner for _, inner in value.arguments), UNKNOWN)

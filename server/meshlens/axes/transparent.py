@@ -8,6 +8,7 @@ from meshlens.axes.differentiation import call_gradient
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join, join_all, labels_of, options
 from meshlens.axes.labels import travelling
+from meshlens.axes.mapped_values import axis_of, is_shared
 from meshlens.axes.naming import by_parameter
 from meshlens.axes.records import AxisEnv, Context
 from meshlens.axes.run import Run
@@ -29,7 +30,8 @@ from meshlens.axes.values import (
     Value,
     Wrapped,
 )
-from meshlens.jaxapi.transparent import Transparent
+from meshlens.jaxapi.names import canonical
+from meshlens.jaxapi.transparent import COMPILES, Transparent
 
 _WRAPPERS = frozenset(
     {"same", "lift", "grad", "value_and_grad", "jacobian", "make_jaxpr", "checkify", "forward_backward", "transform", "apply", "init"}
@@ -86,7 +88,8 @@ def call_wrapped(
     if wrapped.dotted == "meshlens.unknown":
         inner = replace(ctx, env=replace(ctx.env, open=True), sure=False)
         return call(run, wrapped.operand, args, site, callee_site, frame, inner, how="run")
-    value = call(run, wrapped.operand, args, site, callee_site, frame, ctx, how="jit" if wrapped.how == "same" else "run")
+    how = "jit" if canonical(wrapped.dotted) in COMPILES else "run"
+    value = call(run, wrapped.operand, args, site, callee_site, frame, ctx, how=how)
     rules = run.heap_entry(("custom", wrapped.site), wrapped.site.path)
     if rules and run.differentiating:
         forward = rules.get("forward", UNKNOWN)
@@ -147,14 +150,11 @@ def _run_now(
             return Seq("tuple", (join(_blurred(carry), stepped.items[0]), _stacked(stepped.items[1])))
         return Seq("tuple", (stepped, stepped))
     if how == "cond":
-        return _branches(run, found, operands, rest, site, ctx, run_operand)
+        return _branches(run, found.get("pred"), operands, rest, site, ctx, run_operand)
     if how == "switch":
-        inner = _on_branch(given(row.parameters[0]), found.get(row.parameters[0]), site, ctx)
         branches = first.value.items if isinstance(first.value, Seq) else (first.value,)
-        return join_all(
-            run_operand(Arg(None, branch, first.whole, first.site), rest, replace(inner, branch=_arm(inner, place)))
-            for place, branch in enumerate(branches)
-        )
+        arms = [Arg(None, branch, first.whole, first.site) for branch in branches]
+        return _branches(run, found.get(row.parameters[0]), arms, rest, site, ctx, run_operand)
     if how == "while":
         value = _blurred(given(row.parameters[-1]))
         run_operand(operands[0], positional(value))
@@ -224,27 +224,31 @@ def _stacked(value: Value) -> Value:
     return Data(labels_of(value))
 
 
-def _on_branch(pred: Value, arg: Arg | None, site: Site, ctx: Context) -> Context:
-    labels = labels_of(pred)
-    if "index" in labels or "varying" in labels:
-        return replace(ctx, branch=((arg.site if arg is not None and arg.site is not None else site), 0))
-    return ctx
-
-
-def _arm(ctx: Context, place: int) -> tuple[Site, int] | None:
-    return (ctx.branch[0], place) if ctx.branch is not None else None
-
-
 def _branches(
-    run: Run, found: dict[str, Arg], operands: list[Arg], rest: tuple[Arg, ...], site: Site, ctx: Context, run_operand: object
+    run: Run, test: Arg | None, arms: list[Arg], rest: tuple[Arg, ...], site: Site, ctx: Context, run_operand: object
 ) -> Value:
     assert callable(run_operand)
-    pred = found.get("pred")
-    inner = _on_branch(pred.value if pred is not None else UNKNOWN, pred, site, ctx)
+    place_of_test = test.site if test is not None and test.site is not None else site
+    divides = test is not None and _differs_between_devices(test.value, ctx)
     return join_all(
-        run_operand(operand, rest, replace(inner, branch=_arm(inner, place) if inner.branch is not ctx.branch else ctx.branch))
-        for place, operand in enumerate(operands)
+        run_operand(arm, rest, replace(ctx, branch=(place_of_test, place)) if divides else ctx)
+        for place, arm in enumerate(arms)
     )
+
+
+def _differs_between_devices(value: Value, ctx: Context) -> bool:
+    """Whether a value depends on the device's index, or on data that a `shard_map` splits over the devices."""
+    labels = labels_of(value)
+    if "index" in labels or "varying" not in labels:
+        return "index" in labels
+    for label in labels:
+        if not isinstance(label, tuple) or label[0] != "argument":
+            continue
+        site, place = label[1]
+        binder = next((binder for binder in ctx.env.maps if binder.site == site), None)
+        if binder is not None and binder.kind == "shard_map" and is_shared(axis_of(binder, place, None)) is False:
+            return True
+    return False
 
 
 def wraps_function(value: Value) -> bool:

@@ -29,11 +29,13 @@ class Data:
         labels: what is known of how it came about, such as "gradient" or "key"; see `labels.py`.
         shape: the sizes of an array's axes, None for an unknown size; None if not even the rank is known.
         made_by: dotted name of the library callable whose result it is, if that is known.
+        array: true when it is certainly one array or number, no container of several.
     """
 
     labels: frozenset[Any] = frozenset()
     shape: tuple[int | None, ...] | None = None
     made_by: str | None = None
+    array: bool = False
 
 
 UNKNOWN = Data()
@@ -57,7 +59,7 @@ class Const:
         return isinstance(other, Const) and type(self.value) is type(other.value) and self.value == other.value
 
     def __hash__(self) -> int:
-        return hash((type(self.value).__name__, self.value))
+        return hash(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +149,10 @@ class Class:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """An object of a workspace class; `number` tells allocation places apart."""
+    """An object of a workspace class; `number` tells places of construction and their arguments apart."""
 
     cls: Class
-    number: tuple[Any, ...]
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,7 @@ class Made:
     """
 
     dotted: str
-    site: Site
+    site: Site = field(compare=False)
     arguments: tuple[tuple[str | int, Value], ...] = ()
     labels: frozenset[Any] = frozenset()
 
@@ -232,7 +234,7 @@ class Mesh:
 
     names: tuple[Value, ...]
     sizes: tuple[int | None, ...] | None
-    site: Site
+    site: Site = field(compare=False)
     open: bool = False
     kind: str = "Mesh"
 
@@ -242,8 +244,8 @@ class Spec:
     """A PartitionSpec; an entry is a value: None, a name, a tuple of names, or not known."""
 
     entries: tuple[Value, ...]
-    site: Site
-    sites: tuple[Site, ...] = ()
+    site: Site = field(compare=False)
+    sites: tuple[Site, ...] = field(default=(), compare=False)
     open: bool = False
 
 

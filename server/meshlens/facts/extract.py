@@ -92,7 +92,7 @@ class _Extraction:
     memo: Memo
     broken: bool
     blocks: dict[str, Block] = field(default_factory=dict)
-    used: set[str] = field(default_factory=set)
+    used: dict[str, int] = field(default_factory=dict)
 
     def add(self, node: Node, owner: str) -> str:
         """Makes a block of a statement, and of the functions in it that are blocks of their own."""
@@ -133,12 +133,8 @@ class _Extraction:
         return key
 
     def _unused(self, key: str) -> str:
-        number, wanted = 1, key
-        while key in self.used:
-            number += 1
-            key = f"{wanted}~{number}"
-        self.used.add(key)
-        return key
+        number = self.used[key] = self.used.get(key, 0) + 1
+        return key if number == 1 else self._unused(f"{key}~{number}")
 
 
 def _by_itself(text: bytes, node: Node) -> tuple[bytes, int, Node, bool]:

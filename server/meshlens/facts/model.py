@@ -46,7 +46,10 @@ Statements, `(tag, site, …)`:
 A function is `(text, name site, parameters, decorators, body, flags)`; flags is a frozenset of
 "async", "generator"; parameters are `(text, site, how, default or None, annotation or None)` with
 how one of "only" (before `/`), "any", "*", "key", "**".  `await e` is `e`; parentheses leave no node.
+The site of a parameter is its name without stars, that of an imported name is the name without its alias.
 Adjacent string literals are one const; byte strings and complex numbers are opaque without children.
+A statement that is not understood is an opaque expression as a statement.  Of a pattern with an alternative, a class or
+a list, the children are what it captures and compares with.  No shape is nested deeper than some 150 nodes.
 """
 
 from __future__ import annotations

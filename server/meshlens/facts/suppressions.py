@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from meshlens.facts.model import Suppression
-from meshlens.syntax.kinds import COMMENT
-from meshlens.syntax.lines import logical_line
+from meshlens.syntax.lines import comment_at, logical_line, tree_of
 from meshlens.syntax.parse import Node
 from meshlens.text import Span
 
@@ -24,12 +23,13 @@ def suppressions_in(source: bytes, root: Node) -> tuple[tuple[Suppression, ...],
     found: list[Suppression] = []
     devices: str | None = None
     seen = -1
+    tree = tree_of(source, root)
     for word in _WORDS.finditer(source):
-        comment = root.named_descendant_for_byte_range(word.start(), word.end())
-        if comment is None or comment.kind_id != COMMENT or comment.start_byte == seen:
+        comment = comment_at(tree, word.start())
+        if comment is None or comment.start_byte == seen:
             continue
         seen = comment.start_byte
-        lines = logical_line(source, root, comment)
+        lines = logical_line(tree, comment)
         text = source[seen : comment.end_byte].decode("utf-8", "replace")
         for match in _DIRECTIVE.finditer(text):
             devices = devices or match["devices"]

@@ -84,3 +84,29 @@ def _all_keywords(dotted: str) -> tuple[str, ...] | None:
 def _accepted(dotted: str, name: str, version: Version) -> bool:
     since, until = VERSIONED.get((dotted, name), (None, None))
     return (since is None or version >= since) and (until is None or version < until)
+
+
+MEANT: dict[tuple[str, str], str] = {
+    ("jax.pmap", "static_argnums"): "static_broadcasted_argnums",
+    ("jax.pmap", "in_axis"): "in_axes",
+    ("jax.pmap", "out_axis"): "out_axes",
+    ("jax.pmap", "axis"): "axis_name",
+    ("jax.pmap", "name"): "axis_name",
+    ("jax.pmap", "axis_names"): "axis_name",
+    ("jax.vmap", "in_axis"): "in_axes",
+    ("jax.vmap", "axis"): "in_axes",
+    ("jax.vmap", "axis_names"): "axis_name",
+    ("jax.jit", "static_broadcasted_argnums"): "static_argnums",
+    ("jax.jit", "in_specs"): "in_shardings",
+    ("jax.jit", "out_specs"): "out_shardings",
+    ("jax.jit", "in_axis_resources"): "in_shardings",
+    ("jax.jit", "out_axis_resources"): "out_shardings",
+    ("jax.shard_map", "axis_name"): "axis_names",
+    ("jax.shard_map", "check_rep"): "check_vma",
+    ("jax.experimental.shard_map.shard_map", "check_vma"): "check_rep",
+    ("jax.make_mesh", "shape"): "axis_shapes",
+    ("jax.make_mesh", "mesh_shape"): "axis_shapes",
+    ("jax.make_mesh", "axis_sizes"): "axis_shapes",
+    ("jax.make_mesh", "names"): "axis_names",
+}
+"""The keyword that was probably meant by one that a callable does not take."""

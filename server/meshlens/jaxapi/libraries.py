@@ -109,6 +109,20 @@ SHAPED: dict[str, Shaped] = {
     "numpy.random.random": Shaped("shape", "size", 0),
 }
 
+GIVES_ARRAY: frozenset[str] = frozenset(
+    (
+        "sum mean max min prod std var median nansum nanmean nanmax nanmin average logsumexp all any argmax argmin "
+        "dot matmul einsum tensordot inner outer vdot cross dot_general conv_general_dilated "
+        "exp log log1p expm1 sqrt square abs sign sin cos tan sinh cosh tanh arctan arcsin arccos arctan2 "
+        "negative reciprocal power maximum minimum add subtract multiply divide true_divide mod clip floor ceil round "
+        "relu relu6 gelu silu swish elu selu celu sigmoid hard_sigmoid hard_tanh softplus softmax log_softmax one_hot "
+        "concatenate vstack hstack tile repeat roll flip pad take take_along_axis cumsum cumprod sort argsort "
+        "transpose swapaxes moveaxis ravel squeeze expand_dims isnan isfinite isinf logical_and logical_or logical_not "
+        "equal greater less float32 int32 bfloat16 float16 rsqrt"
+    ).split()
+)
+"""Functions of `jax.numpy`, `jax.nn` and `jax.lax` that return one array, whatever they are given."""
+
 REPLICATES: dict[str, int] = {
     "flax.jax_utils.replicate": 0,
     "jax.device_put_replicated": 0,
@@ -148,6 +162,11 @@ FRESH_STATE: frozenset[str] = frozenset(
     }
 )
 """What returns state just made, one copy, no leading axis over the devices."""
+
+KEEPS_FRESH: frozenset[str] = frozenset(
+    {"flax.core.freeze", "flax.core.frozen_dict.freeze", "optax.GradientTransformation.init"}
+)
+"""Those whose result has a leading axis over the devices where their argument has one."""
 
 INIT_METHODS: frozenset[str] = frozenset({"init", "init_with_output", "lazy_init"})
 """Methods of library objects that return such state."""

@@ -237,6 +237,11 @@ _LIBRARIES = (
 
 TRANSPARENT: dict[str, Transparent] = {row.dotted: row for row in (*_JAX, *_CONTROL, *_PYTHON, *_FLAX, *_LIBRARIES)}
 
+COMPILES: frozenset[str] = frozenset(
+    name for name in TRANSPARENT if name.rsplit(".", 1)[-1] in ("jit", "filter_jit", "named_jit")
+)
+"""The transformations that compile what they are given."""
+
 OPERAND_KEYWORDS: dict[str, tuple[str, ...]] = {
     "builtins.sorted": ("key",),
     "builtins.max": ("key",),

@@ -63,9 +63,14 @@ def project_root(start: Path) -> Path:
     first = start if start.is_dir() else start.parent
     home = Path.home()
     for folder in (first, *first.parents):
-        if folder != home and folder != folder.parent and any((folder / mark).exists() for mark in PROJECT_MARKS):
+        if folder != home and folder != folder.parent and is_project(folder):
             return folder
     return first
+
+
+def is_project(folder: Path) -> bool:
+    """Whether a folder bears the mark of a project."""
+    return any((folder / mark).exists() for mark in PROJECT_MARKS)
 
 
 def read_configuration(path: Path | None, name: str = "") -> Configuration:

@@ -23,17 +23,6 @@ ALWAYS_LEFT_OUT = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What lies below a path.
-
-    Attributes:
-        files: the files, sorted, each with the innermost configuration file at or below the path that holds for it.
-    """
-
-    files: tuple[tuple[Path, Path | None], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Rules:
     """Patterns that hold below a folder."""
 
@@ -51,6 +40,10 @@ class _Rules:
         return False
 
 
+Excludes = Sequence[tuple[Path, tuple[str, ...]]]
+"""Patterns of `.gitignore`'s kind, each group with the folder that it is relative to."""
+
+
 def python_files(paths: Sequence[Path], exclude: Iterable[str] = ()) -> list[Path]:
     """The files to check, sorted, each once; files that are named outright are always among them.
 
@@ -61,27 +54,27 @@ def python_files(paths: Sequence[Path], exclude: Iterable[str] = ()) -> list[Pat
     found: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
-            found.update((file, None) for file, _ in files_below(path, path, tuple(exclude)).files)
+            found.update((file, None) for file, _ in files_below(path, [(path, tuple(exclude))]))
         elif path.exists():
             found[path] = None
     return sorted(found)
 
 
-def files_below(top: Path, folder: Path, exclude: tuple[str, ...]) -> Found:
-    """The files below a folder.
+def files_below(top: Path, exclude: Excludes) -> list[tuple[Path, Path | None]]:
+    """The files below a folder, sorted, each with the configuration file that holds for it if one lies below the folder.
 
     Args:
         top: absolute path of the folder.
-        folder: what the patterns are relative to: the folder itself or one above it.
-        exclude: patterns of `.gitignore`'s kind.
+        exclude: what is left out.
     """
-    excluded = _Rules(str(folder), patterns(exclude), None)
-    ignored = _gitignores_above(top)
-    return Found(tuple(sorted(_walk(str(top), excluded, ignored, None, is_top=True))))
+    excluded: _Rules | None = None
+    for folder, lines in exclude:
+        excluded = _Rules(str(folder), patterns(lines), excluded)
+    return sorted(_walk(str(top), excluded, _gitignores_above(top), None, is_top=True), key=lambda found: found[0])
 
 
 def _walk(
-    folder: str, excluded: _Rules, ignored: _Rules | None, configuration: Path | None, *, is_top: bool
+    folder: str, excluded: _Rules | None, ignored: _Rules | None, configuration: Path | None, *, is_top: bool
 ) -> Iterator[tuple[Path, Path | None]]:
     try:
         with os.scandir(folder) as listing:
@@ -101,17 +94,16 @@ def _walk(
     for entry in entries:
         name = entry.name
         if entry.is_dir(follow_symlinks=False):
-            if name in ALWAYS_LEFT_OUT or excluded.leaves_out(entry.path, folder=True):
-                continue
-            if ignored is not None and ignored.leaves_out(entry.path, folder=True):
+            if name in ALWAYS_LEFT_OUT or _left_out(entry.path, (excluded, ignored), folder=True):
                 continue
             yield from _walk(entry.path, excluded, ignored, configuration, is_top=False)
         elif name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
-            if excluded.leaves_out(entry.path, folder=False):
-                continue
-            if ignored is not None and ignored.leaves_out(entry.path, folder=False):
-                continue
-            yield Path(entry.path), configuration
+            if not _left_out(entry.path, (excluded, ignored), folder=False):
+                yield Path(entry.path), configuration
+
+
+def _left_out(path: str, rules: tuple[_Rules | None, ...], *, folder: bool) -> bool:
+    return any(one is not None and one.leaves_out(path, folder=folder) for one in rules)
 
 
 def _gitignores_above(top: Path) -> _Rules | None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
 
 from meshlens.axes.frames import Frame
+from meshlens.axes.interest import Interest
 from meshlens.axes.records import Records
 from meshlens.axes.roots import RootResult, candidates, methods, result_of, run_module, run_root
-from meshlens.axes.run import ModuleState, Run
-from meshlens.axes.values import Class, Module, Site
+from meshlens.axes.run import ModuleState, Run, Shared
+from meshlens.axes.values import Class, Function, Module, Site
 from meshlens.facts.model import FileFacts
 from meshlens.project.modules import ModuleIndex
 
@@ -37,6 +40,8 @@ class Solution:
     results: dict[RootKey, RootResult] = field(default_factory=dict)
     by_file: dict[str, Records] = field(default_factory=dict)
     names_bound: frozenset[str] = frozenset()
+    interest: Interest | None = None
+    counter: Iterator[int] = field(default_factory=count)
 
     @property
     def paths(self) -> frozenset[str]:
@@ -47,10 +52,22 @@ class Solution:
 class _World:
     """What the interpreter sees of the workspace while it is being solved."""
 
-    def __init__(self, solution: Solution) -> None:
+    def __init__(self, solution: Solution, interest: Interest) -> None:
         self._solution = solution
+        self.reaches = interest.reaches
+        self.matters_here = interest.matters_here
+        self._numbers: dict[Any, int] = {}
         self.devices = solution.devices
         self.jax_version = solution.jax_version
+        self.shared: dict[Any, Shared] = {}
+        self.effort: dict[tuple[Site, bool], int] = {}
+        self.latest: dict[Site, Shared] = {}
+
+    def number_of(self, key: Any) -> int:
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = next(self._solution.counter)
+        return found
 
     def facts(self, path: str) -> FileFacts | None:
         return self._solution.facts.get(path)
@@ -84,8 +101,12 @@ def solve(
 ) -> Solution:
     """Runs every root of a workspace, or takes its result from the solution before where nothing it saw has changed."""
     solution = Solution(facts, index, devices, jax_version)
+    if before is not None:
+        solution.counter = before.counter
     kept = _kept(solution, before) if before is not None else {}
-    world = _World(solution)
+    interest = Interest(facts, before.interest.names if before is not None and before.interest is not None else None)
+    solution.interest = interest
+    world = _World(solution, interest)
     if before is not None:
         for (path, name), result in kept.items():
             if name == "":
@@ -101,15 +122,23 @@ def solve(
     for path in sorted(solution.modules):
         for name, value in candidates(solution.modules[path].frame):
             sites = {method.site for method in methods(value)} if isinstance(value, Class) else {value.site}
-            if sites <= entered:
+            if sites <= entered or not _matters(interest, value):
                 continue
             key = (path, name)
             found = kept.get(key)
-            result = found if found is not None else run_root(world, path, value)
+            if found is None or not found.relied <= solution.results.keys():
+                found = run_root(world, path, name, value)
+            result = found
             solution.results[key] = result
             entered |= result.entered | sites
     _sort(solution)
     return solution
+
+
+def _matters(interest: Interest, value: Function | Class) -> bool:
+    if isinstance(value, Function):
+        return interest.matters_here(value.path, value.block)
+    return any(interest.matters_here(method.path, method.block) for method in methods(value))
 
 
 def _kept(solution: Solution, before: Solution) -> dict[RootKey, RootResult]:
@@ -120,7 +149,13 @@ def _kept(solution: Solution, before: Solution) -> dict[RootKey, RootResult]:
     ):
         return {}
     changed = _changed(before.facts, solution.facts)
-    return {key: result for key, result in before.results.items() if not (result.deps & changed)}
+    kept = {key: result for key, result in before.results.items() if not (result.deps & changed)}
+    while True:
+        incomplete = [key for key, result in kept.items() if not result.relied <= kept.keys()]
+        if not incomplete:
+            return kept
+        for key in incomplete:
+            del kept[key]
 
 
 def _changed(before: Mapping[str, FileFacts], now: Mapping[str, FileFacts]) -> set[tuple[str, str]]:
@@ -143,7 +178,7 @@ def _changed(before: Mapping[str, FileFacts], now: Mapping[str, FileFacts]) -> s
 
 
 def _header(shape: tuple[object, ...]) -> object:
-    function = shape[2] if shape[0] == "fn" and isinstance(shape[2], tuple) else shape
+    function = shape[2] if shape[0] == "fn" and len(shape) == 3 else shape
     return function[:4] + function[5:] if isinstance(function, tuple) and len(function) == 6 else shape
 
 
@@ -170,6 +205,7 @@ def _sort(solution: Solution) -> None:
             names.update(name.value for name in binding.binder.names)
         for mapped_call in made.mapped_calls:
             records(mapped_call.call).mapped_calls.append(mapped_call)
+            records(mapped_call.binder.site).calls_of_maps.append(mapped_call)
         for random_use in made.random_uses:
             records(random_use.call).random_uses.append(random_use)
         for gradient_use in made.gradient_uses:

@@ -147,7 +147,11 @@ def open_workspace(
     for path in [path.absolute() for path in files]:
         try:
             raw = given[path] if path in given else path.read_bytes()
+            if not raw.isascii():
+                raw.decode("utf-8")
             read[str(path)] = read_file(path, raw)
+        except UnicodeDecodeError as error:
+            problems.append((path, f"not UTF-8 at byte {error.start}"))
         except OSError as error:
             problems.append((path, f"cannot be read: {error.strerror or error}"))
         except ValueError as error:

@@ -24,9 +24,11 @@ def axis_site(view: FileView, use: AxisUse) -> Site:
         literal = span_of(view, name.origin)
         if inside.contains(literal):
             return name.origin
-    if name.via is not None and text_of(view, axis).isidentifier() and name.value is not None:
+    if not text_of(view, axis).isidentifier() or name.value is None:
+        return axis
+    if name.via is not None:
         return name.via
-    return axis
+    return name.origin if name.origin is not None and isinstance(use.whole, Const) and use.context.loop else axis
 
 
 def span_of(view: FileView, site: Site) -> Span:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
 
 from meshlens.syntax.kinds import COMMENT, kind, kinds
 from meshlens.syntax.parse import Node
@@ -22,37 +24,83 @@ _SIMPLE = kinds(
         "raise_statement", "return_statement", "type_alias_statement",
     )
 )  # fmt: skip
-_SUITES = (kind("block"), kind("module"))
+_BLOCK = kind("block")
 _CODE = re.compile(rb"^[ \t\f]*([^\s#])", re.MULTILINE)
 
 
-def logical_line(source: bytes, root: Node, comment: Node) -> tuple[int, int]:
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A tree to look up many offsets in.
+
+    Attributes:
+        source: the bytes that were parsed.
+        root: the root.
+        code: where the code of each line begins, of lines that have some.
+        children: the children of the nodes that were passed, by the node's number, and where each starts.
+    """
+
+    source: bytes
+    root: Node
+    code: list[int]
+    children: dict[int, tuple[list[Node], list[int]]] = field(default_factory=dict)
+
+
+def tree_of(source: bytes, root: Node) -> Tree:
+    """A tree to look up many offsets in, from its root."""
+    return Tree(source, root, [match.start(1) for match in _CODE.finditer(source)])
+
+
+def comment_at(tree: Tree, offset: int) -> Node | None:
+    """The comment that an offset lies in."""
+    path = _path(tree, offset)
+    return path[-1] if path and path[-1].kind_id == COMMENT else None
+
+
+def logical_line(tree: Tree, comment: Node) -> tuple[int, int]:
     """First and last line, from 0, of the logical line that a comment speaks for.
 
     A comment with a line of its own speaks for the next logical line, unless it stands inside one.
     """
     own = comment.start_point.row, comment.end_point.row
-    line_start = source.rfind(b"\n", 0, comment.start_byte) + 1
-    before = source[line_start : comment.start_byte].removeprefix(b"\xef\xbb\xbf").rstrip()
-    if before:
-        return _line_at(root, line_start + len(source[line_start : comment.start_byte].rstrip()) - 1) or own
-    around = comment.parent
-    if around is not None and around.kind_id not in _SUITES:
-        inside = _climb(around, comment.start_byte)
-        if inside is not None:
-            return inside
-    following = _CODE.search(source, comment.end_byte)
-    return (_line_at(root, following.start(1)) if following else None) or own
+    start = comment.start_byte
+    line_start = tree.source.rfind(b"\n", 0, start) + 1
+    before = tree.source[line_start:start].rstrip()
+    if before.removeprefix(b"\xef\xbb\xbf"):
+        return _line_at(tree, line_start + len(before) - 1) or own
+    inside = _innermost(_path(tree, start)[:-1], start)
+    if inside is not None:
+        return inside
+    at = bisect_right(tree.code, comment.end_byte)
+    return (_line_at(tree, tree.code[at]) if at < len(tree.code) else None) or own
 
 
-def _line_at(root: Node, offset: int) -> tuple[int, int] | None:
-    node = root.descendant_for_byte_range(offset, offset + 1)
-    return _climb(node, offset) if node is not None and node.kind_id != COMMENT else None
+def _path(tree: Tree, offset: int) -> list[Node]:
+    """The nodes that an offset lies in, outermost first."""
+    path: list[Node] = []
+    node = tree.root
+    while True:
+        # A node finds its parent and children in linear time, and a suite can be long: look each up once.
+        known = tree.children.get(node.id)
+        if known is None:
+            children = node.children
+            known = tree.children[node.id] = children, [child.start_byte for child in children]
+        at = bisect_right(known[1], offset) - 1
+        if at < 0 or offset >= known[0][at].end_byte:
+            return path
+        node = known[0][at]
+        path.append(node)
 
 
-def _climb(node: Node | None, offset: int) -> tuple[int, int] | None:
-    while node is not None:
+def _line_at(tree: Tree, offset: int) -> tuple[int, int] | None:
+    path = _path(tree, offset)
+    return _innermost(path, offset) if path and path[-1].kind_id != COMMENT else None
+
+
+def _innermost(path: list[Node], offset: int) -> tuple[int, int] | None:
+    for node in reversed(path):
         number = node.kind_id
+        if number == _BLOCK:
+            return None
         if number in _SIMPLE:
             return node.start_point.row, node.end_point.row
         if number in _COMPOUND:
@@ -60,7 +108,6 @@ def _climb(node: Node | None, offset: int) -> tuple[int, int] | None:
             if colon is None:
                 return node.start_point.row, node.start_point.row
             return (node.start_point.row, colon.end_point.row) if offset < colon.end_byte else None
-        node = node.parent
     return None
 
 

@@ -1,0 +1,1 @@
+"""The command line: translates options into calls of the core, and findings into text."""

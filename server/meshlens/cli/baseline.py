@@ -1,0 +1,77 @@
+"""The baseline: findings that are known and accepted, by file, code, message and the text of their line.
+
+Lines may move, and files grow above and below; a finding is known as long as its own line stays what it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from meshlens.cli.formats.fingerprints import line_text, relative
+from meshlens.cli.report import Report, Reported
+
+_VERSION = 1
+
+_Key = tuple[str, str, str, str]
+
+
+class BadBaseline(ValueError):
+    """A file that is no baseline; the message says why."""
+
+
+def written(report: Report, folder: Path) -> bytes:
+    """The findings of a report as a baseline.
+
+    Args:
+        report: the findings.
+        folder: where the baseline will lie; its paths are relative to it.
+    """
+    by_path: dict[str, list[dict[str, Any]]] = {}
+    for (path, code, message, text), count in sorted(Counter(_keys(report, folder)).items()):
+        entry = {"code": code, "message": message, "line": text, "count": count}
+        by_path.setdefault(path, []).append(entry)
+    return (json.dumps({"version": _VERSION, "findings": by_path}, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def without_known(report: Report, baseline: Path) -> Report:
+    """The report without the findings of a baseline.
+
+    Raises:
+        BadBaseline: the file is none.
+        OSError: it cannot be read.
+    """
+    known = _read(baseline)
+    kept: list[Reported] = []
+    for finding, key in zip(report.findings, _keys(report, baseline.parent), strict=True):
+        if known[key] > 0:
+            known[key] -= 1
+        else:
+            kept.append(finding)
+    return replace(report, findings=tuple(kept), baselined=len(report.findings) - len(kept))
+
+
+def _keys(report: Report, folder: Path) -> Iterable[_Key]:
+    for finding in report.findings:
+        yield relative(finding.place.path, str(folder)), finding.code, finding.message, line_text(report, finding)
+
+
+def _read(path: Path) -> Counter[_Key]:
+    try:
+        data = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise BadBaseline(f"not a baseline: {error}") from error
+    if not isinstance(data, dict) or data.get("version") != _VERSION or not isinstance(data.get("findings"), dict):
+        raise BadBaseline('not a baseline that this version reads; write it anew with "--write-baseline"')
+    known: Counter[_Key] = Counter()
+    try:
+        for file, entries in data["findings"].items():
+            for entry in entries:
+                known[(str(file), entry["code"], entry["message"], entry["line"])] += int(entry["count"])
+    except (TypeError, KeyError, ValueError) as error:
+        raise BadBaseline("not a baseline: an entry lacks code, message, line or count") from error
+    return known

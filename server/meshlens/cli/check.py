@@ -1,0 +1,191 @@
+"""`meshlens check`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from meshlens.cli.formats import NAMES, render
+from meshlens.cli.options import SETTINGS_OPTIONS, options_from
+from meshlens.cli.progress import progress
+from meshlens.cli.request import STDIN, Group, Request, absolute, ask
+from meshlens.cli.run import Outcome, run
+from meshlens.cli.terminal import complain, print_full, speak_utf8
+
+CLEAN, FOUND, BROKEN = 0, 1, 2
+
+
+@click.command("check")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@SETTINGS_OPTIONS
+@click.option("--output-format", type=click.Choice(NAMES), default="full", show_default=True, help="How to print findings.")
+@click.option("--fix", is_flag=True, help="Repair what has a safe fix.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also fixes that may change what the code means.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, as a patch, and change nothing.")
+@click.option("--statistics", is_flag=True, help="Print how often each rule found something.")
+@click.option("--baseline", metavar="FILE", help="Leave out the findings that this file lists.")
+@click.option("--write-baseline", is_flag=True, help="Write all findings to the --baseline file.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even where something was found.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write .meshlens_cache.")
+@click.option("--stdin-filename", metavar="PATH", help="What the text on stdin is called; - as a path reads it.")
+def command(paths: tuple[str, ...], **options: Any) -> int:
+    """Check files and folders, the working folder by default.
+
+    Exit codes: 0 nothing found, 1 findings, 2 bad usage, configuration or IO.
+    """
+    _refuse_nonsense(paths, options)
+    speak_utf8()
+    texts = _stdin(paths, options["stdin_filename"])
+    settings, exclude = options_from(options)
+    request = ask([] if texts else (paths or (".",)), settings, exclude, texts)
+    request = _without_bad_selectors(request)
+    for error in request.errors:
+        complain(error)
+    with progress() as bar:
+        outcome = run(request, _safeties(options), bar, cached=not options["no_cache"])
+    for problem in outcome.report.problems[len(request.errors) :]:
+        complain(problem)
+    return _finish(outcome, options, texts)
+
+
+def _refuse_nonsense(paths: tuple[str, ...], options: Mapping[str, Any]) -> None:
+    if options["write_baseline"] and not options["baseline"]:
+        raise click.UsageError("--write-baseline needs --baseline FILE")
+    if options["write_baseline"] and (options["fix"] or options["diff"]):
+        raise click.UsageError("--write-baseline does not go together with --fix or --diff")
+    if STDIN in paths and len(paths) > 1:
+        raise click.UsageError("- does not go together with other paths")
+    if options["stdin_filename"] and paths not in ((), (STDIN,)):
+        raise click.UsageError("--stdin-filename does not go together with paths")
+
+
+def _stdin(paths: tuple[str, ...], name: str | None) -> dict[Path, bytes] | None:
+    if name is None and STDIN not in paths:
+        return None
+    return {absolute(name or "stdin.py"): sys.stdin.buffer.read()}
+
+
+def _safeties(options: Mapping[str, Any]) -> Any:
+    if not options["fix"] and not options["diff"]:
+        return frozenset()
+    from meshlens.rules._fixes import SAFE, SAFE_AND_UNSAFE
+
+    return SAFE_AND_UNSAFE if options["unsafe_fixes"] else SAFE
+
+
+def _without_bad_selectors(request: Request) -> Request:
+    """The request without groups whose configuration names rules that there are not."""
+    from meshlens.rules._select import unknown_selectors
+
+    kept: list[Group] = []
+    errors = list(request.errors)
+    for group in request.groups:
+        wrong = [
+            f'{group.configuration.origins.get(key, "")}: "{key}": {message}'
+            for key, message in unknown_selectors(group.settings)
+        ]
+        errors += [line for line in wrong if line not in errors]
+        if not wrong:
+            kept.append(group)
+    return Request(tuple(kept), tuple(errors))
+
+
+def _finish(outcome: Outcome, options: Mapping[str, Any], texts: Mapping[Path, bytes] | None) -> int:
+    failed = bool(outcome.report.problems)
+    if options["diff"]:
+        code = _print_diff(outcome)
+    elif options["write_baseline"]:
+        code = _write_baseline(outcome, Path(options["baseline"]))
+    else:
+        code = _print_report(outcome, options, texts)
+    if failed or code == BROKEN:
+        return BROKEN
+    return CLEAN if options["exit_zero"] else code
+
+
+def _print_diff(outcome: Outcome) -> int:
+    from meshlens.cli.fixing import difference
+
+    patch = "".join(difference(one) for one in outcome.repaired)
+    sys.stdout.write(patch)
+    count = sum(outcome.report.fixed.values())
+    print(f"Would fix {count} finding{'' if count == 1 else 's'}.", file=sys.stderr)
+    return FOUND if patch else CLEAN
+
+
+def _write_baseline(outcome: Outcome, path: Path) -> int:
+    from meshlens.cli.baseline import written
+    from meshlens.cli.writing import CannotWrite, write_all
+
+    path = absolute(str(path))
+    count = len(outcome.report.findings)
+    try:
+        write_all({path: written(outcome.report, path.parent)})
+    except CannotWrite as error:
+        complain(str(error))
+        return BROKEN
+    print(f"Wrote {count} finding{'' if count == 1 else 's'} to {path.name}.", file=sys.stderr)
+    return CLEAN
+
+
+def _print_report(outcome: Outcome, options: Mapping[str, Any], texts: Mapping[Path, bytes] | None) -> int:
+    report = outcome.report
+    failed = False
+    if options["baseline"]:
+        from meshlens.cli.baseline import BadBaseline, without_known
+
+        try:
+            report = without_known(report, absolute(options["baseline"]))
+        except OSError as error:
+            complain(f"{options['baseline']}: cannot be read: {error.strerror}")
+            failed = True
+        except BadBaseline as error:
+            complain(f"{options['baseline']}: {error}")
+            failed = True
+    if options["fix"]:
+        if texts:
+            return _print_fixed_text(outcome, texts)
+        failed = not _write(outcome) or failed
+    if options["statistics"]:
+        from meshlens.cli.formats.summary import statistics
+
+        sys.stdout.write(statistics(report, as_json=options["output_format"] == "json"))
+    elif options["output_format"] == "full":
+        print_full(report)
+    else:
+        sys.stdout.write(render(options["output_format"], report))
+    if failed:
+        return BROKEN
+    return FOUND if report.findings else CLEAN
+
+
+def _write(outcome: Outcome) -> bool:
+    from meshlens.cli.writing import CannotWrite, write_all
+
+    try:
+        changed_meanwhile = [
+            path for one in outcome.repaired for path, raw in one.before.items() if path.read_bytes() != raw
+        ]
+        if changed_meanwhile:
+            raise CannotWrite(f"{changed_meanwhile[0]}: it changed while it was checked; nothing was written")
+        write_all(outcome.contents)
+    except OSError as error:
+        complain(f"{error.filename}: cannot be read: {error.strerror}")
+        return False
+    except CannotWrite as error:
+        complain(str(error))
+        return False
+    return True
+
+
+def _print_fixed_text(outcome: Outcome, texts: Mapping[Path, bytes]) -> int:
+    """The repaired text on stdout, as a filter; what is left to say on stderr."""
+    for path, raw in texts.items():
+        sys.stdout.buffer.write(outcome.contents.get(path, raw))
+    sys.stdout.flush()
+    sys.stderr.write(render("concise", outcome.report))
+    return FOUND if outcome.report.findings else CLEAN

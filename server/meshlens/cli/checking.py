@@ -1,0 +1,80 @@
+"""Checks one group of files, from the facts on disk where they are still true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from meshlens.cli.progress import Progress
+from meshlens.cli.report import Places, Reported
+from meshlens.cli.request import Group, shown
+from meshlens.project.notebook import Notebook
+from meshlens.project.workspace import Workspace, open_workspace
+from meshlens.rules._check import Diagnosed, check
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What came out for one group.
+
+    Attributes:
+        workspace: the files.
+        found: the findings.
+        problems: one line for each file that could not be read.
+    """
+
+    workspace: Workspace
+    found: tuple[Diagnosed, ...]
+    problems: tuple[str, ...]
+
+
+def open_group(group: Group, bar: Progress, cache: Path | None) -> Workspace:
+    """Reads the files of a group.
+
+    Args:
+        group: what to read.
+        bar: shows how far it has come.
+        cache: the folder where facts are kept; None for nowhere.
+    """
+    bar.stage("Reading", None)
+    return open_workspace(
+        [group.root],
+        files=group.files,
+        jax_version=group.settings.jax_version,
+        devices=group.settings.devices,
+        overlay=group.texts,
+    )
+
+
+def check_workspace(workspace: Workspace, group: Group, bar: Progress) -> Checked:
+    """Runs the rules over every file of a group."""
+    readable = [path for path in group.files if str(path) in workspace.files]
+    bar.stage("Following axis names", None)
+    found: list[Diagnosed] = []
+    started = False
+    for path in readable:
+        view = workspace.view(path)
+        if not started:
+            bar.stage("Checking", len(readable))
+            started = True
+        found.extend(check(view, group.settings))
+        bar.advance()
+    problems = tuple(f"{shown(path)}: {message}" for path, message in workspace.problems)
+    return Checked(workspace, tuple(found), problems)
+
+
+def places_in(workspace: Workspace) -> Places:
+    """Turns spans in the files of a workspace into places."""
+
+    def source_of(path: Path) -> tuple[bytes, Notebook | None]:
+        file = workspace.files[str(path)]
+        return file.source, file.notebook
+
+    return Places(source_of)
+
+
+def reported(workspace: Workspace, found: Sequence[Diagnosed]) -> list[Reported]:
+    """Findings as users see them."""
+    places = places_in(workspace)
+    return [places.reported(diagnosed) for diagnosed in found]

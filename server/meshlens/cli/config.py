@@ -1,0 +1,72 @@
+"""`meshlens config`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from meshlens.cli.options import SETTINGS_OPTIONS, options_from
+from meshlens.cli.request import absolute, shown, with_options
+from meshlens.cli.terminal import complain, speak_utf8
+from meshlens.project.configuration import find_configuration, project_root, read_configuration
+from meshlens.project.jax_version import default_jax_version, locate_jax_version
+from meshlens.rules._select import selected_rules, unknown_selectors
+from meshlens.settings import Settings, keys, spell_version
+from meshlens.settings import shown as written
+
+
+@click.command("config")
+@click.argument("path", default=".", metavar="[PATH]")
+@SETTINGS_OPTIONS
+def command(path: str, **options: Any) -> int:
+    """Show the settings that hold for a file or folder and where each comes from, as TOML."""
+    speak_utf8()
+    start = absolute(path)
+    if not start.exists():
+        raise click.ClickException(f"{shown(start)}: no such file or folder")
+    home = find_configuration(start if start.is_dir() else start.parent)
+    configuration = read_configuration(home, shown(home) if home else "")
+    given, exclude = options_from(options)
+    settings = with_options(configuration.settings, given)
+    settings = replace(settings, exclude=settings.exclude + exclude)
+    root = home.parent if home else project_root(start)
+    _print(settings, _origins(configuration.origins, given, exclude), root, home)
+    errors = [*configuration.errors]
+    errors += [f'{configuration.origins.get(key, "")}: "{key}": {text}' for key, text in unknown_selectors(settings)]
+    for error in errors:
+        complain(error)
+    return 2 if errors else 0
+
+
+def _origins(found: dict[str, str], given: dict[str, Any], exclude: tuple[str, ...]) -> dict[str, str]:
+    out = dict(found)
+    for field, value in {**given, "exclude": exclude}.items():
+        key = field.replace("_", "-")
+        if value not in (None, ()):
+            adds = key in out and key not in ("select", "devices", "jax-version")
+            out[key] = f"{out[key]} and --{key}" if adds else f"--{key}"
+    return out
+
+
+def _print(settings: Settings, origins: dict[str, str], root: Path, home: Path | None) -> None:
+    lines = []
+    for key, entry in keys().items():
+        value = getattr(settings, entry.name)
+        origin = origins.get(key, "default")
+        if key == "jax-version":
+            jax = locate_jax_version(root, settings) or default_jax_version()
+            value, origin = spell_version(jax.version), origin if value is not None else jax.origin
+        if value is None:
+            lines.append((f"# {key} is not set", ""))
+        else:
+            shown_value = written(dict(value)) if key == "per-file-ignores" else written(value)
+            lines.append((f"{key} = {shown_value}", origin))
+    width = max(len(line) for line, _ in lines)
+    click.echo(f"# configuration: {shown(home) if home else 'none found'}")
+    click.echo(f"# project: {root}")
+    for line, origin in lines:
+        click.echo(f"{line:<{width}}  # {origin}" if origin else line)
+    click.echo("# rules that run: " + " ".join(rule.code for rule in selected_rules(settings)))

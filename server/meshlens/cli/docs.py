@@ -1,0 +1,41 @@
+"""`meshlens docs`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from meshlens.cli.pages import rules_page, settings_page
+from meshlens.cli.terminal import complain
+from meshlens.cli.writing import CannotWrite, write_all
+
+
+@click.command("docs")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 where a page is out of date.")
+@click.option("--folder", default="docs", show_default=True, help="Where the pages lie.")
+def command(check: bool, folder: str) -> int:
+    """Write docs/rules.md and docs/settings.md from the code."""
+    home = Path(folder)
+    if not home.is_dir():
+        raise click.ClickException(f"{folder}: no such folder")
+    pages = {home / "rules.md": rules_page(), home / "settings.md": settings_page()}
+    stale = {path: text.encode() for path, text in pages.items() if _content(path) != text.encode()}
+    if check:
+        for path in stale:
+            complain(f'{path}: out of date; run "meshlens docs"')
+        return 1 if stale else 0
+    try:
+        write_all(stale)
+    except CannotWrite as error:
+        raise click.ClickException(str(error)) from error
+    for path in stale:
+        click.echo(f"wrote {path}")
+    return 0
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,23 @@
+"""`meshlens explain`."""
+
+from __future__ import annotations
+
+import click
+
+from meshlens.cli.pages import page
+from meshlens.cli.terminal import print_markdown, speak_utf8
+from meshlens.rules._registry import all_rules
+from meshlens.rules._select import did_you_mean
+
+
+@click.command("explain")
+@click.argument("rules", nargs=-1, required=True, metavar="RULE...")
+def command(rules: tuple[str, ...]) -> int:
+    """Show the page of a rule, by its code or its name."""
+    speak_utf8()
+    known = {key: rule for rule in all_rules() for key in (rule.code.lower(), rule.name)}
+    for wanted in rules:
+        if wanted.lower() not in known:
+            raise click.UsageError(f'there is no rule "{wanted}"{did_you_mean(wanted)}')
+    print_markdown("\n".join(page(known[wanted.lower()], "#") for wanted in rules))
+    return 0

@@ -1,0 +1,24 @@
+"""One line for each finding."""
+
+from __future__ import annotations
+
+from meshlens.cli.formats.frames import visible
+from meshlens.cli.formats.summary import summary
+from meshlens.cli.report import Place, Report, Reported
+
+
+def render(report: Report) -> str:
+    """The findings, one a line, and the summary."""
+    return "".join(f"{line(finding)}\n" for finding in report.findings) + summary(report)
+
+
+def line(finding: Reported) -> str:
+    """A finding in one line."""
+    fixable = " [*]" if finding.fix is not None and finding.fix.safety == "safe" else ""
+    return f"{where(finding.place)}: {finding.code}{fixable} {visible(finding.message)}"
+
+
+def where(place: Place) -> str:
+    """A place as terminals and editors make a link of it."""
+    cell = f"cell {place.cell}:" if place.cell is not None else ""
+    return f"{place.shown}:{cell}{place.start[0]}:{place.start[1]}"

@@ -1,0 +1,52 @@
+"""Annotations for GitHub Actions: one workflow command for each finding."""
+
+from __future__ import annotations
+
+import os
+
+from meshlens.cli.report import Place, Report, Reported
+
+_COMMANDS = {"error": "error", "warning": "warning", "hint": "notice"}
+
+
+def render(report: Report) -> str:
+    """The findings as workflow commands."""
+    return "".join(f"{_command(finding)}\n" for finding in report.findings)
+
+
+def _command(finding: Reported) -> str:
+    place = finding.place
+    properties = {"title": f"MeshLens ({finding.code} {finding.name})", "file": _file(place.path)}
+    message = finding.message
+    if place.cell is not None:
+        # A notebook's rows are not rows of its file.
+        message = f"cell {place.cell}, row {place.start[0]}, column {place.start[1]}: {message}"
+        properties |= {"line": "1", "endLine": "1"}
+    elif place.start[0] == place.end[0]:
+        properties |= {
+            "line": str(place.start[0]),
+            "col": str(place.start[1]),
+            "endLine": str(place.end[0]),
+            "endColumn": str(place.end[1]),
+        }
+    else:
+        # GitHub takes columns only where both ends are on one line.
+        properties |= {"line": str(place.start[0]), "endLine": str(place.end[0])}
+    order = ("file", "line", "col", "endLine", "endColumn", "title")
+    written = ",".join(f"{key}={_property(properties[key])}" for key in order if key in properties)
+    return f"::{_COMMANDS[finding.severity]} {written}::{_data(message)}"
+
+
+def _file(path: str) -> str:
+    top = os.environ.get("GITHUB_WORKSPACE")
+    base = top if top and path.startswith(top.rstrip(os.sep) + os.sep) else None
+    shown = os.path.relpath(path, base) if base else Place(path, None, (1, 1), (1, 1)).shown
+    return shown.replace(os.sep, "/")
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

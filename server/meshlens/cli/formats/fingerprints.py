@@ -1,0 +1,39 @@
+"""Names for findings that stay the same while lines move: the file, the rule, the message and the line's text."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+
+from meshlens.cli.report import Report, Reported
+
+
+def relative(path: str, folder: str) -> str:
+    """A path relative to a folder, with slashes on every system."""
+    try:
+        return os.path.relpath(path, folder).replace(os.sep, "/")
+    except ValueError:
+        return path.replace(os.sep, "/")
+
+
+def line_text(report: Report, finding: Reported) -> str:
+    """The text of the line on which a finding begins, without the space around it."""
+    lines = report.lines(finding.place.path, finding.place.cell)
+    row = finding.place.start[0] - 1
+    return lines[row].strip() if row < len(lines) else ""
+
+
+def fingerprinted(report: Report, folder: str) -> Iterator[tuple[Reported, str]]:
+    """Each finding with its fingerprint; equal findings are told apart by counting them.
+
+    Args:
+        report: the findings.
+        folder: what paths are relative to.
+    """
+    seen: dict[tuple[str, ...], int] = {}
+    for finding in report.findings:
+        key = (relative(finding.place.path, folder), finding.code, finding.message, line_text(report, finding))
+        seen[key] = seen.get(key, 0) + 1
+        content = "\0".join((*key, str(seen[key])))
+        yield finding, hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:32]

@@ -1,0 +1,171 @@
+"""Source frames: lines of code with what is meant underlined, aligned on screen whatever characters they hold."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from meshlens.cli.report import Place
+
+Line = list[tuple[str, str]]
+"""One line of output: texts with their styles."""
+
+_TAB = 4
+_LONGEST = 6
+_STYLES = {"^": "mark", "-": "note"}
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something to underline.
+
+    Attributes:
+        place: where it lies.
+        sign: "^" for the finding itself, "-" for what explains it.
+        label: what is said about it, behind the line.
+    """
+
+    place: Place
+    sign: str
+    label: str
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """First and last row; an end at the start of a line belongs to the line before."""
+        first, last = self.place.start[0], self.place.end[0]
+        return first, last - 1 if last > first and self.place.end[1] == 1 else last
+
+
+def visible(text: str) -> str:
+    """The text with each control character as its picture, so that no source can command a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(_picture(character) for character in text)
+
+
+def width(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
+def frame(lines: Sequence[str], marks: Sequence[Mark], gutter: int, room: int) -> list[Line]:
+    """The frame of some places in one file.
+
+    Args:
+        lines: the file, or the notebook cell.
+        marks: what to underline, the most important first.
+        gutter: how wide row numbers are.
+        room: how many columns the code may take.
+    """
+    tall = next((mark for mark in marks if mark.rows[1] > mark.rows[0]), None)
+    out: list[Line] = [_edge(gutter)]
+    before = 0
+    for row in _rows(lines, marks):
+        if before and row > before + 1:
+            out.append([(f"{'':{gutter}} ", ""), ("⋮", "edge")])
+        before = row
+        text = lines[row - 1] if row <= len(lines) else ""
+        here = [mark for mark in marks if mark.place.start[0] == row and mark is not tall]
+        view = _view(text, [mark.place.start[1] for mark in [*here, *([tall] if tall else [])]], room)
+        bar: tuple[str, str] = ("", "")
+        if tall is not None:
+            inside = tall.rows[0] < row <= tall.rows[1]
+            bar = ("│ " if inside else "  ", _STYLES[tall.sign])
+        out.append([(f"{row:>{gutter}} ", "edge"), ("│ ", "edge"), bar, (view.text, "code")])
+        for mark in here:
+            out += [[*_edge(gutter), (" ", ""), bar, *line] for line in _underline(view, mark, row, room)]
+        if tall is not None and row == tall.rows[0]:
+            start = view.column(tall.place.start[1])
+            out.append([*_edge(gutter), (f" ┌{'─' * (start + 1)}{tall.sign}", _STYLES[tall.sign])])
+        if tall is not None and row == tall.rows[1]:
+            end = view.column(max(tall.place.end[1], 2)) if tall.place.end[0] == row else width(view.text)
+            line = f" └{'─' * max(end, 1)}{tall.sign} {visible(tall.label)}".rstrip()
+            out.append([*_edge(gutter), (line, _STYLES[tall.sign])])
+    return out
+
+
+def _edge(gutter: int) -> Line:
+    return [(f"{'':{gutter}} │", "edge")]
+
+
+def _rows(lines: Sequence[str], marks: Sequence[Mark]) -> list[int]:
+    rows: set[int] = set()
+    for number, mark in enumerate(marks):
+        first, last = mark.rows
+        rows |= {first, last}
+        if last - first < _LONGEST:
+            rows.update(range(first, last + 1))
+        else:
+            rows |= {first + 1, first + 2, last - 1}
+        if number == 0 and first > 1 and lines[first - 2 : first - 1] and lines[first - 2].strip():
+            rows.add(first - 1)
+    # One line that is left out takes as much room as the sign that says so.
+    return sorted(rows | {row + 1 for row in rows if row + 2 in rows})
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A line as it is shown: a window of it, tabs spread, and the column on screen of each character."""
+
+    text: str
+    columns: tuple[int, ...]
+
+    def column(self, column: int) -> int:
+        """The column on screen, from 0, of a column of the source, from 1."""
+        return self.columns[min(max(column - 1, 0), len(self.columns) - 1)]
+
+
+def _view(text: str, wanted: Sequence[int], room: int) -> _View:
+    columns = [0]
+    pieces = []
+    for character in text:
+        piece = " " * (_TAB - columns[-1] % _TAB) if character == "\t" else _picture(character)
+        pieces.append(piece)
+        columns.append(columns[-1] + width(piece))
+    if columns[-1] <= room:
+        return _View("".join(pieces).rstrip(), tuple(columns))
+    start = columns[min(max(min(wanted, default=1) - 1, 0), len(text))]
+    left = 0 if start < room * 2 // 3 else start - room // 3
+    first = next((place for place, column in enumerate(columns) if column >= left), len(text))
+    last = max((place for place, column in enumerate(columns) if column <= columns[first] + room), default=first)
+    head = "…" if first else ""
+    tail = "…" if last < len(text) else ""
+    shift = columns[first] - len(head)
+    shown = head + "".join(pieces[first:last]) + tail
+    ends = columns[last] - shift
+    return _View(shown.rstrip(), tuple(min(max(column - shift, 0), ends) for column in columns))
+
+
+def _underline(view: _View, mark: Mark, row: int, room: int) -> list[Line]:
+    start = view.column(mark.place.start[1])
+    goes_on = mark.place.end[0] != row
+    end = width(view.text) if goes_on else view.column(mark.place.end[1])
+    sign = mark.sign * max(end - start, 1) + ("…" if goes_on else "")
+    line: Line = [(" " * start, ""), (sign, _STYLES[mark.sign])]
+    label = (visible(mark.label), _STYLES[mark.sign])
+    if not mark.label:
+        return [line]
+    if start + width(sign) + 1 + width(label[0]) <= room:
+        return [[*line, (" ", ""), label]]
+    return [line, [(" " * max(min(start, room - width(label[0])), 0), ""), label]]
+
+
+def _picture(character: str) -> str:
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    # Marks that turn the direction of text could show code as what it is not.
+    if 0x80 <= code < 0xA0 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069 or 0xD800 <= code < 0xE000:
+        return "\ufffd"
+    return character
+
+
+def _cells(character: str) -> int:
+    if character.isascii():
+        return 1
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,0 +1,57 @@
+"""The last lines of a run: how much was found, what can be repaired; and the table of `--statistics`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from meshlens.cli.report import Report
+
+_PLURALS = {"error": "errors", "warning": "warnings", "hint": "hints"}
+
+
+def summary(report: Report) -> str:
+    """How much was found and how much of it a fix repairs."""
+    lines = []
+    fixed = sum(report.fixed.values())
+    if fixed:
+        lines.append(f"Fixed {_count(fixed, 'finding', 'findings')}.")
+    if report.findings:
+        found = Counter(finding.severity for finding in report.findings)
+        parts = [_count(found[level], level, plural) for level, plural in _PLURALS.items() if found[level]]
+        lines.append(f"Found {', '.join(parts)}.{_fixable(report)}")
+    elif report.files:
+        lines.append(f"Nothing to report in {_count(report.files, 'file', 'files')}.")
+    else:
+        lines.append("There was nothing to check.")
+    if report.baselined:
+        lines.append(f"{_count(report.baselined, 'finding is', 'findings are')} in the baseline.")
+    return "\n".join(lines) + "\n"
+
+
+def _fixable(report: Report) -> str:
+    safe = sum(finding.fix is not None and finding.fix.safety == "safe" for finding in report.findings)
+    unsafe = sum(finding.fix is not None and finding.fix.safety == "unsafe" for finding in report.findings)
+    parts = []
+    if safe:
+        parts.append(f"{safe} fixable with --fix")
+    if unsafe:
+        parts.append(f"{unsafe}{' more' if safe else ' fixable'} with --unsafe-fixes")
+    return f" {', '.join(parts)}." if parts else ""
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def statistics(report: Report, *, as_json: bool) -> str:
+    """How often each rule found something, the most frequent first."""
+    counts = Counter((finding.code, finding.name) for finding in report.findings)
+    fixable = {finding.code for finding in report.findings if finding.fix is not None and finding.fix.safety == "safe"}
+    rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
+    if as_json:
+        data = [{"code": code, "name": name, "count": count, "fixable": code in fixable} for (code, name), count in rows]
+        return json.dumps(data, indent=2) + "\n"
+    width = max((len(f"{count:,}") for _, count in rows), default=1)
+    lines = [f"{count:>{width},}  {code} {'[*]' if code in fixable else '[ ]'} {name}" for (code, name), count in rows]
+    return "".join(f"{line}\n" for line in lines) + summary(report)

@@ -1,0 +1,104 @@
+"""The program `meshlens`: finds the command and turns what goes wrong into one line and an exit code.
+
+0: nothing found.  1: findings.  2: bad usage, configuration or IO.  130: stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+import meshlens
+
+CLEAN, FOUND, BROKEN, STOPPED = 0, 1, 2, 130
+
+_COMMANDS = {
+    "check": "Check files and folders, the working folder by default.",
+    "explain": "Show the page of a rule.",
+    "config": "Show the settings that hold here and where each comes from.",
+    "docs": "Write docs/rules.md and docs/settings.md.",
+}
+
+
+class _Commands(click.Group):
+    """Commands that are imported when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"meshlens.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], _COMMANDS, n=1)
+            hint = f'; did you mean "{close[0]}"?' if close else ""
+            ctx.fail(f'there is no command "{args[0]}"{hint}')
+        return super().resolve_command(ctx, args)
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(meshlens.__version__, "-V", "--version", message="meshlens %(version)s")
+def cli() -> None:
+    """Follow JAX axis names from the map that binds them to the collective that uses them."""
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Runs the program and exits.
+
+    Args:
+        arguments: instead of those that the program was started with.
+    """
+    logging.basicConfig(format="meshlens: %(message)s", stream=sys.stderr, level=_log_level())
+    try:
+        code = cli.main(arguments, prog_name="meshlens", standalone_mode=False)
+        sys.stdout.flush()
+    except click.Abort:
+        _end("stopped", STOPPED)
+    except KeyboardInterrupt:
+        _end("stopped", STOPPED)
+    except click.UsageError as error:
+        where = f' (see "{error.ctx.command_path} --help")' if error.ctx is not None else ""
+        _end(f"{_lowered(error.format_message())}{where}", BROKEN)
+    except click.ClickException as error:
+        _end(_lowered(error.format_message()), BROKEN)
+    except BrokenPipeError:
+        # Whoever read our output has had enough of it; Python must not complain about that when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(FOUND)
+    except Exception as error:  # a bug of ours must not look like a finding
+        logging.getLogger("meshlens").debug("internal error", exc_info=True)
+        _end(f"internal error: {type(error).__name__}: {error} (MESHLENS_DEBUG=1 shows where)", BROKEN)
+    sys.exit(code if isinstance(code, int) else CLEAN)
+
+
+def _log_level() -> int:
+    return logging.DEBUG if os.environ.get("MESHLENS_DEBUG") else logging.WARNING
+
+
+def _lowered(message: str) -> str:
+    text = " ".join(message.split()).rstrip(".")
+    return text[:1].lower() + text[1:]
+
+
+def _end(line: str, code: int) -> NoReturn:
+    sys.stdout.flush()
+    click.echo(f"meshlens: {line}", err=True)
+    sys.exit(code)

@@ -1,0 +1,67 @@
+"""The pages that are made from code: one for each rule, the list of rules, the settings."""
+
+from __future__ import annotations
+
+from meshlens.project.discover import ALWAYS_LEFT_OUT
+from meshlens.rules._registry import Rule, all_rules
+from meshlens.settings import Settings, keys, shown
+
+_NOTICE = "<!-- Made by `meshlens docs`; edit the code instead. -->\n"
+
+
+def page(rule: Rule, heading: str) -> str:
+    """The page of a rule.
+
+    Args:
+        rule: the rule.
+        heading: the marks of its heading, such as "##".
+    """
+    state = "" if rule.default else " · runs only when it is selected"
+    return f"{heading} {rule.code} {rule.name}\n\n*{rule.severity.value}{state}*\n\n{rule.page.strip()}\n"
+
+
+def rules_page() -> str:
+    """All rules: a table, then their pages."""
+    rules = all_rules()
+    rows = [
+        f"| [{rule.code}](#{rule.code.lower()}-{rule.name}) | {rule.name} | {rule.severity.value}"
+        f"{'' if rule.default else ' (off)'} | {_summary(rule)} |"
+        for rule in rules
+    ]
+    head = (
+        f"{_NOTICE}\n# Rules\n\n"
+        "Errors are near-certain bugs, warnings are bugs that no exception reports, hints are matters of taste.\n"
+        "`# meshlens: ignore[name]` at the end of a line silences a rule there, "
+        "`# meshlens: ignore-file[name]` in a whole file; `# noqa: AX101` works too.\n"
+        "`meshlens explain AX101` shows a page in the terminal.\n\n"
+        "| code | name | level | what |\n|---|---|---|---|\n"
+    )
+    return head + "\n".join(rows) + "\n\n" + "\n".join(page(rule, "##") for rule in rules)
+
+
+def settings_page() -> str:
+    """All settings."""
+    out = [
+        _NOTICE,
+        "# Settings\n",
+        "Settings stand in `meshlens.toml`, or in `pyproject.toml` under `[tool.meshlens]`; the nearest file at or above "
+        "a checked file wins.\n"
+        "Options of the command line come on top.\n"
+        "`meshlens config` shows what holds and where it comes from.\n",
+    ]
+    defaults = Settings()
+    for key, entry in keys().items():
+        default = getattr(defaults, entry.name)
+        out.append(f"## {key}\n")
+        out.append(f"{entry.metadata['doc']}\n")
+        out.append(f"Default: {'none' if default is None else f'`{shown(default)}`'} · Kind: {entry.metadata['kind']}\n")
+        out.append(f"```toml\n{entry.metadata['example']}\n```\n")
+    always = ", ".join(f"`{name}`" for name in sorted(ALWAYS_LEFT_OUT))
+    out.append(f"## What is always left out\n\nFolders of these names: {always}; folders with a `pyvenv.cfg`; "
+               "what `.gitignore` lists.\n")  # fmt: skip
+    return "\n".join(out)
+
+
+def _summary(rule: Rule) -> str:
+    first, _, _ = rule.page.strip().partition("\n")
+    return first.rstrip(".").replace("|", "\\|")

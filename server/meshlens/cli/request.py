@@ -1,0 +1,170 @@
+"""From paths and options to what is to be checked: files in groups that share one configuration."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from meshlens.project.configuration import Configuration, find_configuration, is_project, project_root, read_configuration
+from meshlens.project.discover import files_below
+from meshlens.project.jax_version import JaxVersion, default_jax_version, locate_jax_version
+from meshlens.project.patterns import matches
+from meshlens.settings import Settings
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Files that are checked together, under one configuration.
+
+    Attributes:
+        root: the folder of the project.
+        configuration: what its configuration file says.
+        settings: that and the options of the command line; the version of JAX is always set.
+        jax: the version of JAX and how we know it.
+        files: the files, sorted.
+        texts: what stands in for files on disk, from stdin.
+    """
+
+    root: Path
+    configuration: Configuration
+    settings: Settings
+    jax: JaxVersion
+    files: tuple[Path, ...]
+    texts: Mapping[Path, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a run was asked for.
+
+    Attributes:
+        groups: what is to be checked.
+        errors: one line for each thing that cannot be.
+    """
+
+    groups: tuple[Group, ...]
+    errors: tuple[str, ...]
+
+
+def absolute(path: str) -> Path:
+    """The path from the working folder, without `.` and `..`; links stay links."""
+    return Path(os.path.abspath(path))
+
+
+def shown(path: Path) -> str:
+    """A path as messages name it."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def ask(
+    paths: Sequence[str],
+    options: Mapping[str, Any],
+    exclude: tuple[str, ...] = (),
+    texts: Mapping[Path, bytes] | None = None,
+) -> Request:
+    """Finds the files and the settings that hold for each.
+
+    Args:
+        paths: as the command line has them.
+        options: fields of the settings that the command line sets.
+        exclude: patterns of the command line, relative to the working folder.
+        texts: files whose text does not come from the disk; they are checked too.
+    """
+    errors: list[str] = []
+    wanted: dict[tuple[Path, Path | None], list[Path]] = {}
+    seen: set[Path] = set()
+    configurations: dict[Path | None, Configuration] = {}
+    for path in map(absolute, paths):
+        if not os.path.lexists(path):
+            errors.append(f"{shown(path)}: no such file or folder")
+            continue
+        if not path.is_dir() and not path.is_file():
+            errors.append(f"{shown(path)}: {'a broken link' if path.is_symlink() else 'not a file or a folder'}")
+            continue
+        own = find_configuration(path if path.is_dir() else path.parent)
+        for file, nested in _files(path, own, configurations, exclude):
+            if file not in seen:
+                seen.add(file)
+                home = nested or own
+                wanted.setdefault((_root(path, home), home), []).append(file)
+    for file in texts or {}:
+        home = find_configuration(file.parent)
+        wanted.setdefault((_root(file.parent, home), home), []).append(file)
+    groups = []
+    for (root, home), files in wanted.items():
+        configuration = _configuration(home, configurations)
+        if configuration.errors:
+            continue
+        groups.append(_group(root, configuration, options, sorted(files), texts or {}))
+    for configuration in configurations.values():
+        errors.extend(configuration.errors)
+    return Request(tuple(groups), tuple(dict.fromkeys(errors)))
+
+
+def with_options(settings: Settings, options: Mapping[str, Any]) -> Settings:
+    """Settings after the options of the command line: those for rules add up, `select` starts anew."""
+    changes = {key: value for key, value in options.items() if value not in (None, ())}
+    select = changes.get("select", ())
+    if select:
+        # What the command line asks for by this very name is not lost to what the project ignores.
+        changes["ignore"] = tuple(one for one in settings.ignore if one not in select) + changes.get("ignore", ())
+    elif "ignore" in changes:
+        changes["ignore"] = settings.ignore + changes["ignore"]
+    if "extend_select" in changes:
+        changes["extend_select"] = settings.extend_select + changes["extend_select"]
+    return replace(settings, **changes)
+
+
+def _root(path: Path, home: Path | None) -> Path:
+    """The folder of the project: that of its configuration, or one with another mark, or else the working folder."""
+    if home is not None:
+        return home.parent
+    root = project_root(path)
+    here = Path.cwd()
+    return here if not is_project(root) and root.is_relative_to(here) and here != Path.home() else root
+
+
+def _group(
+    root: Path,
+    configuration: Configuration,
+    options: Mapping[str, Any],
+    files: Iterable[Path],
+    texts: Mapping[Path, bytes],
+) -> Group:
+    settings = with_options(configuration.settings, options)
+    jax = locate_jax_version(root, settings) or default_jax_version()
+    settings = replace(settings, jax_version=jax.version)
+    return Group(root, configuration, settings, jax, tuple(files), texts)
+
+
+def _configuration(path: Path | None, known: dict[Path | None, Configuration]) -> Configuration:
+    if path not in known:
+        known[path] = read_configuration(path, shown(path) if path else "")
+    return known[path]
+
+
+def _files(
+    path: Path, own: Path | None, known: dict[Path | None, Configuration], exclude: tuple[str, ...]
+) -> Iterable[tuple[Path, Path | None]]:
+    if path.is_file():
+        return [(path, None)]
+    excludes = [(Path.cwd(), exclude)]
+    if own is not None:
+        excludes.append((own.parent, _configuration(own, known).settings.exclude))
+    return [
+        (file, nested)
+        for file, nested in files_below(path, excludes)
+        if nested is None or not _excluded_by(_configuration(nested, known), file)
+    ]
+
+
+def _excluded_by(configuration: Configuration, file: Path) -> bool:
+    exclude = configuration.settings.exclude
+    if not exclude or configuration.path is None:
+        return False
+    return matches(exclude, file.relative_to(configuration.path.parent).as_posix())

@@ -1,0 +1,108 @@
+"""Compares `in_axes` with the values that calls pass, and `out_axes` with what the function returns."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.arrays import shape_of
+from meshlens.axes.mapped_values import axis_of
+from meshlens.axes.mapping import name_of
+from meshlens.axes.records import MappedCall
+from meshlens.axes.values import Const, Data, Site
+from meshlens.jaxapi.names import canonical
+from meshlens.project.view import FileView
+from meshlens.rules._counting import counted
+from meshlens.rules._entries import entries_at, place_of
+from meshlens.rules._miscounts import positional
+from meshlens.rules._model import FileEdit, Finding, Fix
+from meshlens.rules._prefixes import Mismatch, mismatch
+from meshlens.rules._routes import certain
+from meshlens.rules._static import static_places
+from meshlens.text import Edit, Span
+
+
+def unlike_values(view: FileView, wanted: frozenset[str]) -> Iterator[Finding]:
+    """Findings where the structure of the axes, or an axis itself, does not fit the values.
+
+    Args:
+        view: the file.
+        wanted: canonical names of the maps to look at.
+    """
+    calls: dict[Site, list[MappedCall]] = defaultdict(list)
+    for call in view.records.calls_of_maps:
+        if canonical(call.binder.dotted) in wanted:
+            calls[call.binder.site].append(call)
+    for group in calls.values():
+        for compare, parameter in ((_of_arguments, "in_axes"), (_of_result, "out_axes")):
+            found = certain((call, call.context, compare(call) is not None) for call in group)
+            differs = compare(found) if found is not None else None
+            if found is not None and differs is not None:
+                yield from _unlike(view, found, differs, parameter)
+        found = certain((call, call.context, _beyond_rank(call) is not None) for call in group)
+        beyond = _beyond_rank(found) if found is not None else None
+        if found is not None and beyond is not None:
+            yield from _too_far(view, found, *beyond)
+
+
+def _of_arguments(call: MappedCall) -> Mismatch | None:
+    given = call.binder.argument("in_axes")
+    if given is None or positional(call) is None:
+        return None
+    statics = static_places(call.binder)
+    for place, arg in enumerate(call.args):
+        if arg.label is None and place not in statics:
+            found = mismatch(axis_of(call.binder, place, None), arg.value, (place,))
+            if found is not None:
+                return found
+    return None
+
+
+def _of_result(call: MappedCall) -> Mismatch | None:
+    given = call.binder.argument("out_axes")
+    return mismatch(given.value, call.returned) if given is not None else None
+
+
+def _unlike(view: FileView, call: MappedCall, differs: Mismatch, parameter: str) -> Iterator[Finding]:
+    given = call.binder.argument(parameter)
+    site = place_of(view, given.site if given is not None else None, differs.path)
+    if site is None or not view.is_here(site):
+        return
+    if parameter == "in_axes":
+        message = f"in_axes has {differs.given} for argument {differs.path[0]}, which has {differs.wanted}"
+        if differs.missing:
+            message = f"in_axes has {differs.given} of argument {differs.path[0]}"
+    else:
+        message = f'out_axes has {differs.given}, "{name_of(call.binder.operand)}" returns {differs.wanted}'
+    yield Finding(view.span(site), message, _with_keys(view, site, differs))
+
+
+def _with_keys(view: FileView, site: Site, differs: Mismatch) -> tuple[Fix, ...]:
+    entries, text = entries_at(view, site), view.text(site)
+    if not differs.missing or not entries or not text.endswith("}"):
+        return ()
+    at = view.span(entries[-1]).end
+    edit = FileEdit(view.path, Edit(Span(at, at), "".join(f', "{key}": 0' for key in differs.missing)))
+    why = "the value may be meant for every device as it is: None"
+    return (Fix("map what is missing on axis 0", (edit,), "suggestion", why),)
+
+
+def _beyond_rank(call: MappedCall) -> tuple[int, int, int] | None:
+    """Argument, axis and rank, where an argument has fewer axes than `in_axes` asks for."""
+    statics = static_places(call.binder)
+    for place, arg in enumerate(call.args):
+        axis = axis_of(call.binder, place, None)
+        if arg.label is not None or place in statics or arg.whole is None or not isinstance(axis, Const):
+            continue
+        shape = shape_of(arg.value) if isinstance(arg.value, Data) else None
+        if shape and type(axis.value) is int and axis.value >= len(shape):
+            return place, axis.value, len(shape)
+    return None
+
+
+def _too_far(view: FileView, call: MappedCall, place: int, axis: int, rank: int) -> Iterator[Finding]:
+    given = call.binder.argument("in_axes")
+    entries = entries_at(view, given.site) if given is not None else None
+    site = entries[place] if entries and place < len(entries) else given.site if given is not None else None
+    if site is not None and view.is_here(site):
+        yield Finding(view.span(site), f"argument {place} has {counted(rank, 'axis', 'axes')}, in_axes maps axis {axis}")

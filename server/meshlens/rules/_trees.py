@@ -1,0 +1,161 @@
+"""Questions to the trees of a file: what encloses a place, which names a piece of code uses, and which it binds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from meshlens.axes.values import Site
+from meshlens.project.view import FileView
+
+Node = tuple[Any, ...]
+
+
+def tree(view: FileView, path: str, block: str) -> Node | None:
+    """The tree of a block; a function that is a block of its own is an "fn" node."""
+    facts = view.solution.facts.get(path)
+    found = facts.blocks.get(block) if facts is not None else None
+    if found is None:
+        return None
+    shape = found.shape
+    if shape[0] == "fn" and isinstance(shape[2], tuple) and len(shape) == 3:
+        return shape
+    return ("fn", 0, shape) if len(shape) == 6 and isinstance(shape[5], frozenset) else shape
+
+
+def path_to(view: FileView, site: Site) -> tuple[Node, ...]:
+    """The nodes from the block down to a site, outermost first; empty if it is not there."""
+    root = tree(view, site.path, site.block)
+    found = _descend(root, site.index) if root is not None else None
+    return tuple(reversed(found)) if found is not None else ()
+
+
+def _descend(node: Node, index: int) -> list[Node] | None:
+    if node[1] == index:
+        return [node]
+    for child in children(node):
+        found = _descend(child, index)
+        if found is not None:
+            found.append(node)
+            return found
+    return None
+
+
+def children(node: Node) -> Iterator[Node]:
+    """The statements and expressions directly below a node."""
+    tag = node[0]
+    if tag == "call":
+        yield node[2]
+        yield from (argument[2] for argument in node[3])
+    elif tag == "fn":
+        _, _, parameters, decorators, body, _ = node[2]
+        yield from _of_parameters(parameters)
+        yield from decorators
+        yield from body
+    elif tag == "lambda":
+        yield from _of_parameters(node[2])
+        yield node[3]
+    elif tag == "class":
+        yield from (base[2] for base in node[4])
+        yield from node[5]
+        yield from node[6]
+    elif tag not in ("def", "name", "const"):
+        for part in node[2:]:
+            yield from _nodes(part)
+
+
+def _of_parameters(parameters: tuple[Node, ...]) -> Iterator[Node]:
+    for parameter in parameters:
+        yield from (part for part in parameter[3:5] if part is not None)
+
+
+def _nodes(part: Any) -> Iterator[Node]:
+    if not isinstance(part, tuple) or not part:
+        return
+    if isinstance(part[0], str) and len(part) > 1 and isinstance(part[1], int):
+        yield part
+        return
+    for inner in part:
+        yield from _nodes(inner)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """A node and all below it."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def names_used(node: Node) -> set[str]:
+    """The names that a piece of code takes from around it."""
+    used = {inner[2] for inner in walk(node) if inner[0] == "name"}
+    bound = {name for inner in walk(node) for name in (*_bound_by(inner), *_parameters(inner))}
+    return used - bound
+
+
+def names_bound(nodes: Iterable[Node]) -> set[str]:
+    """The names that code binds in the function that runs it; what functions inside it bind is theirs."""
+    found: set[str] = set()
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        found.update(_bound_by(node))
+        if node[0] not in ("fn", "lambda"):
+            waiting.extend(children(node))
+    return found
+
+
+def definitions(nodes: Iterable[Node]) -> Iterator[Node]:
+    """The functions that code defines, "fn" and "def" nodes, without those inside them."""
+    for node in nodes:
+        if node[0] in ("fn", "def"):
+            yield node
+        elif node[0] != "lambda":
+            yield from definitions(children(node))
+
+
+def _parameters(node: Node) -> set[str]:
+    if node[0] == "fn":
+        return {parameter[0] for parameter in node[2][2]}
+    return {parameter[0] for parameter in node[2]} if node[0] == "lambda" else set()
+
+
+def _bound_by(node: Node) -> Iterator[str]:
+    tag = node[0]
+    if tag == "assign":
+        yield from (name for target in node[2] for name in _targets(target))
+    elif tag in ("ann", "aug", "for"):
+        yield from _targets(node[2])
+    elif tag == "with":
+        yield from (name for _, target in node[2] if target is not None for name in _targets(target))
+    elif tag == "comp":
+        yield from (name for clause in node[4] for name in _targets(clause[0]))
+    elif tag == "walrus":
+        yield node[2]
+    elif tag == "fn":
+        yield node[2][0]
+    elif tag == "def":
+        yield name_of_block(node[2])
+    elif tag == "class":
+        yield node[2]
+    elif tag == "try":
+        yield from (handler[1] for handler in node[3] if handler[1] is not None)
+    elif tag in ("import", "from"):
+        names = node[2] if tag == "import" else node[4]
+        yield from (name[1] or name[0].split(".", 1)[0] for name in names)
+
+
+def name_of_block(key: str) -> str:
+    """The own name of the function that a block's key stands for."""
+    return key.rsplit(".", 1)[-1].split("~", 1)[0]
+
+
+def _targets(target: Node) -> Iterator[str]:
+    """The names in a target; of `a.b = …` and `a[0] = …` the object, which changes too."""
+    if target[0] == "name":
+        yield target[2]
+    elif target[0] in ("attr", "sub", "star"):
+        yield from _targets(target[2])
+    elif target[0] in ("tuple", "list"):
+        for item in target[2]:
+            yield from _targets(item)

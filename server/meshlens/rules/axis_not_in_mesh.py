@@ -1,0 +1,110 @@
+"""A spec or `axis_names` names an axis that the mesh does not have.
+
+A `PartitionSpec` speaks of the axes of one mesh.
+`NamedSharding` raises `ValueError: Resource axis: tensor of P(None, 'tensor') is not found in mesh: ('data', 'model')`;
+`shard_map` raises `ValueError: shard_map in_specs argument must refer to an axis marked as manual`, and for `axis_names`
+`ValueError: jax.shard_map requires axis_names to be a subset of mesh.axis_names`.
+
+```python
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
+rows = NamedSharding(mesh, P("dat", None))
+#                            ^^^^^ AX201: the mesh has no axis "dat" (it has "data", "model"); did you mean "data"?
+```
+
+becomes
+
+```python
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
+rows = NamedSharding(mesh, P("data", None))
+```
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.naming import names_in
+from meshlens.axes.records import Context
+from meshlens.axes.values import Arg, Const, Seq, Site, Spec, Value
+from meshlens.project.view import FileView
+from meshlens.rules._did_you_mean import closest
+from meshlens.rules._model import Finding, Severity
+from meshlens.rules._places import quoted
+from meshlens.rules._registry import rule
+from meshlens.rules._rename_axis import write_name
+from meshlens.rules._routes import certain
+from meshlens.rules._specs import argument_of, blamed, mesh_axes, mesh_place, sharding_parts, spec_names, specs_in
+
+_Named = tuple[Const, Site, Arg, Value, Context, Spec | None]
+
+
+@rule("AX201", Severity.ERROR)
+def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
+    """Compares every axis name of a spec with the axes of the mesh that it is used with."""
+    places: dict[tuple[Site, str], list[_Named]] = defaultdict(list)
+    for named in (*_of_shardings(view), *_of_maps(view)):
+        name, site, arg, *_ = named
+        place = blamed(view, name, site, arg.site)
+        if place is not None:
+            places[(place, name.value)].append(named)
+    for (place, text), routes in places.items():
+        found = certain((named, named[4], _lacks(named[3], text)) for named in routes)
+        if found is not None:
+            yield _finding(view, place, text, found[3], found[5])
+
+
+def _of_shardings(view: FileView) -> Iterator[_Named]:
+    for call in view.records.calls:
+        if call.dotted != "jax.sharding.NamedSharding":
+            continue
+        mesh, _ = sharding_parts(call.result)
+        spec = argument_of(call.args, "spec", 1)
+        if mesh is None or spec is None:
+            continue
+        for one in specs_in(spec.value):
+            for name, site in spec_names(one):
+                yield name, site, spec, mesh, call.context, one
+
+
+def _of_maps(view: FileView) -> Iterator[_Named]:
+    for binding in view.records.bindings:
+        binder = binding.binder
+        if binder.kind != "shard_map" or binder.mesh is None:
+            continue
+        for parameter in ("in_specs", "out_specs"):
+            arg = binder.argument(parameter)
+            for spec in specs_in(arg.value) if arg is not None else ():
+                for name, site in spec_names(spec):
+                    assert arg is not None
+                    yield name, site, arg, binder.mesh, binding.context, spec
+        chosen = binder.argument("axis_names")
+        if chosen is not None and isinstance(chosen.value, Seq) and chosen.site is not None:
+            for name in names_in(chosen.value)[0]:
+                yield name, chosen.site, chosen, binder.mesh, binding.context, None
+
+
+def _lacks(mesh: Value, name: str) -> bool | None:
+    axes = mesh_axes(mesh)
+    return None if axes is None else name not in axes
+
+
+def _finding(view: FileView, place: Site, name: str, mesh: Value, spec: Spec | None) -> Finding:
+    axes = mesh_axes(mesh) or ()
+    meant = closest(name, axes)
+    hint = f'; did you mean "{meant}"?' if meant is not None else ""
+    message = f'the mesh has no axis "{name}" (it has {quoted(axes)}){hint}'
+    used = {other.value for other, _ in spec_names(spec)} if spec is not None else set()
+    fixes = write_name(view, place, meant, f'name the mesh axis "{meant}"') if meant and meant not in used else ()
+    if meant is None and len(axes) == 1 and axes[0] not in used:
+        title = f'name the mesh axis "{axes[0]}"'
+        fixes = write_name(view, place, axes[0], title, "the mesh may be what lacks an axis")
+    return Finding(view.span(place), message, fixes, mesh_place(view, mesh))

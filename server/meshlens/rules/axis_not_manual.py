@@ -1,0 +1,107 @@
+"""A spec of a partly manual `shard_map` names a mesh axis that its `axis_names` leaves out.
+
+With `axis_names` only these axes are manual, the others stay with the compiler, and the specs may speak of manual axes only.
+Else `shard_map` raises `ValueError: shard_map in_specs argument must refer to an axis marked as manual (frozenset({'dp'})),
+but: in_specs refers to 'tp'`.
+
+```python
+import jax
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("dp", "tp"))
+
+
+def scale(x):
+    return x * 2
+
+
+f = jax.shard_map(scale, mesh=mesh, in_specs=P("dp", "tp"), out_specs=P("dp"), axis_names={"dp"})
+#                                                    ^^^^ AX204: axis "tp" is not manual here (axis_names: "dp")
+```
+
+becomes
+
+```python
+import jax
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("dp", "tp"))
+
+
+def scale(x):
+    return x * 2
+
+
+f = jax.shard_map(scale, mesh=mesh, in_specs=P("dp", "tp"), out_specs=P("dp"), axis_names={"dp", "tp"})
+```
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.naming import names_in
+from meshlens.axes.records import Binding
+from meshlens.axes.values import Seq, Site
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.project.view import FileView
+from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._places import quoted
+from meshlens.rules._registry import rule
+from meshlens.rules._routes import certain
+from meshlens.rules._specs import blamed, mesh_axes, spec_names, specs_in
+from meshlens.text import Edit, Span
+
+
+@rule("AX204", Severity.ERROR)
+def axis_not_manual(view: FileView) -> Iterator[Finding]:
+    """Compares the axis names of a `shard_map`'s specs with its `axis_names`."""
+    places: dict[tuple[Site, str], list[Binding]] = defaultdict(list)
+    for binding in view.records.bindings:
+        if _manual(binding) is None:
+            continue
+        for parameter in ("in_specs", "out_specs"):
+            arg = binding.binder.argument(parameter)
+            for spec in specs_in(arg.value) if arg is not None else ():
+                for name, site in spec_names(spec):
+                    place = blamed(view, name, site, arg.site if arg is not None else None)
+                    if place is not None:
+                        places[(place, name.value)].append(binding)
+    for (place, name), bindings in places.items():
+        found = certain((one, one.context, name not in (_manual(one) or ())) for one in bindings)
+        axes = mesh_axes(found.binder.mesh) if found is not None else None
+        if found is not None and (axes is None or {name, *(_manual(found) or ())} <= set(axes)):
+            yield _finding(view, place, name, found)
+
+
+def _manual(binding: Binding) -> tuple[str, ...] | None:
+    binder = binding.binder
+    chosen = binder.argument("axis_names")
+    if binder.kind != "shard_map" or chosen is None or not isinstance(chosen.value, Seq) or chosen.value.open:
+        return None
+    if any(outer.kind in MAPS_ON_DEVICES for outer in binding.context.env.maps) or binding.context.env.open:
+        return None
+    names, unknown = names_in(chosen.value)
+    return None if unknown or not names else tuple(name.value for name in names)
+
+
+def _finding(view: FileView, place: Site, name: str, binding: Binding) -> Finding:
+    manual = _manual(binding) or ()
+    chosen = binding.binder.argument("axis_names")
+    assert chosen is not None and chosen.site is not None
+    related = Related(view.path_of(chosen.site), view.span(chosen.site), f"only {quoted(manual)} is made manual here")
+    message = f'axis "{name}" is not manual here (axis_names: {quoted(manual)})'
+    return Finding(view.span(place), message, _also_manual(view, chosen.site, name), (related,))
+
+
+def _also_manual(view: FileView, site: Site, name: str) -> tuple[Fix, ...]:
+    text = view.text(site)
+    if not (text.startswith("{") and text.endswith(("'}", '"}'))):
+        return ()
+    quote = text[-2]
+    end = view.span(site).end - 1
+    edit = FileEdit(view.path_of(site), Edit(Span(end, end), f", {quote}{name}{quote}"))
+    return (Fix(f'make axis "{name}" manual too', (edit,), "unsafe", "the body then sees shards along it"),)

@@ -1,0 +1,121 @@
+r"""A reduction takes a bare string as its axis and reads it letter by letter.
+
+`jnp.sum`, `jnp.mean`, `jax.nn.softmax`, array methods and their relatives take axis names, but only in a tuple: a
+bare string is a sequence of axes, and `axis="batch"` means the axes `"b"`, `"a"`, `"t"`, `"c"`, `"h"`.
+Tracing fails with `NameError: unbound axis name: b`, even where `"batch"` is bound; a letter that stands twice gives
+`ValueError: duplicate value in 'axis'`.
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def normalize(xs):
+    return jax.vmap(lambda x: x - jnp.mean(x, axis="batch"), axis_name="batch")(xs)
+    #                                              ^^^^^^^ AX106: mean reads "batch" as the axes \
+    #                                                      "b", "a", "t", "c", "h"; a name needs a tuple
+
+
+print(normalize(jnp.ones((4, 3))))
+```
+
+becomes
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def normalize(xs):
+    return jax.vmap(lambda x: x - jnp.mean(x, axis=("batch",)), axis_name="batch")(xs)
+
+
+print(normalize(jnp.ones((4, 3))))
+```
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.records import ApiCall
+from meshlens.axes.values import Arg, Const, Data, Site
+from meshlens.jaxapi.collectives import NAMED_METHODS, NAMED_REDUCTIONS, NamedReduction
+from meshlens.project.view import FileView
+from meshlens.rules._model import FileEdit, Finding, Fix, Severity
+from meshlens.rules._places import quoted
+from meshlens.rules._registry import rule
+from meshlens.text import Edit
+
+_METHOD = "numpy.ndarray."
+
+
+@rule("AX106", Severity.ERROR)
+def characters_as_axes(view: FileView) -> Iterator[Finding]:
+    """Reports each reduction of a JAX array whose axis is a bare string of several characters."""
+    by_call: dict[Site, list[tuple[ApiCall, Arg]]] = defaultdict(list)
+    bad: set[Site] = set()
+    for call in view.records.calls:
+        row = _row(call)
+        if row is None:
+            continue
+        axis = _axis(call, row)
+        if axis is None or not _is_certain(call, row, axis):
+            bad.add(call.call)
+        else:
+            by_call[call.call].append((call, axis))
+    for site, routes in by_call.items():
+        if site not in bad:
+            finding = _finding(view, routes)
+            if finding is not None:
+                yield finding
+
+
+def _row(call: ApiCall) -> NamedReduction | None:
+    if call.dotted.startswith(_METHOD):
+        return NAMED_METHODS.get(call.dotted.removeprefix(_METHOD))
+    row = NAMED_REDUCTIONS.get(call.dotted)
+    return row if row is not None and row.bare == "characters" else None
+
+
+def _axis(call: ApiCall, row: NamedReduction) -> Arg | None:
+    given = next((arg for arg in call.args if arg.label == "axis"), None)
+    positional = [arg for arg in call.args if arg.label is None]
+    if given is None and len(positional) > row.axis_index:
+        given = positional[row.axis_index]
+    return given
+
+
+def _is_certain(call: ApiCall, row: NamedReduction, axis: Arg) -> bool:
+    context = call.context
+    if not context.sure or context.guarded or context.expected or any(arg.label == "*" for arg in call.args):
+        return False
+    if not isinstance(axis.value, Const) or not isinstance(axis.value.value, str) or len(axis.value.value) < 2:
+        return False
+    return not call.dotted.startswith(_METHOD) or _of_jax_array(call)
+
+
+def _of_jax_array(call: ApiCall) -> bool:
+    """Whether the object of a method is an array for certain: other libraries name their axes with strings."""
+    owner = next((arg.value for arg in call.args if arg.label == "self"), None)
+    if not isinstance(owner, Data):
+        return False
+    return owner.shape is not None or (owner.made_by or "").startswith(("jax.numpy.", "jax.random.", "jax.nn."))
+
+
+def _finding(view: FileView, routes: list[tuple[ApiCall, Arg]]) -> Finding | None:
+    call, axis = routes[0]
+    if axis.site is None or not isinstance(axis.value, Const):
+        return None
+    name = axis.value.value
+    reduction = call.dotted.rsplit(".", 1)[-1]
+    letters = quoted(tuple(name))
+    fixes: tuple[Fix, ...] = ()
+    if all(name in other.context.env.names for other, _ in routes) and "\n" not in view.text(axis.site):
+        edit = FileEdit(view.path_of(axis.site), Edit(view.span(axis.site), f"({view.text(axis.site)},)"))
+        fixes = (Fix("put the axis name into a tuple", (edit,)),)
+    message = f'{reduction} reads "{name}" as the axes {letters}; a name needs a tuple'
+    return Finding(view.span(axis.site), message, fixes)

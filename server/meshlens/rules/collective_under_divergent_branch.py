@@ -1,0 +1,156 @@
+r"""A collective stands in one arm of a branch that the devices, or the processes, do not all take.
+
+A collective waits for every device of its axis.
+Where the branch depends on `axis_index`, on `process_index`, or on data that is split over the devices, some of them
+never come to it, and the program hangs without a message; JAX cannot see it.
+Under `vmap` both arms run, and nothing hangs.
+
+```python
+import jax
+from functools import partial
+
+
+@partial(jax.pmap, axis_name="data")
+def step(x):
+    first = jax.lax.axis_index("data") == 0
+    return jax.lax.cond(first, lambda v: jax.lax.psum(v, "data"), lambda v: v, x)
+    #                                    ^^^^^^^^^^^^^^^^^^^^^^^ AX303: only some devices come to this psum: \
+    #                                          the branch depends on the device, and its other arm has no psum over "data"
+```
+
+Let every device take part, and choose afterwards:
+
+```python
+import jax
+from functools import partial
+
+
+@partial(jax.pmap, axis_name="data")
+def step(x):
+    first = jax.lax.axis_index("data") == 0
+    total = jax.lax.psum(x, "data")
+    return jax.lax.cond(first, lambda v: total, lambda v: v, x)
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from meshlens.axes.records import AxisEnv, AxisUse, Context
+from meshlens.axes.values import Bound, Class, Const, Ext, Function, Mapped, Partial, Seq, Site, Value, Wrapped
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.jaxapi.collectives import COLLECTIVES
+from meshlens.project.view import FileView
+from meshlens.rules._model import Finding, Related, Severity
+from meshlens.rules._registry import rule
+
+_WAITS = frozenset(row.name for row in COLLECTIVES.values() if row.communicates and row.outside == "error")
+_WAITS_FOR_PROCESSES = frozenset(
+    f"jax.experimental.multihost_utils.{name}"
+    for name in ("sync_global_devices", "process_allgather", "broadcast_one_to_all", "assert_equal")
+)
+_CONDITIONALS = frozenset({"jax.lax.cond", "jax.lax.switch"})
+_ASKS_WHICH = re.compile(r"process_index|host_id|axis_index|rank|main|primary|chief|master|lead|is_host|first", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class _Meeting:
+    """Something that waits for the others, in one arm of a branch."""
+
+    what: str
+    axis: str
+    site: Site
+    context: Context
+
+
+@rule("AX303", Severity.ERROR)
+def collective_under_divergent_branch(view: FileView) -> Iterator[Finding]:
+    """Reports each collective in a branch on the device's index whose other arms do not have the same one."""
+    arms: dict[Site, dict[int, list[_Meeting]]] = defaultdict(lambda: defaultdict(list))
+    for meeting in _meetings(view):
+        if meeting.context.branch is not None:
+            branch, arm = meeting.context.branch
+            arms[branch][arm].append(meeting)
+    for branch, found in arms.items():
+        count = _arms_of(view, branch)
+        if count is None:
+            continue
+        made = {arm: {(meeting.what, meeting.axis) for meeting in meetings} for arm, meetings in found.items()}
+        everywhere = set.intersection(*(made.get(arm, set()) for arm in range(count)))
+        seen: set[Site] = set()
+        for meeting in (meeting for meetings in found.values() for meeting in meetings):
+            if (meeting.what, meeting.axis) not in everywhere and meeting.site not in seen:
+                seen.add(meeting.site)
+                yield _finding(view, branch, meeting, count)
+
+
+def _meetings(view: FileView) -> Iterator[_Meeting]:
+    for use in view.records.uses:
+        name = use.name.value if isinstance(use.name, Const) else None
+        if use.kind in _WAITS and isinstance(name, str) and _may_hang(use, name):
+            yield _Meeting(use.kind, name, use.call, use.context)
+    for call in view.records.calls:
+        if call.dotted in _WAITS_FOR_PROCESSES and call.context.sure and not call.context.guarded:
+            yield _Meeting(call.dotted.rsplit(".", 1)[-1], "", call.call, call.context)
+
+
+def _may_hang(use: AxisUse, name: str) -> bool:
+    context = use.context
+    if not context.sure or context.guarded or context.expected or "axis_index_groups" in dict(use.arguments):
+        return False
+    binder = context.env.binder_of(name)
+    return binder is not None and binder.kind in MAPS_ON_DEVICES and not _under_vmap(context.env)
+
+
+def _under_vmap(env: AxisEnv) -> bool:
+    """Whether a `vmap` runs here, which takes both arms of a branch."""
+    return any(binder.kind not in MAPS_ON_DEVICES for binder in env.maps)
+
+
+def _arms_of(view: FileView, branch: Site) -> int | None:
+    """How many arms a branch has; None if one of them is not known or the branch is not about devices for certain."""
+    calls = [
+        call for call in view.records.calls
+        if call.dotted in _CONDITIONALS and any(arg.site == branch for arg in call.args)
+    ]  # fmt: skip
+    if not calls:
+        return 2 if view.is_here(branch) and _ASKS_WHICH.search(view.text(branch)) else None
+    counts: set[int | None] = set()
+    for call in calls:
+        arms = [arg.value for arg in call.args if arg.site != branch]
+        if call.dotted.endswith(".cond"):
+            named = [arg.value for arg in call.args if arg.label in ("true_fun", "false_fun")]
+            arms = named if len(named) == 2 else arms[:2]
+        else:
+            branches = arms[0] if arms else None
+            arms = list(branches.items) if isinstance(branches, Seq) and not branches.open else []
+        counts.add(len(arms) if len(arms) > 1 and all(_is_known(arm) for arm in arms) else None)
+    return counts.pop() if len(counts) == 1 else None
+
+
+def _is_known(arm: Value) -> bool:
+    if isinstance(arm, (Partial, Wrapped)):
+        return _is_known(arm.callee if isinstance(arm, Partial) else arm.operand)
+    if isinstance(arm, Bound):
+        return _is_known(arm.function)
+    if isinstance(arm, Ext):
+        return arm.dotted.startswith("jax.")
+    return isinstance(arm, (Function, Class, Mapped))
+
+
+def _finding(view: FileView, branch: Site, meeting: _Meeting, count: int) -> Finding:
+    who = "devices" if meeting.axis else "processes"
+    which = "device" if meeting.axis else "process"
+    over = f' over "{meeting.axis}"' if meeting.axis else ""
+    others = "its other arm has" if count == 2 else "not all its arms have"
+    a = "no " if count == 2 else "a "
+    message = (
+        f"only some {who} come to this {meeting.what}: "
+        f"the branch depends on the {which}, and {others} {a}{meeting.what}{over}"
+    )
+    place = Related(view.path_of(branch), view.span(branch), "this decides which arm runs")
+    return Finding(view.span(meeting.site), message, (), (place,))

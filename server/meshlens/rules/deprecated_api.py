@@ -1,0 +1,100 @@
+r"""Something of JAX that still works in the version in use, with a `DeprecationWarning`.
+
+A later release drops it; changing it now keeps the change small.
+Code that also serves older versions, behind `try: … except ImportError`, `hasattr` or a question about the version, is left alone.
+
+```python
+import jax
+import numpy as np
+from jax.experimental.shard_map import shard_map
+#                                      ^^^^^^^^^ AX502: "jax.experimental.shard_map.shard_map" is deprecated since JAX 0.8.0; \
+#                                                use "jax.shard_map"
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("data",))
+double = shard_map(lambda x: x * 2, mesh, in_specs=P("data"), out_specs=P("data"), check_rep=False)
+```
+
+becomes
+
+```python
+import jax
+import numpy as np
+from jax import shard_map
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("data",))
+double = shard_map(lambda x: x * 2, mesh=mesh, in_specs=P("data"), out_specs=P("data"), check_vma=False)
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.values import Const, Data
+from meshlens.jaxapi.history import BEHAVIOURS, Change, holds, keyword_change
+from meshlens.project.view import FileView
+from meshlens.rules._history import dated_names
+from meshlens.rules._history_fixes import history_fixes, version_words, wording
+from meshlens.rules._imports import name_of_module
+from meshlens.rules._model import FileEdit, Finding, Fix, Severity
+from meshlens.rules._registry import rule
+from meshlens.text import Edit, Span
+
+_MESH_ENTERED = "jax.sharding.Mesh.__enter__"
+
+
+@rule("AX502", Severity.WARNING)
+def deprecated_api(view: FileView) -> Iterator[Finding]:
+    """Reports names and keywords that the JAX in use warns of."""
+    version = view.jax_version
+
+    def going(row: Change) -> bool:
+        gone = row.removed is not None and row.removed <= version
+        return row.deprecated is not None and row.deprecated <= version and not gone
+
+    for dated in dated_names(view, going):
+        assert dated.change.deprecated is not None
+        since = version_words(dated.change.deprecated)
+        message = f'"{dated.change.dotted}" is deprecated since {since}{wording(dated, version)}'
+        yield Finding(dated.span, message, history_fixes(view, dated))
+    yield from _keywords(view)
+    if holds("mesh-context-is-deprecated", version):
+        yield from _mesh_contexts(view)
+
+
+def _keywords(view: FileView) -> Iterator[Finding]:
+    seen: set[Span] = set()
+    for call in view.records.calls:
+        for arg in call.args:
+            row = keyword_change(call.dotted, arg.label) if arg.label is not None and arg.whole is not None else None
+            if row is None or arg.whole is None or row.deprecated is None or row.deprecated > view.jax_version:
+                continue
+            span = view.span(arg.whole)
+            if row.removed is not None and row.removed <= view.jax_version:
+                continue
+            if call.guarded or call.context.guarded or span in seen or not view.is_here(arg.whole):
+                continue
+            if isinstance(arg.value, Data) or arg.value == Const(None):
+                continue
+            seen.add(span)
+            text = f'keyword "{row.keyword}" of "{row.dotted}" is deprecated since {version_words(row.deprecated)}'
+            yield Finding(span, f"{text}; {row.note}" if row.note else text, severity=Severity.HINT)
+
+
+def _mesh_contexts(view: FileView) -> Iterator[Finding]:
+    seen: set[Span] = set()
+    since = version_words(BEHAVIOURS["mesh-context-is-deprecated"])
+    for mention in view.records.mentions:
+        span = view.span(mention.site)
+        if mention.dotted != _MESH_ENTERED or mention.guarded or span in seen:
+            continue
+        seen.add(span)
+        jax = name_of_module(view, "jax")
+        fixes: tuple[Fix, ...] = ()
+        if jax is not None:
+            edit = FileEdit(view.path, Edit(span, f"{jax}.set_mesh({view.text(mention.site)})"))
+            why = "arrays made inside are then laid out on the mesh, which jit may refuse"
+            fixes = (Fix('use "jax.set_mesh"', (edit,), "unsafe", why),)
+        yield Finding(span, f'a mesh as a context manager is deprecated since {since}; use "jax.set_mesh"', fixes)

@@ -1,0 +1,131 @@
+"""`in_axes` or `out_axes` does not fit the arguments, or is written in a way that no map understands.
+
+A tuple in `in_axes` wants one entry for each positional argument that a call passes; arguments given by keyword are not
+counted, defaults that are not passed neither.
+Else `pmap` raises `ValueError: pytree structure error: different lengths of tuple at key path: pmap in_axes`, and `vmap`
+`ValueError: vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments`.
+A list fails likewise under `pmap`; a bool, a float or a string is a `TypeError`.
+A negative axis is worse: since JAX 0.8 `pmap` accepts it and returns a result of the wrong shape.
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def forward(params, key, x):
+    return x @ params + jax.random.normal(key, ())
+
+
+p_forward = jax.pmap(forward, in_axes=(None, 0))
+#                                     ^^^^^^^^^ AX205: in_axes has 2 entries, the call passes 3 arguments
+print(p_forward(jnp.ones(3), jax.random.split(jax.random.key(0), 8), jnp.ones((8, 2, 3))))
+```
+
+becomes
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def forward(params, key, x):
+    return x @ params + jax.random.normal(key, ())
+
+
+p_forward = jax.pmap(forward, in_axes=(None, 0, 0))
+print(p_forward(jnp.ones(3), jax.random.split(jax.random.key(0), 8), jnp.ones((8, 2, 3))))
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.mapping import name_of
+from meshlens.jaxapi.names import canonical
+from meshlens.project.view import FileView
+from meshlens.rules._axis_entries import badly_written
+from meshlens.rules._axis_structures import unlike_values
+from meshlens.rules._entries import with_entry
+from meshlens.rules._miscounts import Miscount, explained, keyword_arguments, miscounts
+from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._registry import rule
+from meshlens.rules._static import static_places
+from meshlens.text import Edit, Span
+
+_MAPS = frozenset({"jax.pmap", "jax.vmap"})
+
+
+@rule("AX205", Severity.ERROR)
+def in_axes_mismatch(view: FileView) -> Iterator[Finding]:
+    """Compares the axes of each `pmap` and `vmap` with its calls, its function and what that returns."""
+    seen: set[Span] = set()
+    for finding in (*_counted_wrong(view), *badly_written(view, _MAPS), *unlike_values(view, _MAPS)):
+        if finding.span not in seen:
+            seen.add(finding.span)
+            yield finding
+
+
+def _counted_wrong(view: FileView) -> Iterator[Finding]:
+    for miscount in miscounts(view, _MAPS, "in_axes"):
+        by_keyword = _given_by_keyword(view, miscount)
+        if by_keyword is not None:
+            yield by_keyword
+            continue
+        given = miscount.binder.argument("in_axes")
+        call = miscount.call.call if miscount.call is not None else None
+        site = call if miscount.some else given.site if given is not None else None
+        if site is None or not view.is_here(site):
+            continue
+        related = ()
+        if call is not None and call != site:
+            related = (Related(view.path_of(call), view.span(call), "called here"),)
+        message = explained(miscount, "in_axes", name_of(miscount.binder.operand))
+        fixes = () if miscount.some else _entry_added(view, miscount)
+        yield Finding(view.span(site), message, fixes, related)
+
+
+def _given_by_keyword(view: FileView, miscount: Miscount) -> Finding | None:
+    """A finding at the keyword argument that makes the difference: it is not counted."""
+    call = miscount.call
+    keywords = keyword_arguments(call) if call is not None else ()
+    if call is None or miscount.arguments + len(keywords) != miscount.entries or keywords[0].whole is None:
+        return None
+    if any(arg.whole is None or not view.is_here(arg.whole) for arg in keywords):
+        return None
+    message = (
+        f"in_axes has {miscount.entries} entries, the call passes {miscount.arguments} by position; "
+        "keyword arguments are not counted"
+    )
+    return Finding(view.span(keywords[0].whole), message, _by_position(view, miscount))
+
+
+def _by_position(view: FileView, miscount: Miscount) -> tuple[Fix, ...]:
+    """Takes the keywords away where they name the parameters that come next, in order."""
+    assert miscount.call is not None
+    names = [binding.parameters for binding in view.records.bindings if binding.binder.site == miscount.binder.site]
+    parameters = [name for name, how, _ in names[0] or () if how == "any"] if names and names[0] else []
+    keywords = keyword_arguments(miscount.call)
+    if [arg.label for arg in keywords] != parameters[miscount.arguments : miscount.entries]:
+        return ()
+    edits = []
+    for arg in keywords:
+        assert arg.whole is not None and arg.site is not None
+        edits.append(FileEdit(view.path, Edit(Span(view.span(arg.whole).start, view.span(arg.site).start), "")))
+    return (Fix("pass by position", tuple(edits)),)
+
+
+def _entry_added(view: FileView, miscount: Miscount) -> tuple[Fix, ...]:
+    given = miscount.binder.argument("in_axes")
+    site = given.site if given is not None else None
+    if site is None or miscount.call is None:
+        return ()
+    statics = static_places(miscount.binder) if canonical(miscount.binder.dotted) == "jax.pmap" else ()
+    if len(statics) == 1 and miscount.entries + 1 == miscount.arguments:
+        edits = with_entry(view, site, statics[0], "None")
+        return (Fix("add an entry for the static argument", edits),) if edits else ()
+    if miscount.entries + 1 == miscount.arguments:
+        edits = with_entry(view, site, miscount.entries, "0")
+        why = "the argument may be meant for every device as it is: None"
+        return (Fix("map the last argument on axis 0", edits, "suggestion", why),) if edits else ()
+    return ()

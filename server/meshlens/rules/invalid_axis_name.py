@@ -1,0 +1,113 @@
+"""Something that can be no axis name is given as one to a map.
+
+`pmap` takes one axis name, a string.
+A tuple is one name too, not several, and fails with `ValueError: Resource axis: a of P(('a', 'b'),) is not found in mesh`
+(JAX 0.8.1 and later; before, the collectives inside fail with `NameError`); a list, a set or a dictionary fails with
+`TypeError: unhashable type`; an int with a `TypeError` of MLIR, since JAX 0.8.1.
+An int as the second argument of `pmap` is mostly an `in_axes` that `vmap` would have taken there.
+
+```python
+import jax
+from functools import partial
+
+
+@partial(jax.pmap, axis_name=("batch",))
+#                            ^^^^^^^^^^ AX107: pmap takes one string as its axis name, this is a tuple
+def step(x):
+    return x - jax.lax.pmean(x, "batch")
+```
+
+becomes
+
+```python
+import jax
+from functools import partial
+
+
+@partial(jax.pmap, axis_name="batch")
+def step(x):
+    return x - jax.lax.pmean(x, "batch")
+```
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.records import Binding
+from meshlens.axes.values import Arg, Binder, Const, Dict, Seq, Site, Value
+from meshlens.project.view import FileView
+from meshlens.rules._displays import only_item
+from meshlens.rules._model import FileEdit, Finding, Fix, Severity
+from meshlens.rules._registry import rule
+from meshlens.text import Edit
+
+_STRINGS_ONLY = (0, 8, 1)
+
+
+@rule("AX107", Severity.ERROR)
+def invalid_axis_name(view: FileView) -> Iterator[Finding]:
+    """Reports each map that gets, on every route, an axis name that it cannot take."""
+    by_map: dict[Site, list[Binding]] = defaultdict(list)
+    for binding in view.records.bindings:
+        if binding.binder.kind in ("pmap", "vmap"):
+            by_map[binding.binder.site].append(binding)
+    used = _names_used_under(view)
+    for routes in by_map.values():
+        binder = routes[0].binder
+        axis = binder.argument("axis_name")
+        if axis is None or axis.site is None or not view.is_here(axis.site):
+            continue
+        if all(_fails(view, route, used) for route in routes):
+            what = _what(axis.value)
+            message = f"{binder.kind} takes one string as its axis name, this is {what}"
+            yield Finding(view.span(axis.site), message, _fixes(view, binder, axis, axis.site))
+
+
+def _names_used_under(view: FileView) -> set[tuple[Site, str]]:
+    """Which names the collectives of this file use under which binders."""
+    found: set[tuple[Site, str]] = set()
+    for use in view.records.uses:
+        if isinstance(use.name, Const) and isinstance(use.name.value, str):
+            found.update((binder.site, use.name.value) for binder in use.context.env.maps)
+    return found
+
+
+def _fails(view: FileView, route: Binding, used: set[tuple[Site, str]]) -> bool:
+    axis = route.binder.argument("axis_name")
+    if axis is None or route.context.guarded or route.context.expected or not route.context.sure:
+        return False
+    value = axis.value
+    if isinstance(value, Dict) or (isinstance(value, Seq) and value.kind in ("list", "set")):
+        return True
+    if isinstance(value, Seq) and value.kind == "tuple":
+        strict = route.binder.kind == "pmap" and view.jax_version >= _STRINGS_ONLY
+        names = {item.value for item in value.items if isinstance(item, Const)}
+        return strict or any((route.binder.site, name) in used for name in names)
+    is_number = isinstance(value, Const) and isinstance(value.value, (int, float))
+    return is_number and route.binder.kind == "pmap" and view.jax_version >= _STRINGS_ONLY
+
+
+def _what(value: Value) -> str:
+    if isinstance(value, Dict):
+        return "a dictionary"
+    if isinstance(value, Seq):
+        return f"a {value.kind}"
+    kind = type(value.value).__name__ if isinstance(value, Const) else "no string"
+    return f"an {kind}" if kind == "int" else f"a {kind}"
+
+
+def _fixes(view: FileView, binder: Binder, axis: Arg, site: Site) -> tuple[Fix, ...]:
+    value = axis.value
+    path = view.path_of(site)
+    if isinstance(value, Seq) and len(value.items) == 1 and not value.open:
+        item = value.items[0]
+        if isinstance(item, Const) and isinstance(item.value, str) and item.origin is not None:
+            edit = only_item(view, site, item.origin) if item.origin.path == site.path else None
+            return (Fix(f'name the axis "{item.value}"', (edit,)),) if edit is not None else ()
+    positional = axis.label is None and axis.whole == site
+    if isinstance(value, Const) and type(value.value) is int and positional and binder.argument("in_axes") is None:
+        edit = FileEdit(path, Edit(view.span(site), f"in_axes={view.text(site)}"))
+        return (Fix("give it as in_axes", (edit,), "unsafe", "an axis name may have been meant"),)
+    return ()

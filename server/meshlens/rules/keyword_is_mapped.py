@@ -1,0 +1,91 @@
+"""A keyword argument of a mapped function is mapped on axis 0, whatever `in_axes` says.
+
+`in_axes` speaks of positional arguments only; `pmap` and `vmap` map every keyword argument over its leading axis.
+With `in_axes=None` or `in_axes=1` one expects something else, and gets a size error at best.
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def scale(x, factor):
+    return x * factor
+
+
+scaled = jax.vmap(scale, in_axes=1)(jnp.ones((3, 8)), factor=jnp.ones((3, 8)))
+#                                                     ^^^^^^^^^^^^^^^^^^^^^^^ AX209: "factor" is mapped on axis 0, in_axes=1 speaks of positional arguments only
+```
+
+becomes
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def scale(x, factor):
+    return x * factor
+
+
+scaled = jax.vmap(scale, in_axes=1)(jnp.ones((3, 8)), jnp.ones((3, 8)))
+```
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.records import MappedCall
+from meshlens.axes.values import Arg, Const, Site
+from meshlens.jaxapi.names import canonical
+from meshlens.project.view import FileView
+from meshlens.rules._miscounts import keyword_arguments, positional
+from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._registry import rule
+from meshlens.rules._routes import certain
+from meshlens.text import Edit, Span
+
+_MAPS = frozenset({"jax.pmap", "jax.vmap"})
+
+
+@rule("AX209", Severity.WARNING)
+def keyword_is_mapped(view: FileView) -> Iterator[Finding]:
+    """Looks at the keyword arguments of each call of a map whose `in_axes` is one int other than 0, or None."""
+    places: dict[Site, list[MappedCall]] = defaultdict(list)
+    for call in view.records.mapped_calls:
+        if call.visible and canonical(call.binder.dotted) in _MAPS and keyword_arguments(call):
+            places[call.call].append(call)
+    for calls in places.values():
+        found = certain((call, call.context, _says_otherwise(call)) for call in calls)
+        if found is not None:
+            for arg in keyword_arguments(found):
+                if arg.whole is not None and view.is_here(arg.whole):
+                    yield _finding(view, found, arg)
+
+
+def _says_otherwise(call: MappedCall) -> bool:
+    given = call.binder.argument("in_axes")
+    return given is not None and isinstance(given.value, Const) and given.value.value != 0
+
+
+def _finding(view: FileView, call: MappedCall, arg: Arg) -> Finding:
+    given = call.binder.argument("in_axes")
+    assert given is not None and isinstance(given.value, Const) and arg.whole is not None
+    message = f'"{arg.label}" is mapped on axis 0, in_axes={given.value.value} speaks of positional arguments only'
+    related = ()
+    if given.whole is not None:
+        related = (Related(view.path_of(given.whole), view.span(given.whole), "mapped here"),)
+    return Finding(view.span(arg.whole), message, _by_position(view, call, arg), related)
+
+
+def _by_position(view: FileView, call: MappedCall, arg: Arg) -> tuple[Fix, ...]:
+    """Takes the keyword away where it names the parameter that comes next."""
+    names = [one.parameters for one in view.records.bindings if one.binder.site == call.binder.site]
+    parameters = [name for name, how, _ in names[0] or () if how == "any"] if names else []
+    count = positional(call)
+    if count is None or len(keyword_arguments(call)) != 1 or parameters[count : count + 1] != [arg.label]:
+        return ()
+    assert arg.whole is not None and arg.site is not None
+    edit = Edit(Span(view.span(arg.whole).start, view.span(arg.site).start), "")
+    return (Fix("pass by position", (FileEdit(view.path, edit),)),)

@@ -1,0 +1,44 @@
+"""`pmap` is in maintenance mode: `shard_map` is where JAX goes on.
+
+Since JAX 0.8 a `pmap` is a `jit` of a `shard_map`, and since 0.10 there is no way back.
+Both still work; this rule is off unless it is selected.
+
+`select: ["AX503"]`
+
+```python
+import jax
+from functools import partial
+
+
+@partial(jax.pmap, axis_name="batch")
+#        ^^^^^^^^ AX503: pmap is in maintenance mode; use "jax.shard_map"
+def mean(x):
+    return jax.lax.pmean(x, "batch")
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.jaxapi.history import holds
+from meshlens.project.view import FileView
+from meshlens.rules._callees import callee_span
+from meshlens.rules._model import Finding, Severity
+from meshlens.rules._registry import rule
+from meshlens.text import Span
+
+
+@rule("AX503", Severity.HINT, default=False)
+def legacy_pmap(view: FileView) -> Iterator[Finding]:
+    """Reports every application of `jax.pmap`."""
+    if not holds("pmap-is-shard-map", view.jax_version):
+        return
+    seen: set[Span] = set()
+    for binding in view.records.bindings:
+        if binding.binder.dotted != "jax.pmap":
+            continue
+        span = callee_span(view, binding.binder.site, "pmap")
+        if span not in seen:
+            seen.add(span)
+            yield Finding(span, 'pmap is in maintenance mode; use "jax.shard_map"')

@@ -1,0 +1,105 @@
+"""A mesh has more axis names than its array of devices has dimensions, or fewer.
+
+Every dimension of the devices wants one name.
+`Mesh` raises `ValueError: Mesh requires the ndim of its first argument ("devices") to equal the length of its second argument
+("axis_names")`; `make_mesh` and `AbstractMesh` raise likewise.
+`jax.devices()` is a list, so an array of it has one dimension until it is reshaped.
+
+```python
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+mesh = Mesh(np.array(jax.devices()), ("data", "model"))
+#                                    ^^^^^^^^^^^^^^^^^ AX203: 2 axis names for devices in 1 dimension
+
+grid = jax.make_mesh((4, 2), ("data",))
+#                            ^^^^^^^^^ AX203: 1 axis name for a mesh with 2 sizes
+```
+
+An array of the right shape comes from `reshape`, or from `jax.make_mesh`, which takes the sizes and arranges the devices.
+
+```python
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+mesh = Mesh(np.array(jax.devices()).reshape(-1, 1), ("data", "model"))
+grid = jax.make_mesh((4, 2), ("data", "model"))
+```
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.records import ApiCall
+from meshlens.axes.values import Mesh, Seq, Site
+from meshlens.jaxapi.meshes import MESHES
+from meshlens.project.view import FileView
+from meshlens.rules._counting import counted
+from meshlens.rules._model import Finding, Related, Severity
+from meshlens.rules._registry import rule
+from meshlens.rules._routes import certain
+from meshlens.rules._specs import argument_of
+
+
+@rule("AX203", Severity.ERROR)
+def mesh_shape_mismatch(view: FileView) -> Iterator[Finding]:
+    """Compares the number of names of each mesh with the dimensions of its devices, and with its axis types."""
+    places: dict[Site, list[ApiCall]] = defaultdict(list)
+    for call in view.records.calls:
+        if call.dotted in MESHES and MESHES[call.dotted].kind != "pallas" and isinstance(call.result, Mesh):
+            places[call.call].append(call)
+    for calls in places.values():
+        for differs, explain in ((_sizes_differ, _of_sizes), (_types_differ, _of_types)):
+            found = certain((call, call.context, differs(call)) for call in calls)
+            if found is not None:
+                yield explain(view, found)
+                break
+
+
+def _sizes_differ(call: ApiCall) -> bool | None:
+    mesh = call.result
+    if not isinstance(mesh, Mesh) or mesh.open or mesh.sizes is None:
+        return None
+    return len(mesh.sizes) != len(mesh.names)
+
+
+def _types_differ(call: ApiCall) -> bool | None:
+    mesh = call.result
+    types = argument_of(call.args, "axis_types", 2)
+    if not isinstance(mesh, Mesh) or mesh.open or types is None or not isinstance(types.value, Seq) or types.value.open:
+        return None
+    return len(types.value.items) != len(mesh.names)
+
+
+def _of_sizes(view: FileView, call: ApiCall) -> Finding:
+    mesh, row = call.result, MESHES[call.dotted]
+    assert isinstance(mesh, Mesh) and mesh.sizes is not None
+    dimensions = len(mesh.sizes)
+    what = (
+        f"devices in {counted(dimensions, 'dimension')}"
+        if row.shape is None
+        else f"a mesh with {counted(dimensions, 'size')}"
+    )
+    message = f"{counted(len(mesh.names), 'axis name')} for {what}"
+    shape = argument_of(call.args, row.shape or row.devices or "", 0)
+    related = ()
+    if shape is not None and shape.site is not None:
+        related = (Related(view.path_of(shape.site), view.span(shape.site), f"{counted(dimensions, 'dimension')} here"),)
+    return Finding(view.span(_names(view, call)), message, (), related)
+
+
+def _of_types(view: FileView, call: ApiCall) -> Finding:
+    types = argument_of(call.args, "axis_types", 2)
+    assert isinstance(call.result, Mesh) and types is not None and isinstance(types.value, Seq)
+    site = types.site if view.is_here(types.site) else None
+    given, names = counted(len(types.value.items), "axis type"), counted(len(call.result.names), "axis name")
+    return Finding(view.span(site or call.call), f"{given} for {names}")
+
+
+def _names(view: FileView, call: ApiCall) -> Site:
+    names = argument_of(call.args, "axis_names", 1)
+    return names.site if names is not None and names.site is not None and view.is_here(names.site) else call.call

@@ -1,0 +1,108 @@
+r"""A `ppermute` sends twice to one index, or twice from one.
+
+The pairs of `perm` are `(source, destination)`, and each index may stand once on either side.
+JAX raises `ValueError: ppermute sources and destinations must be unique`; under `vmap` an `AssertionError`
+(`Permutation doesn't match the axis size!`).
+To send one value to every device, use `all_gather`, or a `psum` of a masked value.
+
+```python
+import jax
+from functools import partial
+
+
+@partial(jax.pmap, axis_name="ring")
+def shift(x):
+    return jax.lax.ppermute(x, "ring", perm=[(0, 1), (1, 2), (2, 1)])
+    #                                       ^^^^^^^^^^^^^^^^^^^^^^^^ AX304: ppermute sends to index 1 twice, \
+    #                                                                from 0 and from 2
+```
+
+Each index receives once:
+
+```python
+import jax
+from functools import partial
+
+
+@partial(jax.pmap, axis_name="ring")
+def shift(x):
+    return jax.lax.ppermute(x, "ring", perm=[(0, 1), (1, 2), (2, 0)])
+```
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.records import AxisUse
+from meshlens.axes.values import Arg, Const, Seq, Site, Value
+from meshlens.project.view import FileView
+from meshlens.rules._model import Finding, Severity
+from meshlens.rules._registry import rule
+
+_PERMUTES = frozenset({"ppermute", "psend", "precv"})
+
+
+@rule("AX304", Severity.ERROR)
+def one_sided_permute(view: FileView) -> Iterator[Finding]:
+    """Reports each permutation that is known on every route and not one to one."""
+    by_call: dict[Site, list[AxisUse]] = defaultdict(list)
+    for use in view.records.uses:
+        if use.kind in _PERMUTES or use.kind == "pshuffle":
+            by_call[use.call].append(use)
+    for uses in by_call.values():
+        complaints = [_complaint(use) for use in uses]
+        perm = _perm(uses[0])
+        if perm is None or perm.site is None or not view.is_here(perm.site):
+            continue
+        if complaints[0] is not None and all(complaint is not None for complaint in complaints):
+            yield Finding(view.span(perm.site), complaints[0])
+
+
+def _perm(use: AxisUse) -> Arg | None:
+    return dict(use.arguments).get("perm")
+
+
+def _complaint(use: AxisUse) -> str | None:
+    perm = _perm(use)
+    context = use.context
+    if perm is None or not context.sure or context.guarded or context.expected:
+        return None
+    if not isinstance(perm.value, Seq) or perm.value.open or perm.value.kind not in ("tuple", "list"):
+        return None
+    if use.kind == "pshuffle":
+        return _shuffle(perm.value)
+    pairs = [_pair(item) for item in perm.value.items]
+    known = [pair for pair in pairs if pair is not None]
+    if len(known) != len(pairs):
+        return None
+    for source, destination in _clashes([(to, start) for start, to in known]):
+        return f"{use.kind} sends to index {source} twice, from {destination[0]} and from {destination[1]}"
+    for source, destination in _clashes(known):
+        return f"{use.kind} sends from index {source} twice, to {destination[0]} and to {destination[1]}"
+    return None
+
+
+def _pair(value: Value) -> tuple[int, int] | None:
+    if not isinstance(value, Seq) or value.open or len(value.items) != 2:
+        return None
+    numbers = [item.value for item in value.items if isinstance(item, Const) and type(item.value) is int]
+    return (numbers[0], numbers[1]) if len(numbers) == 2 else None
+
+
+def _clashes(pairs: list[tuple[int, int]]) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Each first number that stands in two pairs, with the two second numbers."""
+    seen: dict[int, int] = {}
+    for first, second in pairs:
+        if first in seen:
+            yield first, (seen[first], second)
+        seen[first] = second
+
+
+def _shuffle(perm: Seq) -> str | None:
+    numbers = [item.value for item in perm.items if isinstance(item, Const) and type(item.value) is int]
+    if len(numbers) != len(perm.items) or len(set(numbers)) == len(numbers):
+        return None
+    twice = next(number for place, number in enumerate(numbers) if number in numbers[:place])
+    return f"pshuffle takes from index {twice} twice, so this is no permutation"

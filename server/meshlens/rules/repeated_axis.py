@@ -1,0 +1,144 @@
+"""One axis name stands twice in a collective, a spec or a mesh.
+
+A collective raises `ValueError: repeated axis` (under `vmap`: `duplicate value in 'axes' of reduction`).
+A spec can be made, but a sharding made of it raises `DuplicateSpecError`: a mesh axis can split one dimension
+of an array only.
+A mesh is accepted without a word, and then has one axis where two were meant.
+
+```python
+import jax
+from functools import partial
+
+
+@partial(jax.pmap, axis_name="data")
+def step(x):
+    return jax.lax.pmean(x, ("data", "data"))
+    #                                ^^^^^^ AX104: axis "data" is named twice in this pmean
+```
+
+becomes
+
+```python
+import jax
+from functools import partial
+
+
+@partial(jax.pmap, axis_name="data")
+def step(x):
+    return jax.lax.pmean(x, "data")
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.records import AxisUse, Context
+from meshlens.axes.values import Const, Mesh, Seq, Site, Spec, Value
+from meshlens.project.view import FileView
+from meshlens.rules._displays import is_display, without_item
+from meshlens.rules._model import Finding, Fix, Related, Severity
+from meshlens.rules._registry import rule
+from meshlens.rules._specs_in_use import specs_in_use
+
+_HARMLESS = frozenset({"axis_index", "axis_size", "pcast", "pvary"})
+
+
+@rule("AX104", Severity.ERROR)
+def repeated_axis(view: FileView) -> Iterator[Finding]:
+    """Reports each collective, each spec in use and each mesh that certainly names an axis twice."""
+    seen: set[Site] = set()
+    for site, finding in (*_collectives(view), *_specs(view), *_meshes(view)):
+        if site not in seen:
+            seen.add(site)
+            yield finding
+
+
+def _collectives(view: FileView) -> Iterator[tuple[Site, Finding]]:
+    by_call: dict[Site, list[AxisUse]] = {}
+    for use in view.records.uses:
+        by_call.setdefault(use.call, []).append(use)
+    for uses in by_call.values():
+        use = uses[0]
+        if use.kind in _HARMLESS or use.axis is None or not all(_repeats(other) for other in uses):
+            continue
+        name = _repeated(use.whole)
+        if name is None:
+            continue
+        site = _second(view, use.whole, name, use.axis)
+        fixes = _once(view, use.axis, site, name)
+        yield use.call, Finding(view.span(site), f'axis "{name.value}" is named twice in this {use.kind}', fixes)
+
+
+def _repeats(use: AxisUse) -> bool:
+    return _certain(use.context) and _repeated(use.whole) is not None
+
+
+def _certain(context: Context) -> bool:
+    return context.sure and not context.guarded and not context.expected
+
+
+def _repeated(whole: Value) -> Const | None:
+    """The second of two equal names in a sequence."""
+    if not isinstance(whole, Seq) or whole.kind not in ("tuple", "list"):
+        return None
+    return _first_repeated(whole.items)
+
+
+def _first_repeated(items: tuple[Value, ...]) -> Const | None:
+    names: set[str] = set()
+    for item in items:
+        if isinstance(item, Const) and isinstance(item.value, str):
+            if item.value in names:
+                return item
+            names.add(item.value)
+    return None
+
+
+def _second(view: FileView, whole: Value, name: Const, axis: Site) -> Site:
+    """The repeated literal where it stands in the argument itself; else the argument."""
+    origin = name.origin
+    if origin is None or origin.path != axis.path or not view.span(axis).contains(view.span(origin)):
+        return axis
+    return origin
+
+
+def _once(view: FileView, axis: Site, site: Site, name: Const) -> tuple[Fix, ...]:
+    if site == axis or not is_display(view, axis):
+        return ()
+    edit = without_item(view, axis, site)
+    why = "another axis may have been meant"
+    return (Fix(f'name axis "{name.value}" once', (edit,), "unsafe", why),) if edit is not None else ()
+
+
+def _specs(view: FileView) -> Iterator[tuple[Site, Finding]]:
+    for spec, context, user in specs_in_use(view):
+        name = _first_repeated(_flat(spec))
+        if name is None or not _certain(context) or not view.is_here(spec.site):
+            continue
+        site = name.origin if name.origin is not None and _inside(view, name.origin, spec.site) else spec.site
+        message = f'axis "{name.value}" is named twice in this spec; it can split one dimension only'
+        related = (Related(view.path_of(user), view.span(user), "the spec is used here"),)
+        yield spec.site, Finding(view.span(site), message, (), related)
+
+
+def _flat(spec: Spec) -> tuple[Value, ...]:
+    return tuple(
+        item for entry in spec.entries for item in (entry.items if isinstance(entry, Seq) else (entry,))
+    )
+
+
+def _inside(view: FileView, inner: Site, outer: Site) -> bool:
+    return inner.path == outer.path and view.span(outer).contains(view.span(inner))
+
+
+def _meshes(view: FileView) -> Iterator[tuple[Site, Finding]]:
+    for call in view.records.calls:
+        if not isinstance(call.result, Mesh) or not _certain(call.context):
+            continue
+        name = _first_repeated(call.result.names)
+        if name is None:
+            continue
+        site = name.origin if name.origin is not None and _inside(view, name.origin, call.call) else call.call
+        message = f'axis "{name.value}" is named twice in this mesh; the axes need names of their own'
+        yield call.call, Finding(view.span(site), message)

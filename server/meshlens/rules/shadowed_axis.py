@@ -1,0 +1,97 @@
+r"""An inner map binds an axis name that is bound already.
+
+Inside the inner map the name means the inner axis only: a collective over it reduces over that axis, and the
+outer one can no longer be named.
+JAX says nothing and the numbers are wrong; inside a checked `shard_map` a collective over the name raises a `ValueError`
+(`psum is a variant->invariant collective`, JAX 0.9 and later).
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def loss(x):
+    return jax.lax.pmean(x, "batch")
+
+
+@jax.jit
+def mean_loss(xs):
+    return jax.vmap(jax.vmap(loss, axis_name="batch"), axis_name="batch")(xs)
+    #                                        ^^^^^^^ AX102: axis "batch" is bound already by the enclosing vmap; \
+    #                                                      inside, collectives see only this one
+
+
+print(mean_loss(jnp.ones((4, 2))))
+```
+
+Give each map a name of its own, and reduce over both where both are meant:
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def loss(x):
+    return jax.lax.pmean(x, ("batch", "view"))
+
+
+@jax.jit
+def mean_loss(xs):
+    return jax.vmap(jax.vmap(loss, axis_name="view"), axis_name="batch")(xs)
+
+
+print(mean_loss(jnp.ones((4, 2))))
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.records import MappedCall
+from meshlens.axes.values import Binder, Const, Site
+from meshlens.project.view import FileView
+from meshlens.rules._model import Finding, Related, Severity
+from meshlens.rules._registry import rule
+
+_NAMED_BY_ARGUMENT = frozenset({"pmap", "vmap", "smap"})
+
+
+@rule("AX102", Severity.WARNING)
+def shadowed_axis(view: FileView) -> Iterator[Finding]:
+    """Reports each map that certainly runs where its own axis name is bound."""
+    seen: set[tuple[Site, str]] = set()
+    for call in view.records.mapped_calls:
+        binder = call.binder
+        if binder.kind not in _NAMED_BY_ARGUMENT or not _is_certain(call):
+            continue
+        for name in binder.names:
+            outer = call.context.env.binder_of(name.value)
+            if outer is None or outer.site == binder.site:
+                continue
+            site = _where_named(binder, name)
+            site = site if view.is_here(site) else call.call
+            if (site, name.value) not in seen:
+                seen.add((site, name.value))
+                yield _finding(view, site, name.value, outer)
+
+
+def _is_certain(call: MappedCall) -> bool:
+    context = call.context
+    told = context.guarded or context.expected or context.conditional
+    return call.visible and context.sure and not told
+
+
+def _where_named(binder: Binder, name: Const) -> Site:
+    given = binder.argument("axis_name")
+    if given is not None and given.site is not None:
+        return given.site
+    return name.origin if name.origin is not None else binder.site
+
+
+def _finding(view: FileView, site: Site, name: str, outer: Binder) -> Finding:
+    message = (
+        f'axis "{name}" is bound already by the enclosing {outer.kind}; inside, collectives see only this one'
+    )
+    place = Related(view.path_of(outer.site), view.span(outer.site), f'axis "{name}" is bound here first')
+    return Finding(view.span(site), message, (), (place,))

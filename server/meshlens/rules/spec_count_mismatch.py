@@ -1,0 +1,163 @@
+"""`in_specs` or `out_specs` and the mapped function disagree in number.
+
+`shard_map` wants one spec for each argument, as a tuple, or one spec for all; likewise for what the function returns.
+Else it raises `ValueError: pytree structure error: different lengths of tuple at key path: shard_map in_specs`, or
+`different types` where a list stands for a tuple, or a tuple for one array; a spec that is no `PartitionSpec` is a `TypeError`.
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("rows",))
+
+
+def affine(x, kernel, bias):
+    return x @ kernel + bias
+
+
+parallel = jax.shard_map(affine, mesh=mesh, in_specs=(P("rows"), P()), out_specs=P("rows"))
+#                                                    ^^^^^^^^^^^^^^^^ AX202: in_specs has 2 entries, the call passes 3 arguments
+print(parallel(jnp.ones((8, 4)), jnp.ones((4, 4)), jnp.ones(4)))
+```
+
+becomes
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("rows",))
+
+
+def affine(x, kernel, bias):
+    return x @ kernel + bias
+
+
+parallel = jax.shard_map(affine, mesh=mesh, in_specs=(P("rows"), P(), P()), out_specs=P("rows"))
+print(parallel(jnp.ones((8, 4)), jnp.ones((4, 4)), jnp.ones(4)))
+```
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.mapping import name_of
+from meshlens.axes.records import Binding, MappedCall
+from meshlens.axes.values import Arg, Const, Seq, Site
+from meshlens.jaxapi.names import canonical
+from meshlens.project.view import FileView
+from meshlens.rules._entries import as_tuple, entries_at, place_of, with_entry
+from meshlens.rules._imports import name_of_module
+from meshlens.rules._miscounts import Miscount, explained, miscounts
+from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._prefixes import Mismatch, mismatch
+from meshlens.rules._registry import rule
+from meshlens.rules._routes import certain
+from meshlens.text import Edit
+
+_MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})
+_WHY = "whether the argument is split, and how, only you know"
+
+
+@rule("AX202", Severity.ERROR)
+def spec_count_mismatch(view: FileView) -> Iterator[Finding]:
+    """Compares the specs of each `shard_map` with its calls, its function and what that returns."""
+    for miscount in miscounts(view, _MAPS, "in_specs"):
+        yield from _miscounted(view, miscount)
+    bindings: dict[Site, list[Binding]] = defaultdict(list)
+    for binding in view.records.bindings:
+        if canonical(binding.binder.dotted) in _MAPS:
+            bindings[binding.binder.site].append(binding)
+    calls: dict[Site, list[MappedCall]] = defaultdict(list)
+    for call in view.records.calls_of_maps:
+        calls[call.binder.site].append(call)
+    for site, group in bindings.items():
+        yield from _no_specs(view, group)
+        yield from _unlike_results(view, calls[site])
+
+
+def _miscounted(view: FileView, miscount: Miscount) -> Iterator[Finding]:
+    given = miscount.binder.argument("in_specs")
+    call = miscount.call.call if miscount.call is not None else None
+    site = call if miscount.some else given.site if given is not None else None
+    if site is None or not view.is_here(site):
+        return
+    related = ()
+    if call is not None and call != site:
+        related = (Related(view.path_of(call), view.span(call), "called here"),)
+    fixes: tuple[Fix, ...] = ()
+    spec = name_of_module(view, "jax.sharding.PartitionSpec")
+    if miscount.entries + 1 == miscount.arguments and spec is not None:
+        edits = with_entry(view, site, miscount.entries, f"{spec}()")
+        fixes = (Fix("replicate the last argument", edits, "suggestion", _WHY),) if edits else ()
+    yield Finding(view.span(site), explained(miscount, "in_specs", name_of(miscount.binder.operand)), fixes, related)
+
+
+def _no_specs(view: FileView, group: list[Binding]) -> Iterator[Finding]:
+    for parameter in ("in_specs", "out_specs"):
+        found = certain((one, one.context, _is_list(view, one.binder.argument(parameter))) for one in group)
+        arg = found.binder.argument(parameter) if found is not None else None
+        if arg is not None and arg.site is not None and parameter == "in_specs":
+            fix = Fix("write a tuple", as_tuple(view, arg.site))
+            yield Finding(view.span(arg.site), "in_specs is a list, the arguments are a tuple", (fix,))
+        yield from _strings(view, group, parameter)
+    missing = certain((one, one.context, _lacks_out_specs(one)) for one in group)
+    if missing is not None and view.is_here(missing.binder.site):
+        yield Finding(view.span(missing.binder.site), "shard_map wants out_specs")
+
+
+def _is_list(view: FileView, arg: Arg | None) -> bool:
+    if arg is None or arg.site is None or not isinstance(arg.value, Seq) or arg.value.kind != "list":
+        return False
+    return view.is_here(arg.site) and view.text(arg.site).startswith("[")
+
+
+def _lacks_out_specs(binding: Binding) -> bool:
+    return not any(name in ("out_specs", "*", "**") for name, _ in binding.binder.arguments)
+
+
+def _strings(view: FileView, group: list[Binding], parameter: str) -> Iterator[Finding]:
+    for binding in group[:1]:
+        arg = binding.binder.argument(parameter)
+        entries = entries_at(view, arg.site) if arg is not None else None
+        if arg is None or arg.site is None or binding.context.guarded or binding.context.expected:
+            continue
+        values = arg.value.items if isinstance(arg.value, Seq) and entries is not None else (arg.value,)
+        for value, site in zip(values, entries or (arg.site,), strict=False):
+            if isinstance(value, Const) and isinstance(value.value, str) and view.is_here(site):
+                yield Finding(view.span(site), f'{parameter} wants a PartitionSpec, "{value.value}" is a string', _spec(view, site))
+
+
+def _spec(view: FileView, site: Site) -> tuple[Fix, ...]:
+    name = name_of_module(view, "jax.sharding.PartitionSpec") or name_of_module(view, "jax.P")
+    if name is None:
+        return ()
+    return (Fix("write a PartitionSpec", (FileEdit(view.path, Edit(view.span(site), f"{name}({view.text(site)})")),)),)
+
+
+def _unlike_results(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:
+    found = certain((call, call.context, _result_differs(call)) for call in calls)
+    differs = _of_result(found) if found is not None else None
+    arg = found.binder.argument("out_specs") if found is not None else None
+    if found is None or differs is None or arg is None:
+        return
+    site = place_of(view, arg.site, differs.path)
+    if site is None or not view.is_here(site):
+        return
+    message = f'out_specs has {differs.given}, "{name_of(found.binder.operand)}" returns {differs.wanted}'
+    yield Finding(view.span(site), message)
+
+
+def _of_result(call: MappedCall) -> Mismatch | None:
+    arg = call.binder.argument("out_specs")
+    return mismatch(arg.value, call.returned) if arg is not None else None
+
+
+def _result_differs(call: MappedCall) -> bool:
+    return _of_result(call) is not None

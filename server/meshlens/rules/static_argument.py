@@ -1,0 +1,180 @@
+"""A static argument is passed in a way that `pmap` cannot take it as static.
+
+`static_broadcasted_argnums` counts positional arguments from 0, as they are passed.
+An index beyond them, and a static argument given by keyword or left to its default, raise `ValueError: pmapped function has
+static_broadcasted_argnums=(2,) but was called with only 2 positional arguments`; a list, dictionary or array as static value
+`ValueError: Non-hashable static arguments are not supported`; an argument both static and donated `ValueError: static_argnums
+and donate_argnums cannot intersect`.
+
+```python
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+
+@partial(jax.pmap, static_broadcasted_argnums=(1,))
+def widen(x, sizes):
+    return [jnp.zeros((size, *x.shape)) + x for size in sizes]
+
+
+print(widen(jnp.ones((8, 4)), [16, 8]))
+#                             ^^^^^^^ AX206: argument 1 is static and must be hashable, this is a list
+```
+
+becomes
+
+```python
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+
+@partial(jax.pmap, static_broadcasted_argnums=(1,))
+def widen(x, sizes):
+    return [jnp.zeros((size, *x.shape)) + x for size in sizes]
+
+
+print(widen(jnp.ones((8, 4)), (16, 8)))
+```
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.records import Binding, MappedCall
+from meshlens.axes.values import Arg, Data, Dict, Seq, Site
+from meshlens.jaxapi.names import canonical
+from meshlens.project.view import FileView
+from meshlens.rules._counting import counted
+from meshlens.rules._entries import as_tuple, entries_at
+from meshlens.rules._miscounts import keyword_arguments, positional
+from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._registry import rule
+from meshlens.rules._routes import certain
+from meshlens.rules._static import integers, static_places
+from meshlens.text import Edit, Span
+
+
+@rule("AX206", Severity.ERROR)
+def static_argument(view: FileView) -> Iterator[Finding]:
+    """Looks at the static arguments of each `pmap` and at how calls pass them."""
+    groups: dict[Site, list[Binding]] = defaultdict(list)
+    for binding in view.records.bindings:
+        if canonical(binding.binder.dotted) == "jax.pmap":
+            groups[binding.binder.site].append(binding)
+    for site, bindings in groups.items():
+        both = certain((one, one.context, bool(_both(one))) for one in bindings)
+        if both is not None:
+            yield _donated(view, both)
+        calls = [call for call in view.records.calls_of_maps if call.binder.site == site and call.visible]
+        yield from _out_of_range(view, bindings, calls)
+    by_call: dict[Site, list[MappedCall]] = defaultdict(list)
+    for call in view.records.mapped_calls:
+        if call.visible and static_places(call.binder):
+            by_call[call.call].append(call)
+    for calls in by_call.values():
+        yield from _unhashable(view, calls)
+
+
+def _both(binding: Binding) -> tuple[int, ...]:
+    donated = binding.binder.argument("donate_argnums")
+    places = integers(donated.value) or () if donated is not None else ()
+    return tuple(place for place in static_places(binding.binder) if place in places)
+
+
+def _donated(view: FileView, binding: Binding) -> Finding:
+    donated = binding.binder.argument("donate_argnums")
+    assert donated is not None and donated.site is not None
+    site = donated.site if view.is_here(donated.site) else binding.binder.site
+    return Finding(view.span(site), f"argument {_both(binding)[0]} is static and cannot be donated")
+
+
+def _beyond(call: MappedCall) -> int | None:
+    """The first static position that no positional argument of a call takes."""
+    count = positional(call)
+    if count is None:
+        return None
+    return next((place for place in static_places(call.binder) if place >= count), None)
+
+
+def _out_of_range(view: FileView, bindings: list[Binding], calls: list[MappedCall]) -> Iterator[Finding]:
+    judged = [(call, call.context, None if positional(call) is None else _beyond(call) is not None) for call in calls]
+    found = certain(judged)
+    place = _beyond(found) if found is not None else None
+    if found is None or place is None:
+        return
+    count = positional(found)
+    keyword = _keyword_of(bindings[0], found, place)
+    if keyword is not None and keyword.whole is not None and view.is_here(keyword.whole):
+        message = f"argument {place} is static and must be passed by position"
+        yield Finding(view.span(keyword.whole), message, _by_position(view, found, keyword, place))
+        return
+    passes = f"the call passes {counted(count or 0, 'positional argument')}"
+    some = any(verdict is False for _, _, verdict in judged)
+    within = bindings[0].parameters is not None and place < len(bindings[0].parameters)
+    given = found.binder.argument("static_broadcasted_argnums")
+    site = found.call if some or within else _entry(view, given, place)
+    if site is None or not view.is_here(site):
+        return
+    related = (Related(view.path_of(found.call), view.span(found.call), "called here"),) if site != found.call else ()
+    default = ", a default is not enough" if within else ""
+    yield Finding(view.span(site), f"argument {place} is static, {passes}{default}", (), related)
+
+
+def _entry(view: FileView, given: Arg | None, place: int) -> Site | None:
+    if given is None:
+        return None
+    entries = entries_at(view, given.site)
+    places = integers(given.value)
+    return entries[places.index(place)] if entries and places and len(entries) == len(places) else given.site
+
+
+def _keyword_of(binding: Binding, call: MappedCall, place: int) -> Arg | None:
+    names = [name for name, how, _ in binding.parameters or () if how == "any"]
+    if place >= len(names):
+        return None
+    return next((arg for arg in keyword_arguments(call) if arg.label == names[place]), None)
+
+
+def _by_position(view: FileView, call: MappedCall, keyword: Arg, place: int) -> tuple[Fix, ...]:
+    """Takes the keyword away where the argument is the next one anyway."""
+    first = keyword_arguments(call)[0]
+    if positional(call) != place or keyword is not first or keyword.whole is None or keyword.site is None:
+        return ()
+    edit = Edit(Span(view.span(keyword.whole).start, view.span(keyword.site).start), "")
+    return (Fix("pass by position", (FileEdit(view.path, edit),)),)
+
+
+def _unhashable(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:
+    found = certain((call, call.context, _first_unhashable(call) is not None) for call in calls)
+    place = _first_unhashable(found) if found is not None else None
+    if found is None or place is None:
+        return
+    arg = found.args[place]
+    if arg.site is None or not view.is_here(arg.site):
+        return
+    edits = as_tuple(view, arg.site)
+    fixes = (Fix("pass a tuple", edits),) if edits else ()
+    message = f"argument {place} is static and must be hashable, this is {_kind(arg)}"
+    yield Finding(view.span(arg.site), message, fixes)
+
+
+def _first_unhashable(call: MappedCall) -> int | None:
+    if positional(call) is None:
+        return None
+    places = static_places(call.binder)
+    return next((place for place in places if 0 <= place < len(call.args) and _kind(call.args[place])), None)
+
+
+def _kind(arg: Arg) -> str:
+    if arg.label is not None:
+        return ""
+    if isinstance(arg.value, Seq) and arg.value.kind == "list":
+        return "a list"
+    if isinstance(arg.value, Dict):
+        return "a dictionary"
+    return "an array" if isinstance(arg.value, Data) and bool(arg.value.shape) else ""

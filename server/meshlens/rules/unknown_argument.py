@@ -1,0 +1,149 @@
+"""A transformation gets an argument that it does not take.
+
+`pmap`, `jit`, `vmap` and `shard_map` have similar arguments under different names, and the names changed between releases:
+`jit` has `static_argnums` where `pmap` has `static_broadcasted_argnums`, `jax.shard_map` has `check_vma` where
+`jax.experimental.shard_map` has `check_rep`.
+Python raises `TypeError: pmap() got an unexpected keyword argument 'static_argnums'`, and for too many positional arguments
+`TypeError: pmap() takes from 1 to 2 positional arguments but 3 were given`.
+What counts is the JAX version that the project uses.
+
+```python
+import jax
+
+
+def power(x, n):
+    return x**n
+
+
+p_power = jax.pmap(power, static_argnums=(1,))
+#                         ^^^^^^^^^^^^^^ AX208: jax.pmap takes no "static_argnums"; did you mean "static_broadcasted_argnums"?
+```
+
+becomes
+
+```python
+import jax
+
+
+def power(x, n):
+    return x**n
+
+
+p_power = jax.pmap(power, static_broadcasted_argnums=(1,))
+```
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.records import ApiCall
+from meshlens.axes.values import Arg, Site
+from meshlens.jaxapi.binders import BINDERS
+from meshlens.jaxapi.history import keyword_change
+from meshlens.jaxapi.keywords import MEANT, keywords
+from meshlens.project.view import FileView
+from meshlens.rules._counting import counted
+from meshlens.rules._did_you_mean import closest
+from meshlens.rules._model import FileEdit, Finding, Fix, Severity
+from meshlens.rules._registry import rule
+from meshlens.rules._routes import certain
+from meshlens.text import Edit, Span
+
+_CHECKED = ("jax.jit", "jax.pmap", "jax.vmap", "jax.shard_map", "jax.experimental.shard_map.shard_map", "jax.smap")
+_ALSO_CHECKED = ("jax.grad", "jax.value_and_grad", "jax.make_mesh", "jax.sharding.Mesh")
+
+
+@rule("AX208", Severity.ERROR)
+def unknown_argument(view: FileView) -> Iterator[Finding]:
+    """Compares the arguments of each transformation with what it takes in the project's version of JAX."""
+    places: dict[Site, list[ApiCall]] = defaultdict(list)
+    for call in view.records.calls:
+        if call.dotted in _CHECKED or call.dotted in _ALSO_CHECKED:
+            places[call.call].append(call)
+    seen: set[tuple[Site, str]] = set()
+    for calls in places.values():
+        labels = {arg.label for call in calls for arg in call.args if arg.label not in (None, "*", "**")}
+        for label in sorted(label for label in labels if label is not None):
+            call = certain((call, call.context, _is_unknown(view, call, label)) for call in calls)
+            arg = next((arg for arg in call.args if arg.label == label), None) if call is not None else None
+            if call is None or arg is None or arg.whole is None or not view.is_here(arg.whole):
+                continue
+            if (arg.whole, label) not in seen:
+                seen.add((arg.whole, label))
+                yield _unknown(view, call, arg, label)
+        call = certain((call, call.context, _too_many(call) > 0) for call in calls)
+        if call is not None:
+            yield _surplus(view, call)
+
+
+def _is_unknown(view: FileView, call: ApiCall, label: str) -> bool | None:
+    accepted = keywords(call.dotted, view.jax_version)
+    if accepted is None or call.guarded or all(arg.label != label for arg in call.args):
+        return False
+    return label not in accepted
+
+
+def _unknown(view: FileView, call: ApiCall, arg: Arg, label: str) -> Finding:
+    assert arg.whole is not None
+    whole = view.span(arg.whole)
+    written = view.text(arg.whole).startswith(label)
+    span = Span(whole.start, whole.start + len(label.encode())) if written else whole
+    change = keyword_change(call.dotted, label)
+    accepted = keywords(call.dotted, view.jax_version) or frozenset()
+    meant = MEANT.get((call.dotted, label))
+    given = {other.label for other in call.args}
+    if change is not None and change.rewrite == "rename":
+        meant = change.replacement
+    elif meant is None and change is None:
+        meant = closest(label, sorted(accepted - given))
+    message = f'{call.dotted} takes no "{label}"'
+    if meant in accepted and meant not in given:
+        fix = Fix(f'rename the argument to "{meant}"', (FileEdit(view.path, Edit(span, str(meant))),))
+        return Finding(span, f'{message}; did you mean "{meant}"?', (fix,) if written else ())
+    if change is not None and change.rewrite == "drop" and written:
+        return Finding(span, message, _drop(view, whole))
+    return Finding(span, f"{message}; {change.note}" if change is not None and change.note else message)
+
+
+def _drop(view: FileView, whole: Span) -> tuple[Fix, ...]:
+    """Removes an argument with the comma before it."""
+    before = view.source[: whole.start].rstrip()
+    if not before.endswith(b","):
+        return ()
+    edit = Edit(Span(len(before) - 1, whole.end), "")
+    return (Fix("drop the argument", (FileEdit(view.path, edit),)),)
+
+
+def _too_many(call: ApiCall) -> int:
+    row = BINDERS.get(call.dotted)
+    if row is None or call.guarded or any(arg.label == "*" for arg in call.args):
+        return 0
+    return sum(arg.label is None for arg in call.args) - len(row.parameters)
+
+
+def _surplus(view: FileView, call: ApiCall) -> Finding:
+    row = BINDERS[call.dotted]
+    positional = [arg for arg in call.args if arg.label is None]
+    surplus = positional[len(row.parameters) :]
+    first = surplus[0].site
+    span = view.span(first if first is not None and view.is_here(first) else call.call)
+    takes = counted(len(row.parameters), "positional argument")
+    message = f"{call.dotted} takes {takes}, {len(positional)} are given"
+    return Finding(span, message, _by_keyword(view, call, surplus))
+
+
+def _by_keyword(view: FileView, call: ApiCall, surplus: list[Arg]) -> tuple[Fix, ...]:
+    """Names the surplus arguments in the order in which their kind of map takes them."""
+    order = BINDERS[call.dotted].keywords
+    given = {arg.label for arg in call.args}
+    if len(surplus) > 3 or any(name in given for name in order[: len(surplus)]):
+        return ()
+    edits = []
+    for name, arg in zip(order, surplus, strict=False):
+        if arg.site is None or arg.whole is None or view.span(arg.site) != view.span(arg.whole) or not view.is_here(arg.site):
+            return ()
+        at = view.span(arg.site).start
+        edits.append(FileEdit(view.path, Edit(Span(at, at), f"{name}=")))
+    return (Fix("give them by keyword", tuple(edits)),)

@@ -1,0 +1,122 @@
+"""One copy of something goes to a mapped argument that wants one for each device.
+
+`pmap` splits an argument along its mapped axis and gives each device one piece.
+State fresh from `init`, a single PRNG key or a Python number have no such axis: at best JAX raises `ValueError: One of pjit
+arguments is incompatible with its sharding annotation` or `IndivisibleError`; where a size happens to fit, every device gets
+a slice of the parameters, or half a key, and nothing is said.
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+@jax.pmap
+def augment(x, key):
+    return x + 0.1 * jax.random.normal(key, x.shape)
+
+
+key = jax.random.key(0)
+print(augment(jnp.ones((8, 4)), key))
+#                               ^^^ AX302: this is one key, argument 1 of "augment" is mapped on axis 0
+```
+
+Split the key, replicate the state, or leave the argument unmapped with `None` in `in_axes`.
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+@jax.pmap
+def augment(x, key):
+    return x + 0.1 * jax.random.normal(key, x.shape)
+
+
+keys = jax.random.split(jax.random.key(0), jax.local_device_count())
+print(augment(jnp.ones((8, 4)), keys))
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.mapped_values import axis_of
+from meshlens.axes.mapping import name_of
+from meshlens.axes.records import MappedCall
+from meshlens.axes.values import Arg, Const, Data, Made, Site
+from meshlens.jaxapi.names import canonical
+from meshlens.project.view import FileView
+from meshlens.rules._miscounts import positional
+from meshlens.rules._model import Finding, Related, Severity
+from meshlens.rules._registry import rule
+from meshlens.rules._routes import certain
+from meshlens.rules._static import static_places
+
+_ATTRIBUTE = re.compile(r"\w+(\.\w+)+")
+
+
+@rule("AX302", Severity.WARNING)
+def unreplicated_argument(view: FileView) -> Iterator[Finding]:
+    """Looks at what every call of a `pmap` passes to its mapped arguments."""
+    places: dict[Site, list[MappedCall]] = defaultdict(list)
+    for call in view.records.mapped_calls:
+        if call.visible and canonical(call.binder.dotted) == "jax.pmap":
+            places[call.call].append(call)
+    for calls in places.values():
+        for place in range(max(len(call.args) for call in calls)):
+            found = certain((call, call.context, bool(_what(view, call, place))) for call in calls)
+            if found is not None:
+                yield _finding(view, found, place)
+
+
+def _what(view: FileView, call: MappedCall, place: int) -> str:
+    """What is passed once where one for each device is wanted; empty where that is not certain."""
+    if place >= len(call.args) or (positional(call) is None and call.args[place].label is None):
+        return ""
+    arg = call.args[place]
+    if arg.label in ("*", "**") or arg.site is None or not view.is_here(arg.site):
+        return ""
+    if arg.label is None and (place in static_places(call.binder) or _has_unknown_statics(call)):
+        return ""
+    axis = axis_of(call.binder, place, arg.label)
+    if not isinstance(axis, Const) or type(axis.value) is not int or axis.value < 0:
+        return ""
+    if _ATTRIBUTE.fullmatch(view.text(arg.site)):
+        return ""
+    return _copy(arg)
+
+
+def _copy(arg: Arg) -> str:
+    value = arg.value
+    if isinstance(value, Const) and isinstance(value.value, (bool, int, float)):
+        return f"the number {value.value}"
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return f'the string "{value.value}"'
+    if isinstance(value, (Data, Made)) and "fresh" in value.labels:
+        return "fresh state, one copy"
+    if isinstance(value, Data) and "key" in value.labels and "keys" not in value.labels:
+        return "one key"
+    if isinstance(value, Data) and value.shape == ():
+        return "one number"
+    return ""
+
+
+def _has_unknown_statics(call: MappedCall) -> bool:
+    given = call.binder.argument("static_broadcasted_argnums")
+    return given is not None and not static_places(call.binder)
+
+
+def _finding(view: FileView, call: MappedCall, place: int) -> Finding:
+    arg = call.args[place]
+    assert arg.site is not None
+    which = f'argument "{arg.label}"' if arg.label is not None else f"argument {place}"
+    axis = axis_of(call.binder, place, arg.label)
+    assert isinstance(axis, Const)
+    name = name_of(call.binder.operand)
+    message = f'this is {_what(view, call, place)}, {which} of "{name}" is mapped on axis {axis.value}'
+    binder = call.binder.site
+    related = Related(view.path_of(binder), view.span(binder), "mapped here")
+    return Finding(view.span(arg.site), message, (), (related,))

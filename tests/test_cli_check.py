@@ -1,0 +1,164 @@
+"""`meshlens check`: what it finds, in which words, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from command_line import CELL, CLEAN, FIXED, TYPO, meshlens, start, write
+
+MESSAGE = 'axis "bacth" is not bound here (bound: "batch"); did you mean "batch"?'
+
+
+def test_a_clean_project(tmp_path):
+    ran = meshlens("check", cwd=write(tmp_path, {"a.py": CLEAN, "b.py": FIXED}))
+    assert (ran.code, ran.out, ran.err) == (0, "Nothing to report in 2 files.\n", "")
+
+
+def test_an_empty_folder(tmp_path):
+    ran = meshlens("check", cwd=tmp_path)
+    assert (ran.code, ran.out, ran.err) == (0, "There was nothing to check.\n", "")
+
+
+def test_a_finding_in_one_line(tmp_path):
+    ran = meshlens("check", "--output-format", "concise", cwd=write(tmp_path, {"pkg/a.py": TYPO}))
+    assert ran.code == 1
+    assert ran.out.splitlines()[0] == f"{os.path.join('pkg', 'a.py')}:7:29: AX101 [*] {MESSAGE}"
+    assert ran.out.splitlines()[1] == "Found 1 error. 1 fixable with --fix."
+    assert ran.err == ""
+
+
+def test_exit_zero(tmp_path):
+    ran = meshlens("check", "--exit-zero", cwd=write(tmp_path, {"a.py": TYPO}))
+    assert ran.code == 0
+    assert "AX101" in ran.out
+
+
+def test_files_and_folders_are_each_checked_once(tmp_path):
+    write(tmp_path, {"a.py": TYPO, "pkg/b.py": TYPO})
+    ran = meshlens("check", "a.py", "pkg", "pkg/b.py", ".", "--output-format", "json", cwd=tmp_path)
+    assert len(json.loads(ran.out)) == 2
+
+
+def test_a_helper_in_another_file(tmp_path):
+    files = {
+        "sync.py": 'import jax\n\n\ndef average(x):\n    return jax.lax.pmean(x, "bacth")\n',
+        "train.py": "import jax\nfrom sync import average\n\n"
+        'step = jax.pmap(lambda x: average(x), axis_name="batch")\nprint(step(1))\n',
+    }
+    ran = meshlens("check", "--output-format", "concise", cwd=write(tmp_path, files))
+    assert ran.out.startswith("sync.py:5:29: AX101")
+
+
+def test_selecting_rules(tmp_path):
+    write(tmp_path, {"a.py": TYPO})
+    assert meshlens("check", "--select", "AX1", cwd=tmp_path).code == 1
+    assert meshlens("check", "--select", "unbound-axis,AX102", cwd=tmp_path).code == 1
+    assert meshlens("check", "--select", "ALL", cwd=tmp_path).code == 1
+    assert meshlens("check", "--select", "AX102", cwd=tmp_path).code == 0
+    assert meshlens("check", "--ignore", "AX101", cwd=tmp_path).code == 0
+    assert meshlens("check", "--ignore", "AX1", cwd=tmp_path).code == 0
+    assert meshlens("check", "--select", "AX101", "--ignore", "AX1", cwd=tmp_path).code == 1
+    assert meshlens("check", "--select", "AX102", "--extend-select", "AX101", cwd=tmp_path).code == 1
+
+
+def test_the_command_line_outranks_the_configuration(tmp_path):
+    write(tmp_path, {"a.py": TYPO, "meshlens.toml": 'ignore = ["AX101"]\n'})
+    assert meshlens("check", cwd=tmp_path).code == 0
+    assert meshlens("check", "--select", "AX101", cwd=tmp_path).code == 1
+    assert meshlens("check", "--select", "AX1", cwd=tmp_path).code == 0
+
+
+def test_excluding(tmp_path):
+    write(tmp_path, {"gen/a.py": TYPO, "b.py": CLEAN})
+    assert meshlens("check", cwd=tmp_path).code == 1
+    assert meshlens("check", "--exclude", "gen", cwd=tmp_path).code == 0
+    assert meshlens("check", "--exclude", "nothing,*/a.py", cwd=tmp_path).code == 0
+    assert meshlens("check", "gen/a.py", "--exclude", "gen", cwd=tmp_path).code == 1
+
+
+def test_statistics(tmp_path):
+    write(tmp_path, {"a.py": TYPO, "b.py": TYPO})
+    ran = meshlens("check", "--statistics", cwd=tmp_path)
+    assert ran.out == "2  AX101 [*] unbound-axis\nFound 2 errors. 2 fixable with --fix.\n"
+    ran = meshlens("check", "--statistics", "--output-format", "json", cwd=tmp_path)
+    assert json.loads(ran.out) == [{"code": "AX101", "name": "unbound-axis", "count": 2, "fixable": True}]
+
+
+def test_stdin(tmp_path):
+    ran = meshlens("check", "-", "--output-format", "concise", cwd=tmp_path, stdin=TYPO.encode())
+    assert (ran.code, ran.out.split(":")[0]) == (1, "stdin.py")
+
+
+def test_stdin_with_a_name_takes_the_configuration_that_holds_there(tmp_path):
+    write(tmp_path, {"quiet/meshlens.toml": 'ignore = ["AX101"]\n'})
+    assert meshlens("check", "--stdin-filename", "quiet/a.py", cwd=tmp_path, stdin=TYPO.encode()).code == 0
+    assert meshlens("check", "--stdin-filename", "a.py", "-", cwd=tmp_path, stdin=TYPO.encode()).code == 1
+
+
+def test_a_notebook(tmp_path):
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": ["# title"]},
+        {**CELL, "source": ["%matplotlib inline\n", "import jax"]},
+        {**CELL, "source": 'f = jax.pmap(lambda x: jax.lax.psum(x, "j"), axis_name="i")\nf(1)'},
+    ]
+    notebook = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    write(tmp_path, {"a.ipynb": notebook})
+    ran = meshlens("check", "--output-format", "concise", cwd=tmp_path)
+    assert ran.out.startswith("a.ipynb:cell 3:1:40: AX101")
+    found = json.loads(meshlens("check", "--output-format", "json", cwd=tmp_path).out)
+    assert [(one["cell"], one["location"]) for one in found] == [(3, {"row": 1, "column": 40})]
+    assert found[0]["fix"]["edits"][0]["cell"] == 3
+    full = meshlens("check", cwd=tmp_path).out
+    assert '1 │ f = jax.pmap(lambda x: jax.lax.psum(x, "j"), axis_name="i")' in full
+
+
+def test_warm_runs_say_the_same(tmp_path):
+    write(tmp_path, {"a.py": TYPO, "b.py": CLEAN, "pyproject.toml": ""})
+    for path in tmp_path.iterdir():
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    cold = meshlens("check", cwd=tmp_path)
+    assert (tmp_path / ".meshlens_cache" / ".gitignore").read_text().endswith("*\n")
+    assert meshlens("check", cwd=tmp_path) == cold
+    write(tmp_path, {"a.py": FIXED})
+    assert meshlens("check", cwd=tmp_path).code == 0
+    write(tmp_path, {"a.py": TYPO})
+    assert meshlens("check", cwd=tmp_path) == cold
+
+
+def test_no_cache(tmp_path):
+    write(tmp_path, {"a.py": TYPO, "pyproject.toml": ""})
+    meshlens("check", "--no-cache", cwd=tmp_path)
+    assert not (tmp_path / ".meshlens_cache").exists()
+
+
+def test_colours_only_on_a_terminal(tmp_path, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    write(tmp_path, {"a.py": TYPO})
+    assert "\x1b[" not in meshlens("check", cwd=tmp_path).out
+    assert "\x1b[" in meshlens("check", cwd=tmp_path, terminal=True).out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in meshlens("check", cwd=tmp_path, terminal=True).out
+
+
+def test_as_a_module(tmp_path):
+    run = start("check", "--output-format", "concise", cwd=write(tmp_path, {"a.py": TYPO}))
+    out, err = run.communicate()
+    assert (run.returncode, err) == (1, b"")
+    assert MESSAGE in out.decode()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pipes like these")
+def test_a_reader_that_has_had_enough(tmp_path):
+    run = start("check", "--no-cache", cwd=write(tmp_path, {f"a{number}.py": TYPO for number in range(200)}))
+    assert run.stdout is not None
+    run.stdout.readline()
+    run.stdout.close()
+    assert run.stderr is not None
+    assert run.stderr.read() == b""
+    run.stderr.close()
+    assert run.wait() == 1

@@ -1,0 +1,191 @@
+"""Bad input: one clear line on stderr for each thing that is wrong, and the rest is still checked."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import time
+
+import pytest
+
+from command_line import CLEAN, TYPO, meshlens, start, write
+from meshlens.cli.writing import CannotWrite, write_all
+
+
+def _check(tmp_path, *arguments):
+    return meshlens("check", "--output-format", "concise", "--no-cache", *arguments, cwd=tmp_path)
+
+
+def test_a_path_that_does_not_exist(tmp_path):
+    ran = _check(write(tmp_path, {"a.py": TYPO}), "a.py", "missing", "b/c.py")
+    missing = os.path.join("b", "c.py")
+    assert ran.err == f"meshlens: missing: no such file or folder\nmeshlens: {missing}: no such file or folder\n"
+    assert ran.code == 2
+    assert "AX101" in ran.out
+
+
+def test_a_link_that_leads_nowhere(tmp_path):
+    (tmp_path / "a.py").symlink_to("gone.py")
+    ran = _check(tmp_path, "a.py")
+    assert (ran.code, ran.err) == (2, "meshlens: a.py: a broken link\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads everything")
+def test_an_unreadable_file(tmp_path):
+    write(tmp_path, {"a.py": TYPO, "b.py": CLEAN})
+    (tmp_path / "b.py").chmod(0)
+    ran = _check(tmp_path)
+    assert (ran.code, ran.err) == (2, "meshlens: b.py: cannot be read: Permission denied\n")
+    assert "AX101" in ran.out
+
+
+def test_a_file_that_is_not_utf8(tmp_path):
+    ran = _check(write(tmp_path, {"a.py": TYPO, "b.py": b"x = 1\ny = '\xe9'\n"}))
+    assert ran.code == 2
+    assert len(ran.err.splitlines()) == 1
+    assert ran.err.startswith("meshlens: b.py: ")
+    assert "UTF-8" in ran.err
+    assert "AX101" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{", "not a notebook: Expecting property name enclosed in double quotes (line 1, column 2)"),
+        ("[]", "not a notebook: it has no list of cells"),
+        ('{"worksheets": []}', "not a notebook: it has no list of cells"),
+        (b"\xff", "not UTF-8 at byte 0"),
+        ("[" * 100_000, "not a notebook: nested too deeply"),
+    ],
+)
+def test_a_broken_notebook(tmp_path, content, reason):
+    ran = _check(write(tmp_path, {"a.py": TYPO, "b.ipynb": content}))
+    assert ran.code == 2
+    assert ran.err == f"meshlens: b.ipynb: {reason}\n"
+    assert "AX101" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('selct = ["AX1"]', 'unknown key "selct"; did you mean "select"?'),
+        ("extend_select = []", 'unknown key "extend_select"; did you mean "extend-select"?'),
+        ("colour = 1", 'unknown key "colour"'),
+        ('select = "AX1"', '"select": expected a list of strings, not "AX1"'),
+        ("ignore = [1]", '"ignore": expected a list of strings, not [1]'),
+        ("devices = 0", '"devices": expected a number of devices, such as 8, or a shape, such as "2x4", not 0'),
+        ("devices = true", '"devices": expected a number of devices, such as 8, or a shape, such as "2x4", not true'),
+        ('devices = "2x"', '"devices": expected a number of devices, such as 8, or a shape, such as "2x4", not "2x"'),
+        ("jax-version = 0.4", '"jax-version": expected a version of JAX, such as "0.4.30", not 0.4'),
+        ("interpreter = []", '"interpreter": expected a string, not []'),
+        ("per-file-ignores = []", '"per-file-ignores": expected a table of file patterns with lists of rules, not []'),
+        ('select = ["AX999"]', '"select": there is no rule "AX999"'),
+        ('ignore = ["unbound-axes"]', '"ignore": there is no rule "unbound-axes"; did you mean "unbound-axis"?'),
+    ],
+)
+def test_bad_configuration(tmp_path, line, message):
+    ran = _check(write(tmp_path, {"a.py": TYPO, "meshlens.toml": f"# settings\n{line}\n"}))
+    assert ran.code == 2
+    assert ran.err.startswith(f"meshlens: meshlens.toml:2: {message}")
+    assert len(ran.err.splitlines()) == 1
+    assert "AX101" not in ran.out
+
+
+def test_configuration_that_is_not_toml(tmp_path):
+    ran = _check(write(tmp_path, {"a.py": TYPO, "pyproject.toml": "[tool.meshlens]\nselect = [\n"}))
+    assert ran.code == 2
+    assert len(ran.err.splitlines()) == 1
+    assert ran.err.startswith("meshlens: pyproject.toml: ")
+
+
+def test_bad_configuration_costs_only_its_own_part(tmp_path):
+    files = {"a.py": TYPO, "inner/b.py": TYPO, "inner/meshlens.toml": "x = 1\n"}
+    ran = _check(write(tmp_path, files))
+    name = os.path.join("inner", "meshlens.toml")
+    assert (ran.code, ran.err) == (2, f'meshlens: {name}:1: unknown key "x"\n')
+    assert "a.py" in ran.out
+    assert "b.py" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["check", "--select", "AX999"], 'there is no rule "AX999"'),
+        (["check", "--ignore", "unbound_axis"], 'did you mean "unbound-axis"?'),
+        (["check", "--devices", "many"], 'expected a number of devices, such as 8, or a shape, such as "2x4"'),
+        (["check", "--jax-version", "new"], 'expected a version of JAX, such as "0.4.30"'),
+        (["check", "--output-format", "pdf"], "'pdf' is not one of"),
+        (["check", "--no-such-option"], "no such option '--no-such-option'"),
+        (["check", "--write-baseline"], "--write-baseline needs --baseline FILE"),
+        (["check", "--stdin-filename", "a.py", "b.py"], "--stdin-filename does not go together with paths"),
+        (["chekc"], 'there is no command "chekc"; did you mean "check"?'),
+        (["explain", "AX999"], 'there is no rule "AX999"'),
+        (["explain", "unbound-axes"], 'there is no rule "unbound-axes"; did you mean "unbound-axis"?'),
+        (["config", "missing"], "missing: no such file or folder"),
+        (["docs"], "docs: no such folder"),
+    ],
+)
+def test_bad_usage(tmp_path, arguments, part):
+    ran = meshlens(*arguments, cwd=tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+    assert part in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert ran.err.startswith("meshlens: ")
+
+
+def test_a_rule_that_crashes_costs_only_its_findings(tmp_path, monkeypatch, caplog):
+    from dataclasses import replace
+
+    from meshlens.rules import _check as checking
+    from meshlens.rules._registry import all_rules
+
+    def crash(view):
+        raise ValueError("no luck")
+
+    monkeypatch.setattr(checking, "_log", logging.getLogger("elsewhere"))
+    broken = replace(next(rule for rule in all_rules() if rule.code == "AX102"), run=crash)
+    rules = tuple(broken if rule.code == "AX102" else rule for rule in all_rules())
+    monkeypatch.setattr(checking, "selected_rules", lambda settings: rules)
+    ran = _check(write(tmp_path, {"a.py": TYPO}))
+    assert "AX101" in ran.out
+    assert ran.code == 1
+    assert [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING] == [
+        f"{tmp_path / 'a.py'}: AX102 crashed: ValueError: no luck"
+    ]
+
+
+def test_broken_syntax_is_not_an_error(tmp_path):
+    ran = _check(write(tmp_path, {"a.py": TYPO, "b.py": "def f(:\n    return )\n", "c.py": b"\x00\x01", "d.py": ""}))
+    assert (ran.code, ran.err) == (1, "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of another kind")
+def test_ctrl_c_leaves_every_file_whole(tmp_path):
+    run = start("check", "--fix", "--no-cache", cwd=write(tmp_path, {f"a{n}.py": TYPO for n in range(300)}))
+    time.sleep(0.8)
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=60)
+    assert run.returncode in (130, 1, 0)
+    assert b"Traceback" not in err
+    assert {path.suffix for path in tmp_path.iterdir()} == {".py"}
+    assert {path.read_text() for path in tmp_path.iterdir()} <= {TYPO, TYPO.replace("bacth", "batch")}
+
+
+def test_a_write_that_fails_leaves_everything_as_it_was(tmp_path, monkeypatch):
+    write(tmp_path, {"a.py": "a", "b.py": "b"})
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(CannotWrite, match=r"a\.py: cannot be written: No space left on device"):
+        write_all({tmp_path / "a.py": b"1", tmp_path / "b.py": b"2"})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py"]
+    assert (tmp_path / "a.py").read_text() == "a"
+
+
+def test_json_is_whole_also_when_something_is_wrong(tmp_path):
+    ran = meshlens("check", "missing", "--output-format", "json", cwd=tmp_path)
+    assert json.loads(ran.out) == []

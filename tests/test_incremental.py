@@ -1,0 +1,95 @@
+"""Whatever is typed, the workspace says what a cold start says; and no input makes it raise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from meshlens.project.workspace import Workspace, open_workspace
+from meshlens.rules._check import Diagnosed, check
+from meshlens.settings import Settings
+from oracle.rerun import programs
+
+ROOT = Path("/project")
+PROGRAMS = {program.name: program for program in programs()}
+PIECES = [
+    *("", "\n", "    ", "(", ")", '"', "'", '"""', "#", ":", ",", "\\", "\x00", "é", "𝒳", "\r\n", "\t"),
+    *('"batch"', "axis_name=", "def f(x):\n", "class C:\n", "@jax.pmap\n", "lambda x: ", "return ", "import jax\n"),
+    *("# meshlens: ignore[unbound-axis]", "jax.lax.psum(x, 'i')", "for i in range(3):\n", "async ", "match x:\n"),
+]
+
+pieces = st.sampled_from(PIECES)
+edits = st.lists(st.tuples(st.integers(0, 3), st.floats(0, 1), st.integers(0, 40), pieces), min_size=1, max_size=6)
+quiet = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def _sources(name: str) -> dict[Path, bytes]:
+    program = PROGRAMS[name]
+    folder = program.main.parent
+    return {ROOT / path.relative_to(folder): path.read_bytes() for path in program.files}
+
+
+def _opened(sources: dict[Path, bytes]) -> Workspace:
+    return open_workspace([ROOT], files=list(sources), jax_version=(0, 10, 2), devices=8, overlay=sources)
+
+
+def _found(workspace: Workspace, sources: dict[Path, bytes]) -> list[Diagnosed]:
+    known = [path for path in sources if str(path) in workspace.files]
+    return [item for path in known for item in check(workspace.view(path), Settings())]
+
+
+@quiet
+@given(name=st.sampled_from(sorted(PROGRAMS)), edits=edits, ask=st.booleans())
+def test_any_edits_give_what_a_cold_start_gives(name, edits, ask):
+    sources = _sources(name)
+    workspace = _opened(sources)
+    _found(workspace, sources)
+    for which, where, length, text in edits:
+        path = list(sources)[which % len(sources)]
+        old = sources[path].decode("utf-8", "replace")
+        at = int(where * len(old))
+        sources[path] = (old[:at] + text + old[at + length :]).encode()
+        workspace = workspace.with_file(path, sources[path])
+        if ask:
+            _found(workspace, sources)
+    assert _found(workspace, sources) == _found(_opened(sources), sources)
+
+
+@quiet
+@given(name=st.sampled_from(sorted(PROGRAMS)), edits=edits)
+def test_undoing_gives_back_what_was(name, edits):
+    sources = _sources(name)
+    workspace = _opened(sources)
+    before = _found(workspace, sources)
+    for which, where, length, text in edits:
+        path = list(sources)[which % len(sources)]
+        at = int(where * len(sources[path]))
+        broken = sources[path][:at] + text.encode() + sources[path][at + length :]
+        workspace = workspace.with_file(path, broken)
+        _found(workspace, {path: broken})
+        workspace = workspace.with_file(path, sources[path])
+    assert _found(workspace, sources) == before
+
+
+@quiet
+@given(content=st.one_of(st.binary(max_size=200), st.lists(pieces, max_size=30).map(lambda p: "".join(p).encode())))
+def test_no_bytes_raise(content):
+    path = ROOT / "main.py"
+    _found(_opened({path: content}), {path: content})
+
+
+@pytest.mark.parametrize("name", ["deep parentheses", "deep blocks", "deep attributes", "long line", "deep maps"])
+def test_extreme_files_do_not_raise(name):
+    sources = {
+        "deep parentheses": "x = " + "(" * 3000 + "1" + ")" * 3000,
+        "deep blocks": "".join("    " * depth + "if x:\n" for depth in range(300)) + "    " * 300 + "pass\n",
+        "deep attributes": "x = a" + ".b" * 5000,
+        "long line": "import jax\nx = [" + ", ".join(["jax.lax.psum(1, 'i')"] * 3000) + "]",
+        "deep maps": "import jax\nf = " + "jax.vmap(" * 400 + "f" + ")" * 400,
+    }
+    path = ROOT / "main.py"
+    source = {path: sources[name].encode()}
+    _found(_opened(source), source)
