@@ -106,9 +106,9 @@ def test_a_notebook(tmp_path):
     ]
     notebook = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
     write(tmp_path, {"a.ipynb": notebook})
-    ran = meshlens("check", "--output-format", "concise", cwd=tmp_path)
+    ran = meshlens("check", "--select", "AX101", "--output-format", "concise", cwd=tmp_path)
     assert ran.out.startswith("a.ipynb:cell 3:1:40: AX101")
-    found = json.loads(meshlens("check", "--output-format", "json", cwd=tmp_path).out)
+    found = json.loads(meshlens("check", "--select", "AX101", "--output-format", "json", cwd=tmp_path).out)
     assert [(one["cell"], one["location"]) for one in found] == [(3, {"row": 1, "column": 40})]
     assert found[0]["fix"]["edits"][0]["cell"] == 3
     full = meshlens("check", cwd=tmp_path).out

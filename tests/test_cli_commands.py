@@ -27,7 +27,9 @@ def test_the_version_is_that_of_the_project():
         assert tomllib.load(file)["project"]["version"] == package.__version__
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["check", "--help"], ["explain", "-h"], ["docs", "-h"], ["config", "-h"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["-h"], ["check", "--help"], ["explain", "-h"], ["docs", "-h"], ["config", "-h"]]
+)
 def test_help(tmp_path, arguments):
     ran = meshlens(*arguments, cwd=tmp_path)
     assert (ran.code, ran.err) == (0, "")
@@ -105,7 +107,9 @@ def test_config_is_toml_and_says_where_things_come_from(tmp_path):
 def test_config_without_configuration(tmp_path):
     ran = meshlens("config", cwd=tmp_path)
     assert ran.out.startswith("# configuration: none found\n")
-    assert '"  # the newest that is known' in ran.out
+    assert any(
+        line.startswith("jax-version") and line.endswith("# the newest that is known") for line in ran.out.splitlines()
+    )
 
 
 def test_config_says_what_is_wrong(tmp_path):
@@ -115,7 +119,10 @@ def test_config_says_what_is_wrong(tmp_path):
 
 
 def test_the_nearest_configuration_wins(tmp_path):
-    write(tmp_path, {"pyproject.toml": "[tool.meshlens]\ndevices = 2\n", "a/meshlens.toml": "devices = 4\n", "a/b/c.py": ""})
+    write(
+        tmp_path,
+        {"pyproject.toml": "[tool.meshlens]\ndevices = 2\n", "a/meshlens.toml": "devices = 4\n", "a/b/c.py": ""},
+    )
     write(tmp_path, {"a/b/pyproject.toml": "[tool.other]\n"})
     assert "devices = 4 " in meshlens("config", "a/b/c.py", cwd=tmp_path).out
     assert "devices = 2 " in meshlens("config", cwd=tmp_path).out

@@ -18,7 +18,9 @@ from meshlens.text import Edit, Span
 
 
 def _fix(tmp_path, *arguments):
-    return meshlens("check", "--fix", "--output-format", "concise", "--no-cache", *arguments, cwd=tmp_path)
+    return meshlens(
+        "check", "--fix", "--output-format", "concise", "--select", "AX101", "--no-cache", *arguments, cwd=tmp_path
+    )
 
 
 def test_a_safe_fix(tmp_path):
@@ -110,7 +112,12 @@ def test_only_files_that_were_asked_for_change(tmp_path):
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_notebooks_keep_their_layout(tmp_path, indent, as_list, end, ascii_only):
     def notebook(name):
-        lines = ["%time import jax\n", "# é 数据\n", f'f = jax.pmap(lambda x: jax.lax.psum(x, "{name}"), axis_name="index")\n', "f(1)"]
+        lines = [
+            "%time import jax\n",
+            "# é 数据\n",
+            f'f = jax.pmap(lambda x: jax.lax.psum(x, "{name}"), axis_name="index")\n',
+            "f(1)",
+        ]
         cells = [
             {"cell_type": "markdown", "metadata": {}, "source": ["# tïtle\n", "x"]},
             {**CELL, "source": lines if as_list else "".join(lines)},
@@ -125,8 +132,9 @@ def test_notebooks_keep_their_layout(tmp_path, indent, as_list, end, ascii_only)
 
 
 def test_a_notebook_with_odd_spaces_keeps_them(tmp_path):
-    source = r'''{ "nbformat" : 4 ,"cells":[ {"source" : [ "import jax\n" ,  "f = jax.pmap(lambda x: jax.lax.psum(x, 'indx'), axis_name='index')\n","f(1)" ]
-    , "cell_type":"code" , "outputs": [{"text": ["\u00e9", {"source": ["indx"]}]}]}  ], "metadata": {}}'''
+    source = r"""{ "nbformat" : 4 ,"cells":[ {"source" : [ "import jax\n" ,
+      "f = jax.pmap(lambda x: jax.lax.psum(x, 'indx'), axis_name='index')\n","f(1)" ]
+    , "cell_type":"code" , "outputs": [{"text": ["\u00e9", {"source": ["indx"]}]}]}  ], "metadata": {}}"""
     write(tmp_path, {"a.ipynb": source})
     assert _fix(tmp_path).code == 0
     after = (tmp_path / "a.ipynb").read_text()
@@ -152,7 +160,10 @@ def test_edits_that_meet_do_not_touch():
 
 
 def test_the_same_edit_of_two_fixes_is_made_once():
-    first, second = _diagnosed((A, 0, 0, "import x\n"), (A, 5, 6, "y")), _diagnosed((A, 0, 0, "import x\n"), (A, 8, 9, "z"))
+    first, second = (
+        _diagnosed((A, 0, 0, "import x\n"), (A, 5, 6, "y")),
+        _diagnosed((A, 0, 0, "import x\n"), (A, 8, 9, "z")),
+    )
     step = plan([first, second], SAFE, {A})
     assert len(step.fixed) == 2
     assert len(step.edits[A]) == 3

@@ -104,7 +104,8 @@ class Settings:
         kind="list of rules",
         parse=_strings,
         example='ignore = ["AX602"]',
-        doc="Rules that do not run.\nWhere `select` and `ignore` both name a rule, the more exact one wins, then `ignore`.",
+        doc="Rules that do not run.\n"
+        "Where `select` and `ignore` both name a rule, the more exact one wins, then `ignore`.",
     )
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = _key(
         (),

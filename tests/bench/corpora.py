@@ -57,7 +57,7 @@ def scan(folder: Path, more: list[str]) -> Scan:
     if b"Traceback" in cold.errors + warm.errors:
         trouble += " traceback"
     try:
-        findings = tuple(json.loads(cold.output))
+        findings = tuple(json.loads(cold.output.decode().replace(f"{folder}/", "")))
     except ValueError:
         findings = ()
         trouble += f" no JSON: {cold.errors[-300:].decode(errors='replace')}"

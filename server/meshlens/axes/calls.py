@@ -135,6 +135,8 @@ def call_unknown(run: Run, args: tuple[Arg, ...], callee: Value, frame: Frame, c
 
     parts = [(labels_of(arg.value), arg.site) for arg in args if arg.site is not None]
     labels |= gradient_step(run, labels, tuple(parts), frame, ctx)
+    if "varying" in labels:
+        labels |= {"opaque"}
     return Data(labels)
 
 

@@ -57,7 +57,7 @@ def note_repeats(
         if label[0] == "over" and label[1] in names and row.reduces == "sum" and not grouped and label[2] != site:
             run.records.gradient_uses.append(GradientUse("summed-again", site, label[2], ctx))
         elif label[0] == "drawn" and "mean" in labels:
-            run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "noise"))
+            run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced"))
 
 
 def note_uses(

@@ -51,7 +51,7 @@ def _of_sequence(container: Seq, index: Value) -> Value:
 
 
 def _of_data(container: Data, index: Value) -> Value:
-    labels = travelling(container.labels) | (container.labels & {"fresh", "devices", "keys"})
+    labels = travelling(container.labels) | (container.labels & {"fresh", "devices", "keys", "same"})
     if isinstance(index, Seq) and index.kind == "slice":
         return Data(labels, _sliced(container.shape, index), container.made_by)
     if isinstance(index, Const) and index.value is None:

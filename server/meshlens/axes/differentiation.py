@@ -78,7 +78,7 @@ def _gradient(run: Run, args: tuple[Arg, ...], place: Value, loss: Value, ctx: C
         return Data(frozenset(labels | {"varying"}))
     own = labels_of(value)
     if binder.checked and run.world.jax_version >= _GRADIENTS_ARE_SUMMED_SINCE and "varying" not in own:
-        known = any(isinstance(label, tuple) and label[0] == "argument" for label in own)
+        known = isinstance(value, Const) or any(isinstance(label, tuple) and label[0] == "argument" for label in own)
         return Data(frozenset(labels | ({"auto-summed"} if known else set())))
     wrt = {("wrt", label) for label in travelling(own) if isinstance(label, tuple) and label[0] == "argument"}
     return Data(frozenset(labels | wrt | {"gradient", "varying"}))

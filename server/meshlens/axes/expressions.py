@@ -238,6 +238,8 @@ def binary(
         noise.meet(run, (left_labels, right_labels), ctx)
     labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)
     shape = arrays.broadcast(arrays.shape_of(left), arrays.shape_of(right))
+    if all(isinstance(side, Const) or "uniform" in labels_of(side) for side in (left, right)):
+        labels |= {"uniform"}
     return Data(labels, shape, None, arrays.gives_array(operator, left, right))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from meshlens.facts.model import FileFacts, Shape
 from meshlens.jaxapi.binders import BINDERS
-from meshlens.jaxapi.collectives import COLLECTIVES
+from meshlens.jaxapi.collectives import COLLECTIVES, PROCESS_COLLECTIVES
 from meshlens.jaxapi.consumers import CONSUMERS
 from meshlens.jaxapi.history import CHANGES
 from meshlens.jaxapi.libraries import DEVICE_COUNTS, DEVICE_LISTS, DRAWS
@@ -36,7 +36,8 @@ def _words() -> frozenset[str]:
 @cache
 def _words_here() -> frozenset[str]:
     """Names that make a function interesting as a root or inside a map only."""
-    words = {dotted.rsplit(".", 1)[-1] for table in (CHANGES, DRAWS, DEVICE_LISTS, DEVICE_COUNTS, SPECS, DEVICE_GRIDS) for dotted in table}
+    tables = (CHANGES, DRAWS, DEVICE_LISTS, DEVICE_COUNTS, SPECS, DEVICE_GRIDS, PROCESS_COLLECTIVES)
+    words = {dotted.rsplit(".", 1)[-1] for table in tables for dotted in table}
     return frozenset(words) | {"jit", "grad", "value_and_grad", "vmap", "filter_vmap", "P", "set_mesh", "use_mesh"}
 
 
@@ -115,5 +116,11 @@ def names_of(shape: Any) -> frozenset[str]:
         else:
             if tag == "call" and size == 4:
                 found.update(argument[0] for argument in node[3] if argument[0])
+                if any(argument[0] == "axis" and _is_text(argument[2]) for argument in node[3]):
+                    found.add("axis_name")
             waiting.extend(node)
     return frozenset(found)
+
+
+def _is_text(node: Any) -> bool:
+    return type(node) is tuple and node[0] == "const" and type(node[2]) is str

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from meshlens.axes import arrays
+from dataclasses import replace
+
+from meshlens.axes import arrays, noise
 from meshlens.axes.calls import call_unknown
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import labels_of
@@ -29,7 +31,7 @@ def call_library(
     if name in libraries.DRAWS:
         return _draw(run, name, args, site, ctx)
     if name in libraries.KEY_MAKERS:
-        return _make_key(libraries.KEY_MAKERS[name], args)
+        return _make_key(libraries.KEY_MAKERS[name], args, ctx)
     count = run.world.devices
     if name in libraries.DEVICE_COUNTS:
         return Const(count) if count is not None else Data(frozenset({"device-count"}), ())
@@ -50,8 +52,17 @@ def call_library(
     labels = _labels(args)
     if name in libraries.MEANS:
         labels |= {"mean"}
+    if name == "jax.device_get" and args:
+        return args[0].value
+    if name in libraries.SUMS and len(args) == 1:
+        labels |= noise.summed_on_host(run, labels_of(args[0].value), site, ctx)
+    short = name.rsplit(".", 1)[-1]
     if shaped is not None:
-        return _shaped(shaped, args, labels)
+        result = _shaped(shaped, args, labels)
+        alike = short in libraries.MAY_REPEAT and isinstance(result, Data)
+        return replace(result, labels=result.labels | {"uniform"}) if alike and isinstance(result, Data) else result
+    if short in _ELEMENTWISE:
+        noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
     if name.startswith("jax.numpy.") or name.startswith(("jax.lax.", "jax.nn.")):
         known = name.rsplit(".", 1)[-1] in libraries.GIVES_ARRAY
         return Data(labels | _step(run, args, labels, frame, ctx), _elementwise(name, args), name if known else None, known)
@@ -65,7 +76,7 @@ def call_elsewhere(
     if decorator and len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
     if decorator and len(args) == 1 and wraps_function(args[0].value):
-        if name.split(".")[0] in _HARMLESS_DECORATORS:
+        if name.split(".")[0] in _HARMLESS_DECORATORS and ".mock." not in name:
             return args[0].value
         return Wrapped("same", "meshlens.unknown", args[0].value, site)
     if name.startswith(_NO_CALLBACKS):
@@ -112,12 +123,19 @@ def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) 
     if key is not None and key.site is not None:
         run.records.random_uses.append(RandomUse(site, key.site, labels_of(key.value), ctx))
     labels = travelling(labels_of(key.value)) if key is not None else frozenset()
+    if key is not None and key.site is not None and noise.is_shared(labels_of(key.value)) and noise.on_devices(ctx):
+        labels |= {("drawn", site, key.site)}
+        if name.rsplit(".", 1)[-1] not in ("permutation", "choice", "shuffle"):
+            others = tuple(labels_of(arg.value) for arg in args if arg is not key)
+            noise.meet(run, (labels, *others), ctx)
     shaped = libraries.SHAPED.get(name)
     return _shaped(shaped, args, labels) if shaped is not None else Data(labels)
 
 
-def _make_key(how: str, args: tuple[Arg, ...]) -> Value:
+def _make_key(how: str, args: tuple[Arg, ...], ctx: Context) -> Value:
     labels = _labels(args)
+    if not noise.on_devices(ctx) or all(isinstance(arg.value, Const) or "same" in labels_of(arg.value) for arg in args):
+        labels |= {"same"}
     if how == "same":
         return args[0].value if args else UNKNOWN
     if how == "keys":
@@ -146,7 +164,7 @@ def _shaped(row: libraries.Shaped, args: tuple[Arg, ...], labels: frozenset[obje
     if row.how == "like":
         return Data(labels, arrays.shape_of(first))
     if row.how == "array":
-        if isinstance(first, Data) and "devices" in first.labels:
+        if isinstance(first, Data) and first.labels & {"devices", "replicated-result"}:
             return first
         return Data(labels, arrays.literal_shape(first))
     if row.how in ("reshape", "broadcast"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from meshlens.axes import arrays
+from meshlens.axes import arrays, noise
 from meshlens.axes.calls import call, call_unknown
 from meshlens.axes.collecting import note_uses
 from meshlens.axes.frames import Frame
@@ -39,6 +39,8 @@ def call_method(
 ) -> Value:
     """What calling a method of a value gives."""
     name = dotted.rsplit(".", 1)[-1]
+    if name == "apply":
+        noise.handed_to_model(run, args, site, ctx)
     if isinstance(receiver, Instance) and name in _MODULE_METHODS:
         return _module(run, receiver, name, args, site, callee_site, frame, ctx)
     if isinstance(receiver, Data):
@@ -89,7 +91,7 @@ def _of_array(
     if name == "reshape":
         wanted = args[0].value if len(args) == 1 and isinstance(args[0].value, Seq) else Seq("tuple", tuple(arg.value for arg in args))
         sizes = arrays.sizes(wanted) if isinstance(wanted, Seq) else None
-        kept = receiver.labels & {"devices"}
+        kept = receiver.labels & {"devices", "uniform"}
         result = Data(labels | kept, arrays.reshaped(receiver.shape, sizes))
         run.records.calls.append(
             ApiCall("numpy.ndarray.reshape", site, callee_site, (Arg("self", receiver, None, callee_site), *args), result, ctx)
@@ -102,9 +104,11 @@ def _of_array(
                 ApiCall(f"numpy.ndarray.{name}", site, callee_site, (Arg("self", receiver, None, callee_site), *args), UNKNOWN, ctx)
             )
         shape = () if not args else None
+        if name == "sum" and not args:
+            labels |= noise.summed_on_host(run, receiver.labels, site, ctx)
         return Data(labels | ({"mean"} if name == "mean" else frozenset()), shape, None, arrays.is_array(receiver))
     if name in ("astype", "copy", "block_until_ready", "clip", "round"):
-        return Data(labels | (receiver.labels & {"key", "keys", "fresh", "reduced"}), receiver.shape)
+        return Data(labels | (receiver.labels & {"key", "keys", "fresh", "reduced", "same", "uniform"}), receiver.shape)
     return Data(labels)
 
 

@@ -4,8 +4,40 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.axes.records import Context, RandomUse
+from meshlens.axes.joining import labels_of
+from meshlens.axes.records import Context, GradientUse, RandomUse
 from meshlens.axes.run import Run
+from meshlens.axes.values import Arg, Dict, Site
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+
+
+def on_devices(ctx: Context) -> bool:
+    """Whether this runs inside a map over devices."""
+    return any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps)
+
+
+def is_shared(labels: frozenset[Any]) -> bool:
+    """Whether a value is certainly the same on every device."""
+    return "same" in labels and not labels & {"varying", "index"}
+
+
+def handed_to_model(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
+    """Notes a shared key among the `rngs` that a model is applied with."""
+    for arg in args:
+        if arg.label != "rngs" or arg.site is None or not on_devices(ctx):
+            continue
+        keys = tuple(value for _, value in arg.value.items) if isinstance(arg.value, Dict) else (arg.value,)
+        for key in keys:
+            if is_shared(labels_of(key)):
+                run.records.random_uses.append(RandomUse(site, arg.site, labels_of(key), ctx, "apply"))
+
+
+def summed_on_host(run: Run, labels: frozenset[Any], site: Site, ctx: Context) -> frozenset[Any]:
+    """Notes a sum, outside every map, of a value that all devices hold; gives the labels of the sum."""
+    if "replicated-result" not in labels or ctx.env.maps:
+        return frozenset()
+    run.records.gradient_uses.append(GradientUse("host-reduced", site, None, ctx))
+    return frozenset({("host-sum", site)})
 
 
 def meet(run: Run, parts: tuple[frozenset[Any], ...], ctx: Context) -> None:
@@ -16,7 +48,7 @@ def meet(run: Run, parts: tuple[frozenset[Any], ...], ctx: Context) -> None:
         parts: the labels of the values that are combined.
         ctx: the circumstances.
     """
-    if not ctx.env.maps or not any("varying" in labels for labels in parts):
+    if not on_devices(ctx) or not any("varying" in labels for labels in parts):
         return
     for labels in parts:
         if "varying" in labels:

@@ -221,8 +221,8 @@ class RandomUse:
         key: site of the key argument.
         labels: what is known of the key, or of the random numbers.
         context: the circumstances.
-        how: "draw"; "noise" when random numbers that are the same on every device meet data that differ, or are
-            reduced over the devices; "apply" when a model gets the key, for its dropout say.
+        how: "draw"; "noise" when random numbers that are the same on every device meet data that differ, "reduced"
+            when their mean is reduced over the devices; "apply" when a model gets the key, for its dropout say.
     """
 
     call: Site

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from meshlens.axes.calls import call
 from meshlens.axes.frames import Frame
 from meshlens.axes.mapping import run_uncalled
-from meshlens.axes.objects import construct
+from meshlens.axes.objects import as_method, construct
 from meshlens.axes.records import AxisEnv, Context, Records
 from meshlens.axes.run import ModuleState, Run, World
 from meshlens.axes.statements import run_block
@@ -60,13 +60,15 @@ def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
 
 
 def run_root(world: World, path: str, name: str, value: Value) -> RootResult:
-    """Runs a function that nobody calls, or a class whose methods nobody calls."""
+    """Runs a function that nobody calls, plain or wrapped, or a class whose methods nobody calls."""
     run = Run(world, path, name)
     world.module_state(path, run)
     if isinstance(value, Class):
         _run_class(run, value)
     elif isinstance(value, Function):
-        _run_function(run, value, value.frame)
+        _run_function(run, value)
+    else:
+        _run_wrapped(run, value, _inner(value))
     finish(run)
     return result_of(run)
 
@@ -76,15 +78,26 @@ def result_of(run: Run) -> RootResult:
     return RootResult(run.records, frozenset(run.deps), frozenset(run.entered), frozenset(run.relied - {run.root}))
 
 
-def _run_function(run: Run, function: Function, frame: Frame, receiver: tuple[Arg, ...] = ()) -> None:
+def _run_function(run: Run, function: Function, receiver: tuple[Arg, ...] = ()) -> None:
     starts = function.name.startswith("test") or function.name in _STARTS
     ctx = _CLOSED if starts else _OPEN
-    parameters = function.parameters[len(receiver) :]
-    given = tuple(
-        Arg(None, UNKNOWN, None, None) for _, _, how, default, _ in parameters if how in ("any", "only") and default is None
+    args = (*receiver, *unknown_arguments(function, len(receiver)), Arg("**", UNKNOWN, None, None))
+    call(run, function, args, function.site, function.site, function.frame, ctx, how="start")
+
+
+def _run_wrapped(run: Run, value: Value, inner: Value | None, receiver: int = 0) -> None:
+    if isinstance(inner, Function):
+        args = unknown_arguments(inner, receiver)
+        call(run, value, args, inner.site, inner.site, inner.frame, _OPEN, how="start")
+
+
+def unknown_arguments(function: Function, given: int) -> tuple[Arg, ...]:
+    """Unknown values for the parameters that a call must give, behind those given already."""
+    return tuple(
+        Arg(None, UNKNOWN, None, None)
+        for _, _, how, default, _ in function.parameters[given:]
+        if how in ("any", "only") and default is None
     )
-    args = (*receiver, *given, Arg("**", UNKNOWN, None, None))
-    call(run, function, args, function.site, function.site, frame, ctx, how="start")
 
 
 def _run_class(run: Run, cls: Class) -> None:
@@ -92,14 +105,15 @@ def _run_class(run: Run, cls: Class) -> None:
     if not isinstance(instance, Instance):
         return
     for name, value in list(cls.frame.vars.items()):
-        if not isinstance(value, Function) or value.site in run.entered or name == "__init__":
+        inner = _inner(value)
+        if not isinstance(inner, Function) or inner.site in run.entered or name == "__init__":
             continue
-        if value.kind == "static":
-            _run_function(run, value, cls.frame)
-        elif value.kind == "class":
-            _run_function(run, value, cls.frame, (Arg(None, cls, None, None),))
+        if not isinstance(value, Function):
+            _run_wrapped(run, as_method(instance, value), inner, 1)
+        elif value.kind == "static":
+            _run_function(run, value)
         else:
-            _run_function(run, value, cls.frame, (Arg(None, instance, None, None),))
+            _run_function(run, value, (Arg(None, cls if value.kind == "class" else instance, None, None),))
 
 
 def finish(run: Run) -> None:
@@ -127,23 +141,18 @@ def finish(run: Run) -> None:
             if function.site in run.entered:
                 continue
             inner = replace(ctx, env=replace(ctx.env, open=True), conditional=True, sure=False)
-            given = tuple(
-                Arg(None, UNKNOWN, None, None)
-                for _, _, how, default, _ in function.parameters
-                if how in ("any", "only") and default is None
-            )
-            call(run, function, given, function.site, function.site, function.frame, inner, how="start")
+            call(run, function, unknown_arguments(function, 0), function.site, function.site, function.frame, inner, how="start")
             run.entered.add(function.site)
 
 
-def candidates(frame: Frame) -> Iterator[tuple[str, Function | Class]]:
-    """The functions and classes of a module that may be roots, in order."""
+def candidates(frame: Frame) -> Iterator[tuple[str, Value, Function | Class]]:
+    """The functions and classes of a module that may be roots, in order: name, value, and what the value wraps."""
     seen: set[Site] = set()
     for name, value in frame.vars.items():
         inner = _inner(value)
         if inner is not None and inner.path == frame.path and inner.site not in seen:
             seen.add(inner.site)
-            yield name, inner
+            yield name, value, inner
 
 
 def _inner(value: Value) -> Function | Class | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from meshlens.axes import conditions, definitions, imports
+from meshlens.axes import conditions, definitions, imports, skipping
 from meshlens.axes.assign import assign, delete
 from meshlens.axes.expressions import binary, evaluate, site_of
 from meshlens.axes.frames import Frame
@@ -23,7 +23,7 @@ RAISED = "raise"
 
 _API_ERRORS = frozenset({"ImportError", "AttributeError", "ModuleNotFoundError", "Exception", "BaseException", "TypeError"})
 _AXIS_ERRORS = frozenset({"NameError", "Exception", "BaseException", "KeyError", "AssertionError", "ValueError"})
-_EXPECTED_TO_RAISE = frozenset({"raises", "assertRaises", "assertRaisesRegex", "assertRaisesWithLiteralMatch", "suppress"})
+_EXPECTED_TO_RAISE = frozenset({"raises", "assertRaises", "assertRaisesRegex", "assertRaisesWithLiteralMatch", "suppress", "patch", "mock"})
 _VERSION_WORDS = frozenset({"hasattr", "__version__", "__version_info__", "version", "jax_version", "getattr", "find_spec"})
 
 
@@ -80,6 +80,7 @@ def _if(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     truth = conditions.truth(value)
     if truth is not None:
         chosen = body if truth else orelse
+        skipping.note_skipped(run, test, orelse if truth else body, frame, ctx)
         return run_block(run, chosen, frame, ctx) if chosen else None
     api = mentions(test, _VERSION_WORDS)
     labels = labels_of(value)

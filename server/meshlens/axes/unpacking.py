@@ -37,7 +37,9 @@ def element(value: Value) -> Value:
         return join_all(Const(key) for key, _ in value.items) if value.items and not value.open else UNKNOWN
     if isinstance(value, Data):
         made_by = value.made_by if value.made_by in ("jax.random.split", "jax.devices") else None
-        labels = travelling(value.labels) | (frozenset({"key"}) if "keys" in value.labels else frozenset())
+        labels = travelling(value.labels) | (
+            value.labels & {"same"} | {"key"} if "keys" in value.labels else frozenset()
+        )
         return Data(labels, value.shape[1:] if value.shape else None, made_by)
     if isinstance(value, Union):
         return join_all(element(option) for option in value.options)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from meshlens.cli.formats import NAMES, render
-from meshlens.cli.options import SETTINGS_OPTIONS, options_from
+from meshlens.cli.options import options_from, settings_options
 from meshlens.cli.progress import progress
 from meshlens.cli.request import STDIN, Group, Request, absolute, ask
 from meshlens.cli.run import Outcome, run
@@ -21,10 +21,14 @@ CLEAN, FOUND, BROKEN = 0, 1, 2
 
 @click.command("check")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@SETTINGS_OPTIONS
-@click.option("--output-format", type=click.Choice(NAMES), default="full", show_default=True, help="How to print findings.")
+@settings_options
+@click.option(
+    "--output-format", type=click.Choice(NAMES), default="full", show_default=True, help="How to print findings."
+)
 @click.option("--fix", is_flag=True, help="Repair what has a safe fix.")
-@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also fixes that may change what the code means.")
+@click.option(
+    "--unsafe-fixes", is_flag=True, help="With --fix or --diff: also fixes that may change what the code means."
+)
 @click.option("--diff", is_flag=True, help="Show what --fix would change, as a patch, and change nothing.")
 @click.option("--statistics", is_flag=True, help="Print how often each rule found something.")
 @click.option("--baseline", metavar="FILE", help="Leave out the findings that this file lists.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from meshlens.cli.options import SETTINGS_OPTIONS, options_from
+from meshlens.cli.options import options_from, settings_options
 from meshlens.cli.request import absolute, shown, with_options
 from meshlens.cli.terminal import complain, speak_utf8
 from meshlens.project.configuration import find_configuration, project_root, read_configuration
@@ -20,7 +20,7 @@ from meshlens.settings import shown as written
 
 @click.command("config")
 @click.argument("path", default=".", metavar="[PATH]")
-@SETTINGS_OPTIONS
+@settings_options
 def command(path: str, **options: Any) -> int:
     """Show the settings that hold for a file or folder and where each comes from, as TOML."""
     speak_utf8()

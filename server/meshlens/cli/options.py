@@ -12,40 +12,46 @@ from meshlens.settings import BadSetting, parse_devices, parse_version
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 
-class _Parsed(click.ParamType):
-    """A value that a function of the settings reads."""
+def _read_by(parse: Callable[[object], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A callback that reads a value, or each of several, with a function of the settings."""
 
-    def __init__(self, name: str, parse: Callable[[object], Any]) -> None:
-        self.name = name
-        self._parse = parse
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
+    def read(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         try:
-            return self._parse(value)
+            if isinstance(value, tuple):
+                return tuple(parse(one) for one in value)
+            return None if value is None else parse(value)
         except BadSetting as error:
-            self.fail(f'{error}, not "{value}"', param, ctx)
+            raise click.BadParameter(f'{error}, not "{value}"', ctx, param) from None
+
+    return read
 
 
 def _commas(value: object) -> tuple[str, ...]:
     return tuple(part.strip() for part in str(value).split(",") if part.strip())
 
 
-_RULES = _Parsed("rules", _commas)
-_PATTERNS = _Parsed("patterns", _commas)
+def _list(name: str, metavar: str, text: str) -> Callable[[_Decorated], _Decorated]:
+    return click.option(name, multiple=True, metavar=metavar, callback=_read_by(_commas), help=text)
+
 
 _OPTIONS = (
-    click.option("--select", type=_RULES, multiple=True, help="The rules that run: codes, their beginnings, names, ALL."),
-    click.option("--extend-select", type=_RULES, multiple=True, help="Rules that run besides."),
-    click.option("--ignore", type=_RULES, multiple=True, help="Rules that do not run."),
-    click.option("--exclude", type=_PATTERNS, multiple=True, help="Files and folders to leave out, as in .gitignore."),
-    click.option("--devices", type=_Parsed("n", parse_devices), help='How many devices the code is meant for: 8, "2x4".'),
-    click.option("--jax-version", type=_Parsed("version", parse_version), help="The version of JAX to go by."),
+    _list("--select", "RULES", "The rules that run: codes, their beginnings, names, ALL."),
+    _list("--extend-select", "RULES", "Rules that run besides."),
+    _list("--ignore", "RULES", "Rules that do not run."),
+    _list("--exclude", "PATTERNS", "Files and folders to leave out, as in .gitignore."),
+    click.option(
+        "--devices",
+        metavar="N",
+        callback=_read_by(parse_devices),
+        help='How many devices the code is meant for: 8, "2x4".',
+    ),
+    click.option(
+        "--jax-version", metavar="VERSION", callback=_read_by(parse_version), help="The version of JAX to go by."
+    ),
 )
 
 
-def SETTINGS_OPTIONS(function: _Decorated) -> _Decorated:  # noqa: N802, it stands among decorators
+def settings_options(function: _Decorated) -> _Decorated:
     """Adds the options to a command."""
     for option in reversed(_OPTIONS):
         function = option(function)
@@ -62,7 +68,8 @@ def options_from(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, .
     from meshlens.settings import Settings
 
     lists = {key: tuple(one for part in given[key] for one in part) for key in ("select", "extend_select", "ignore")}
-    for key, message in unknown_selectors(Settings(**lists)):
+    chosen = Settings(select=lists["select"], extend_select=lists["extend_select"], ignore=lists["ignore"])
+    for key, message in unknown_selectors(chosen):
         raise click.BadParameter(message, param_hint=f"--{key}")
     exclude = tuple(one for part in given["exclude"] for one in part)
     return {**lists, "devices": given["devices"], "jax_version": given["jax_version"]}, exclude

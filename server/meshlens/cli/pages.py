@@ -44,8 +44,8 @@ def settings_page() -> str:
     out = [
         _NOTICE,
         "# Settings\n",
-        "Settings stand in `meshlens.toml`, or in `pyproject.toml` under `[tool.meshlens]`; the nearest file at or above "
-        "a checked file wins.\n"
+        "Settings stand in `meshlens.toml`, or in `pyproject.toml` under `[tool.meshlens]`.\n"
+        "The nearest file at or above a checked file wins.\n"
         "Options of the command line come on top.\n"
         "`meshlens config` shows what holds and where it comes from.\n",
     ]
@@ -54,7 +54,9 @@ def settings_page() -> str:
         default = getattr(defaults, entry.name)
         out.append(f"## {key}\n")
         out.append(f"{entry.metadata['doc']}\n")
-        out.append(f"Default: {'none' if default is None else f'`{shown(default)}`'} · Kind: {entry.metadata['kind']}\n")
+        out.append(
+            f"Default: {'none' if default is None else f'`{shown(default)}`'} · Kind: {entry.metadata['kind']}\n"
+        )
         out.append(f"```toml\n{entry.metadata['example']}\n```\n")
     always = ", ".join(f"`{name}`" for name in sorted(ALWAYS_LEFT_OUT))
     out.append(f"## What is always left out\n\nFolders of these names: {always}; folders with a `pyvenv.cfg`; "

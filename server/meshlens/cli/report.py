@@ -145,7 +145,9 @@ def shown_path(path: str) -> str:
 def in_order(findings: Iterable[Reported]) -> tuple[Reported, ...]:
     """Findings by file, cell and position."""
     return tuple(
-        sorted(findings, key=lambda one: (one.place.path, one.place.cell or 0, one.place.start, one.place.end, one.code))
+        sorted(
+            findings, key=lambda one: (one.place.path, one.place.cell or 0, one.place.start, one.place.end, one.code)
+        )
     )
 
 
@@ -157,7 +159,9 @@ def packed(findings: Iterable[Reported]) -> tuple[Any, ...]:
 def unpacked(data: Iterable[Any]) -> tuple[Reported, ...]:
     """Findings from what `packed` made of them."""
     return tuple(
-        Reported(code, name, severity, message, Place(*place), _fix(fix), tuple((text, Place(*at)) for text, at in related))
+        Reported(
+            code, name, severity, message, Place(*place), _fix(fix), tuple((text, Place(*at)) for text, at in related)
+        )
         for code, name, severity, message, place, fix, related in data
     )
 

@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from meshlens.project.configuration import Configuration, find_configuration, is_project, project_root, read_configuration
+from meshlens.project.configuration import (
+    Configuration,
+    find_configuration,
+    is_project,
+    project_root,
+    read_configuration,
+)
 from meshlens.project.discover import files_below
 from meshlens.project.jax_version import JaxVersion, default_jax_version, locate_jax_version
 from meshlens.project.patterns import matches

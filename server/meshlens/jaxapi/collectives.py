@@ -256,6 +256,12 @@ NAMED_METHODS: dict[str, NamedReduction] = {
     for name, reduces in (("sum", "sum"), ("mean", "mean"), ("max", "max"), ("min", "min"), ("var", ""), ("std", ""))
 }
 
+PROCESS_COLLECTIVES = frozenset(
+    f"jax.experimental.multihost_utils.{name}"
+    for name in ("sync_global_devices", "process_allgather", "broadcast_one_to_all", "assert_equal")
+)
+"""Calls in which every process waits for the others; they name no axis."""
+
 REFUSES_NAMED_AXES = frozenset(
     f"jax.numpy.{name}"
     for name in ("prod", "any", "all", "argmax", "argmin", "cumsum", "cumprod", "median", "average", "squeeze")

@@ -123,6 +123,13 @@ GIVES_ARRAY: frozenset[str] = frozenset(
 )
 """Functions of `jax.numpy`, `jax.nn` and `jax.lax` that return one array, whatever they are given."""
 
+MAY_REPEAT: frozenset[str] = frozenset(
+    (
+        "zeros ones empty full zeros_like ones_like full_like empty_like broadcast_to stack tile repeat broadcast eye identity"
+    ).split()
+)
+"""Constructors of arrays whose rows may all be alike."""
+
 REPLICATES: dict[str, int] = {
     "flax.jax_utils.replicate": 0,
     "jax.device_put_replicated": 0,

@@ -33,7 +33,9 @@ class _Rules:
     def leaves_out(self, path: str, *, folder: bool) -> bool:
         rules: _Rules | None = self
         while rules is not None:
-            answer = verdict(rules.patterns, path[len(rules.folder) :].lstrip(os.sep).replace(os.sep, "/"), folder=folder)
+            answer = verdict(
+                rules.patterns, path[len(rules.folder) :].lstrip(os.sep).replace(os.sep, "/"), folder=folder
+            )
             if answer is not None:
                 return answer
             rules = rules.above
@@ -61,7 +63,7 @@ def python_files(paths: Sequence[Path], exclude: Iterable[str] = ()) -> list[Pat
 
 
 def files_below(top: Path, exclude: Excludes) -> list[tuple[Path, Path | None]]:
-    """The files below a folder, sorted, each with the configuration file that holds for it if one lies below the folder.
+    """The files below a folder, sorted, each with the configuration that holds for it if that lies below the folder.
 
     Args:
         top: absolute path of the folder.
@@ -97,9 +99,12 @@ def _walk(
             if name in ALWAYS_LEFT_OUT or _left_out(entry.path, (excluded, ignored), folder=True):
                 continue
             yield from _walk(entry.path, excluded, ignored, configuration, is_top=False)
-        elif name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
-            if not _left_out(entry.path, (excluded, ignored), folder=False):
-                yield Path(entry.path), configuration
+        elif (
+            name.endswith(SUFFIXES)
+            and entry.is_file(follow_symlinks=False)
+            and not _left_out(entry.path, (excluded, ignored), folder=False)
+        ):
+            yield Path(entry.path), configuration
 
 
 def _left_out(path: str, rules: tuple[_Rules | None, ...], *, folder: bool) -> bool:

@@ -21,7 +21,9 @@ _LAST_PATCHES: tuple[Version, ...] = (
 )  # fmt: skip
 
 _JAX = r"(?<![\w.-])jax(?![\w.-])"
-_REQUIREMENT = re.compile(rf"^[\s\"'\-]*{_JAX}\s*(?:\[[^\]]*\])?\s*\(?\s*(?P<bounds>(?:[<>=!~]=?=?\s*[\w.*+]+\s*,?\s*)+)")
+_REQUIREMENT = re.compile(
+    rf"^[\s\"'\-]*{_JAX}\s*(?:\[[^\]]*\])?\s*\(?\s*(?P<bounds>(?:[<>=!~]=?=?\s*[\w.*+]+\s*,?\s*)+)"
+)
 _BOUND = re.compile(r"(?P<how>===?|~=|<=?|>=?|!=)\s*(?P<version>\d+(?:\.\d+)*)(?P<any>\.\*)?")
 _LOCKED = re.compile(r"^name\s*=\s*\"jax\"\s*$.*?^version\s*=\s*\"([\d.]+)", re.MULTILINE | re.DOTALL)
 _PIXI = re.compile(r"/jax-([\d.]+?)-[^/\s]*\.(?:whl|conda|tar\.bz2)|\bname:\s*jax\s*\n\s*version:\s*['\"]?([\d.]+)")

@@ -10,8 +10,8 @@ _OTHER_LANGUAGES = frozenset(
 )
 _CELL_MAGIC = re.compile(r"\s*%%(\S+)")
 _LINE = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>%{1,2}(?=[A-Za-z])|!{1,2}|\?{1,2}(?=[\w.]))(?P<rest>.*)$")
-_HELP = re.compile(r"^[ \t]*%{0,2}[A-Za-z_][\w.]*\?{1,2}[ \t]*$")
-_ASSIGNED = re.compile(r"^(?P<head>[ \t]*[A-Za-z_][\w., \t*]*=[ \t]*)(?P<mark>[%!])(?P<rest>\S.*)$")
+_HELP = re.compile(r"^[ \t]*%{0,2}[^\W\d][\w.]*\?{1,2}[ \t]*$")
+_ASSIGNED = re.compile(r"^(?P<head>[ \t]*[^\W\d][\w., \t*]*=[ \t]*)(?P<mark>[%!])(?P<rest>\S.*)$")
 _TIMED = re.compile(r"^(?P<magic>(?:time|timeit|prun)(?:[ \t]+-\w+(?:[ \t]+\d+)?)*[ \t]+)(?P<code>[^-\s].*)$")
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-_TOKENS = re.compile(r"(?P<deep>/\*\*/|^\*\*/|/\*\*$|\*\*)|(?P<star>\*)|(?P<one>\?)|(?P<set>\[!?\]?[^\]]*\])|(?P<escape>\\.)|(?P<other>.)")
+_TOKENS = re.compile(
+    r"(?P<deep>/\*\*/|^\*\*/|/\*\*$|\*\*)|(?P<star>\*)|(?P<one>\?)|(?P<set>\[!?\]?[^\]]*\])|(?P<escape>\\.)|(?P<other>.)"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,14 +120,14 @@ def solve(
         if (path, "") in solution.results:
             entered |= solution.results[(path, "")].entered
     for path in sorted(solution.modules):
-        for name, value in candidates(solution.modules[path].frame):
-            sites = {method.site for method in methods(value)} if isinstance(value, Class) else {value.site}
-            if sites <= entered or not _matters(interest, value):
+        for name, value, inner in candidates(solution.modules[path].frame):
+            sites = {method.site for method in methods(inner)} if isinstance(inner, Class) else {inner.site}
+            if sites <= entered or not _matters(interest, inner):
                 continue
             key = (path, name)
             found = kept.get(key)
             if found is None or not found.relied <= solution.results.keys():
-                found = run_root(world, path, name, value)
+                found = run_root(world, path, name, inner if isinstance(inner, Class) else value)
             result = found
             solution.results[key] = result
             entered |= result.entered | sites

@@ -1,4 +1,4 @@
-"""Which rules run: codes, beginnings of codes, names, `ALL`; the more exact selector wins, then the one that ignores."""
+"""Which rules run: by codes, beginnings of codes, names, `ALL`; the more exact one wins, then the one that ignores."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class CheckedView(FileView):
 
 def checked_view(view: FileView, idle: tuple[Idle, ...]) -> CheckedView:
     """The view with its idle comments."""
-    return CheckedView(*(getattr(view, entry.name) for entry in fields(FileView)), idle)
+    return CheckedView(**{entry.name: getattr(view, entry.name) for entry in fields(FileView)}, idle=idle)
 
 
 def silenced_by(
@@ -102,8 +102,7 @@ def idle_comments(
         idle = tuple(
             code
             for code in one.codes
-            if code in unknown
-            or ((number, code) not in used and _could_tell(code, view, known, ran))
+            if code in unknown or ((number, code) not in used and _could_tell(code, view, known, ran))
         )
         if idle:
             out.append(Idle(one, idle, unknown, whole=len(idle) == len(one.codes)))

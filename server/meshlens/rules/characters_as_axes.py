@@ -1,4 +1,4 @@
-r"""A reduction takes a bare string as its axis and reads it letter by letter.
+"""A reduction takes a bare string as its axis and reads it letter by letter.
 
 `jnp.sum`, `jnp.mean`, `jax.nn.softmax`, array methods and their relatives take axis names, but only in a tuple: a
 bare string is a sequence of axes, and `axis="batch"` means the axes `"b"`, `"a"`, `"t"`, `"c"`, `"h"`.
@@ -13,8 +13,7 @@ import jax.numpy as jnp
 @jax.jit
 def normalize(xs):
     return jax.vmap(lambda x: x - jnp.mean(x, axis="batch"), axis_name="batch")(xs)
-    #                                              ^^^^^^^ AX106: mean reads "batch" as the axes \
-    #                                                      "b", "a", "t", "c", "h"; a name needs a tuple
+    #                                              ^^^^^^^ AX106: mean takes "batch" letter by letter; an axis name goes into a tuple
 
 
 print(normalize(jnp.ones((4, 3))))
@@ -46,7 +45,6 @@ from meshlens.axes.values import Arg, Const, Data, Site
 from meshlens.jaxapi.collectives import NAMED_METHODS, NAMED_REDUCTIONS, NamedReduction
 from meshlens.project.view import FileView
 from meshlens.rules._model import FileEdit, Finding, Fix, Severity
-from meshlens.rules._places import quoted
 from meshlens.rules._registry import rule
 from meshlens.text import Edit
 
@@ -112,10 +110,9 @@ def _finding(view: FileView, routes: list[tuple[ApiCall, Arg]]) -> Finding | Non
         return None
     name = axis.value.value
     reduction = call.dotted.rsplit(".", 1)[-1]
-    letters = quoted(tuple(name))
     fixes: tuple[Fix, ...] = ()
     if all(name in other.context.env.names for other, _ in routes) and "\n" not in view.text(axis.site):
         edit = FileEdit(view.path_of(axis.site), Edit(view.span(axis.site), f"({view.text(axis.site)},)"))
         fixes = (Fix("put the axis name into a tuple", (edit,)),)
-    message = f'{reduction} reads "{name}" as the axes {letters}; a name needs a tuple'
+    message = f'{reduction} takes "{name}" letter by letter; an axis name goes into a tuple'
     return Finding(view.span(axis.site), message, fixes)

@@ -1,4 +1,4 @@
-r"""A collective stands in one arm of a branch that the devices, or the processes, do not all take.
+"""A collective stands in one arm of a branch that the devices, or the processes, do not all take.
 
 A collective waits for every device of its axis.
 Where the branch depends on `axis_index`, on `process_index`, or on data that is split over the devices, some of them
@@ -14,8 +14,7 @@ from functools import partial
 def step(x):
     first = jax.lax.axis_index("data") == 0
     return jax.lax.cond(first, lambda v: jax.lax.psum(v, "data"), lambda v: v, x)
-    #                                    ^^^^^^^^^^^^^^^^^^^^^^^ AX303: only some devices come to this psum: \
-    #                                          the branch depends on the device, and its other arm has no psum over "data"
+    #                                    ^^^^^^^^^^^^^^^^^^^^^^^ AX303: only some devices come to this psum over "data"
 ```
 
 Let every device take part, and choose afterwards:
@@ -43,16 +42,12 @@ from dataclasses import dataclass
 from meshlens.axes.records import AxisEnv, AxisUse, Context
 from meshlens.axes.values import Bound, Class, Const, Ext, Function, Mapped, Partial, Seq, Site, Value, Wrapped
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
-from meshlens.jaxapi.collectives import COLLECTIVES
+from meshlens.jaxapi.collectives import COLLECTIVES, PROCESS_COLLECTIVES
 from meshlens.project.view import FileView
 from meshlens.rules._model import Finding, Related, Severity
 from meshlens.rules._registry import rule
 
 _WAITS = frozenset(row.name for row in COLLECTIVES.values() if row.communicates and row.outside == "error")
-_WAITS_FOR_PROCESSES = frozenset(
-    f"jax.experimental.multihost_utils.{name}"
-    for name in ("sync_global_devices", "process_allgather", "broadcast_one_to_all", "assert_equal")
-)
 _CONDITIONALS = frozenset({"jax.lax.cond", "jax.lax.switch"})
 _ASKS_WHICH = re.compile(r"process_index|host_id|axis_index|rank|main|primary|chief|master|lead|is_host|first", re.I)
 
@@ -85,7 +80,7 @@ def collective_under_divergent_branch(view: FileView) -> Iterator[Finding]:
         for meeting in (meeting for meetings in found.values() for meeting in meetings):
             if (meeting.what, meeting.axis) not in everywhere and meeting.site not in seen:
                 seen.add(meeting.site)
-                yield _finding(view, branch, meeting, count)
+                yield _finding(view, branch, meeting)
 
 
 def _meetings(view: FileView) -> Iterator[_Meeting]:
@@ -94,7 +89,7 @@ def _meetings(view: FileView) -> Iterator[_Meeting]:
         if use.kind in _WAITS and isinstance(name, str) and _may_hang(use, name):
             yield _Meeting(use.kind, name, use.call, use.context)
     for call in view.records.calls:
-        if call.dotted in _WAITS_FOR_PROCESSES and call.context.sure and not call.context.guarded:
+        if call.dotted in PROCESS_COLLECTIVES and call.context.sure and not call.context.guarded:
             yield _Meeting(call.dotted.rsplit(".", 1)[-1], "", call.call, call.context)
 
 
@@ -142,15 +137,9 @@ def _is_known(arm: Value) -> bool:
     return isinstance(arm, (Function, Class, Mapped))
 
 
-def _finding(view: FileView, branch: Site, meeting: _Meeting, count: int) -> Finding:
-    who = "devices" if meeting.axis else "processes"
-    which = "device" if meeting.axis else "process"
-    over = f' over "{meeting.axis}"' if meeting.axis else ""
-    others = "its other arm has" if count == 2 else "not all its arms have"
-    a = "no " if count == 2 else "a "
-    message = (
-        f"only some {who} come to this {meeting.what}: "
-        f"the branch depends on the {which}, and {others} {a}{meeting.what}{over}"
-    )
+def _finding(view: FileView, branch: Site, meeting: _Meeting) -> Finding:
+    who = f'devices come to this {meeting.what} over "{meeting.axis}"'
+    if not meeting.axis:
+        who = f"processes come to this {meeting.what}"
     place = Related(view.path_of(branch), view.span(branch), "this decides which arm runs")
-    return Finding(view.span(meeting.site), message, (), (place,))
+    return Finding(view.span(meeting.site), f"only some {who}", (), (place,))

@@ -106,7 +106,7 @@ def _fixes(view: FileView, binder: Binder, axis: Arg, site: Site) -> tuple[Fix, 
         if isinstance(item, Const) and isinstance(item.value, str) and item.origin is not None:
             edit = only_item(view, site, item.origin) if item.origin.path == site.path else None
             return (Fix(f'name the axis "{item.value}"', (edit,)),) if edit is not None else ()
-    positional = axis.label is None and axis.whole == site
+    positional = axis.label is None
     if isinstance(value, Const) and type(value.value) is int and positional and binder.argument("in_axes") is None:
         edit = FileEdit(path, Edit(view.span(site), f"in_axes={view.text(site)}"))
         return (Fix("give it as in_axes", (edit,), "unsafe", "an axis name may have been meant"),)

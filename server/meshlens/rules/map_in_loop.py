@@ -188,20 +188,21 @@ def _only_called(inside: tuple[Node, ...], scope: Node) -> bool:
     if parent[0] == "call" and parent[2] is node:
         return True
     if parent[0] == "assign" and len(parent[2]) == 1 and parent[2][0][0] == "name":
-        return _is_only_called(parent[2][0][2], scope)
+        return _is_only_called(parent[2][0][2], scope, node)
     if parent[0] == "fn" and node in parent[2][3]:
-        return _is_only_called(parent[2][0], scope)
+        return _is_only_called(parent[2][0], scope, node)
     return False
 
 
-def _is_only_called(name: str, scope: Node) -> bool:
+def _is_only_called(name: str, scope: Node, made: Node) -> bool:
     callees = [node[2] for node in walk(scope) if node[0] == "call" and node[2][0] == "name" and node[2][2] == name]
+    operands = [node for node in walk(made) if node[0] == "name" and node[2] == name]
     mentions = [node for node in walk(scope) if node[0] == "name" and node[2] == name]
     targets = sum(
         target[0] == "name" and target[2] == name
         for node in walk(scope) if node[0] == "assign" for target in node[2]
     )  # fmt: skip
-    return bool(callees) and targets <= 1 and len(mentions) == len(callees) + targets
+    return bool(callees) and targets <= 1 and len(mentions) == len(callees) + targets + len(operands)
 
 
 def _finding(

@@ -1,4 +1,4 @@
-r"""A `ppermute` sends twice to one index, or twice from one.
+"""A `ppermute` sends twice to one index, or twice from one.
 
 The pairs of `perm` are `(source, destination)`, and each index may stand once on either side.
 JAX raises `ValueError: ppermute sources and destinations must be unique`; under `vmap` an `AssertionError`
@@ -13,8 +13,7 @@ from functools import partial
 @partial(jax.pmap, axis_name="ring")
 def shift(x):
     return jax.lax.ppermute(x, "ring", perm=[(0, 1), (1, 2), (2, 1)])
-    #                                       ^^^^^^^^^^^^^^^^^^^^^^^^ AX304: ppermute sends to index 1 twice, \
-    #                                                                from 0 and from 2
+    #                                       ^^^^^^^^^^^^^^^^^^^^^^^^ AX304: index 1 receives twice, from 0 and from 2
 ```
 
 Each index receives once:
@@ -78,9 +77,9 @@ def _complaint(use: AxisUse) -> str | None:
     if len(known) != len(pairs):
         return None
     for source, destination in _clashes([(to, start) for start, to in known]):
-        return f"{use.kind} sends to index {source} twice, from {destination[0]} and from {destination[1]}"
+        return f"index {source} receives twice, from {destination[0]} and from {destination[1]}"
     for source, destination in _clashes(known):
-        return f"{use.kind} sends from index {source} twice, to {destination[0]} and to {destination[1]}"
+        return f"index {source} sends twice, to {destination[0]} and to {destination[1]}"
     return None
 
 
@@ -105,4 +104,4 @@ def _shuffle(perm: Seq) -> str | None:
     if len(numbers) != len(perm.items) or len(set(numbers)) == len(numbers):
         return None
     twice = next(number for place, number in enumerate(numbers) if number in numbers[:place])
-    return f"pshuffle takes from index {twice} twice, so this is no permutation"
+    return f"index {twice} sends twice, so this is no permutation"

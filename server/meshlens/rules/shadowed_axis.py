@@ -1,4 +1,4 @@
-r"""An inner map binds an axis name that is bound already.
+"""An inner map binds an axis name that is bound already.
 
 Inside the inner map the name means the inner axis only: a collective over it reduces over that axis, and the
 outer one can no longer be named.
@@ -17,8 +17,7 @@ def loss(x):
 @jax.jit
 def mean_loss(xs):
     return jax.vmap(jax.vmap(loss, axis_name="batch"), axis_name="batch")(xs)
-    #                                        ^^^^^^^ AX102: axis "batch" is bound already by the enclosing vmap; \
-    #                                                      inside, collectives see only this one
+    #                                        ^^^^^^^ AX102: axis "batch" is bound already by the enclosing vmap
 
 
 print(mean_loss(jnp.ones((4, 2))))
@@ -90,8 +89,6 @@ def _where_named(binder: Binder, name: Const) -> Site:
 
 
 def _finding(view: FileView, site: Site, name: str, outer: Binder) -> Finding:
-    message = (
-        f'axis "{name}" is bound already by the enclosing {outer.kind}; inside, collectives see only this one'
-    )
+    message = f'axis "{name}" is bound already by the enclosing {outer.kind}'
     place = Related(view.path_of(outer.site), view.span(outer.site), f'axis "{name}" is bound here first')
     return Finding(view.span(site), message, (), (place,))

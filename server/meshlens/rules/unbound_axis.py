@@ -52,7 +52,7 @@ def unbound_axis(view: FileView) -> Iterator[Finding]:
         failing = [use for use in uses if _fails(use, name)]
         if not failing:
             continue
-        binding = [use for use in uses if name in use.context.env.names]
+        binding = [use for use in uses if name in use.context.env.names or _may_bind(use)]
         if binding:
             failing = [use for use in failing if not use.context.conditional and not use.context.remote]
         else:
@@ -78,6 +78,11 @@ def _by_place(view: FileView) -> dict[tuple[Site, str], list[AxisUse]]:
 def _fails(use: AxisUse, name: str) -> bool:
     context = use.context
     return context.sure and not context.guarded and not context.env.open and name not in context.env.names
+
+
+def _may_bind(use: AxisUse) -> bool:
+    """Whether a map on devices encloses the use whose names are not known, such as one over a mesh handed in."""
+    return use.context.env.open and any(binder.open for binder in use.context.env.maps)
 
 
 def _shortest_of_each_route(uses: list[AxisUse]) -> list[AxisUse]:

@@ -55,7 +55,7 @@ from meshlens.rules._registry import rule
 from meshlens.rules._routes import certain
 from meshlens.rules._static import static_places
 
-_ATTRIBUTE = re.compile(r"\w+(\.\w+)+")
+_ATTRIBUTE = re.compile(r"[^\W\d]\w*(\.\w+)+")
 
 
 @rule("AX302", Severity.WARNING)
@@ -105,8 +105,10 @@ def _copy(arg: Arg) -> str:
 
 
 def _has_unknown_statics(call: MappedCall) -> bool:
-    given = call.binder.argument("static_broadcasted_argnums")
-    return given is not None and not static_places(call.binder)
+    """Whether an argument may be meant as static although it is not known to be."""
+    given = [name for name, _ in call.binder.arguments if name.startswith("static")]
+    places = static_places(call.binder)
+    return bool(given) and (not places or len(given) > 1 or max(places) >= (positional(call) or 0))
 
 
 def _finding(view: FileView, call: MappedCall, place: int) -> Finding:

@@ -1,4 +1,4 @@
-'''An ignore comment silences nothing.
+"""An ignore comment silences nothing.
 
 It may have been right once.
 Left in place it hides the next finding on its line, which nobody has judged.
@@ -24,7 +24,7 @@ import jax
 def double(x):
     return x * 2
 ```
-'''
+"""
 
 from __future__ import annotations
 

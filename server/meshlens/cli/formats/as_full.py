@@ -78,9 +78,7 @@ def _help(finding: Reported, gutter: int) -> list[Line]:
     if fix is None:
         return []
     how = {"safe": "  (--fix)", "unsafe": "  (--unsafe-fixes)", "suggestion": ""}[fix.safety]
-    out: list[Line] = [
-        [(f"{'':{gutter}} = ", "edge"), ("help: ", "help"), (visible(fix.title), ""), (how, "dim")]
-    ]
+    out: list[Line] = [[(f"{'':{gutter}} = ", "edge"), ("help: ", "help"), (visible(fix.title), ""), (how, "dim")]]
     if fix.why:
         out.append([(f"{'':{gutter}}   ", ""), (f"      {visible(fix.why)}", "dim")])
     return out

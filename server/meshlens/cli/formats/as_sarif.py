@@ -86,9 +86,7 @@ def _fix(finding: Reported, top: str) -> dict[str, Any]:
     for place, text in finding.fix.edits:
         replacement = {"deletedRegion": _region(place), "insertedContent": {"text": text}}
         by_file.setdefault(place.path, []).append(replacement)
-    changes = [
-        {"artifactLocation": _artifact(path, top), "replacements": edits} for path, edits in by_file.items()
-    ]
+    changes = [{"artifactLocation": _artifact(path, top), "replacements": edits} for path, edits in by_file.items()]
     return {"description": {"text": finding.fix.title}, "artifactChanges": changes}
 
 

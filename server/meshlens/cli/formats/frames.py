@@ -91,14 +91,14 @@ def _edge(gutter: int) -> Line:
 
 def _rows(lines: Sequence[str], marks: Sequence[Mark]) -> list[int]:
     rows: set[int] = set()
-    for number, mark in enumerate(marks):
+    for mark in marks:
         first, last = mark.rows
         rows |= {first, last}
         if last - first < _LONGEST:
             rows.update(range(first, last + 1))
         else:
             rows |= {first + 1, first + 2, last - 1}
-        if number == 0 and first > 1 and lines[first - 2 : first - 1] and lines[first - 2].strip():
+        if mark.sign == "^" and first > 1 and lines[first - 2 : first - 1] and lines[first - 2].strip():
             rows.add(first - 1)
     # One line that is left out takes as much room as the sign that says so.
     return sorted(rows | {row + 1 for row in rows if row + 2 in rows})

@@ -50,7 +50,9 @@ def statistics(report: Report, *, as_json: bool) -> str:
     fixable = {finding.code for finding in report.findings if finding.fix is not None and finding.fix.safety == "safe"}
     rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
     if as_json:
-        data = [{"code": code, "name": name, "count": count, "fixable": code in fixable} for (code, name), count in rows]
+        data = [
+            {"code": code, "name": name, "count": count, "fixable": code in fixable} for (code, name), count in rows
+        ]
         return json.dumps(data, indent=2) + "\n"
     width = max((len(f"{count:,}") for _, count in rows), default=1)
     lines = [f"{count:>{width},}  {code} {'[*]' if code in fixable else '[ ]'} {name}" for (code, name), count in rows]

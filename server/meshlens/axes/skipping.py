@@ -1,0 +1,62 @@
+"""Collectives that are left out because no axis name was given: `if self.axis_name: …` with None in it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from meshlens.axes.frames import Frame
+from meshlens.axes.records import Context, GradientUse
+from meshlens.axes.run import Run, mentions
+from meshlens.axes.values import Const, Instance, Site
+from meshlens.jaxapi.collectives import COLLECTIVES
+
+
+@cache
+def _reductions() -> frozenset[str]:
+    return frozenset(row.name for row in COLLECTIVES.values() if row.reduces in ("sum", "mean", "max", "min"))
+
+
+def note_skipped(run: Run, test: Any, skipped: tuple[Any, ...], frame: Frame, ctx: Context) -> None:
+    """Notes statements with a reduction that do not run since an axis name is None, under a map that binds a name.
+
+    Args:
+        run: the run.
+        test: the condition.
+        skipped: the statements that its outcome leaves out.
+        frame: the running frame.
+        ctx: the circumstances.
+    """
+    if not ctx.env.bound or not mentions(skipped, _reductions()):
+        return
+    site = _who_gave_none(run, test, frame, ctx)
+    if site is not None:
+        run.records.gradient_uses.append(GradientUse("skipped", site, None, ctx))
+
+
+def _who_gave_none(run: Run, test: Any, frame: Frame, ctx: Context) -> Site | None:
+    """The call that could have given the axis name: of the function that is running, or of its object's class."""
+    from meshlens.axes.expressions import evaluate
+
+    for node in _names_in(test):
+        if not isinstance(evaluate(run, node, frame, ctx), Const):
+            continue
+        if evaluate(run, node, frame, ctx) != Const(None):
+            continue
+        if node[0] == "attr":
+            owner = evaluate(run, node[2], frame, ctx)
+            if isinstance(owner, Instance) and owner.number and isinstance(owner.number[0], Site):
+                return owner.number[0]
+        elif node[2] in frame.parameters and ctx.route and ctx.route[-1].how == "call":
+            return ctx.route[-1].site
+    return None
+
+
+def _names_in(test: Any) -> list[Any]:
+    if test[0] in ("name", "attr"):
+        return [test]
+    if test[0] == "not":
+        return _names_in(test[2])
+    if test[0] in ("cmp", "bool"):
+        return [name for item in test[3] for name in _names_in(item)]
+    return []

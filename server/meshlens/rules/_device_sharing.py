@@ -1,0 +1,122 @@
+"""Arrays whose sizes the devices of a map cannot share: more rows than devices, rows that do not divide."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.arrays import product, shape_of
+from meshlens.axes.mapped_values import axis_of
+from meshlens.axes.records import MappedCall
+from meshlens.axes.values import Arg, Const, Data, Mesh, Seq, Site, Spec, Value
+from meshlens.jaxapi.names import canonical
+from meshlens.project.view import FileView
+from meshlens.rules._counting import counted
+from meshlens.rules._miscounts import entries_of, positional
+from meshlens.rules._model import Finding, Related
+from meshlens.rules._routes import certain
+from meshlens.rules._static import static_places
+
+_SHARD_MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})
+_Complaint = tuple[Site, str]
+
+
+def shared_badly(view: FileView, devices: int) -> Iterator[Finding]:
+    """Findings at the calls of maps whose arguments have a size that does not fit the devices.
+
+    Args:
+        view: the file.
+        devices: how many devices there are.
+    """
+    places: dict[Site, list[MappedCall]] = defaultdict(list)
+    for call in view.records.mapped_calls:
+        if call.visible:
+            places[call.call].append(call)
+    for calls in places.values():
+        found = certain((call, call.context, _complaint(call, devices) is not None) for call in calls)
+        complaint = _complaint(found, devices) if found is not None else None
+        if found is None or complaint is None or not view.is_here(complaint[0]):
+            continue
+        binder = found.binder.site
+        related = Related(view.path_of(binder), view.span(binder), "mapped here")
+        yield Finding(view.span(complaint[0]), complaint[1], (), (related,))
+
+
+def _complaint(call: MappedCall, devices: int) -> _Complaint | None:
+    name = canonical(call.binder.dotted)
+    parameter = "in_axes" if name == "jax.pmap" else "in_specs"
+    if entries_of(call.binder, parameter) not in (None, positional(call)):
+        return None
+    if name == "jax.pmap":
+        return _of_pmap(call, devices)
+    return _of_shard_map(call) if name in _SHARD_MAPS else None
+
+
+def _of_pmap(call: MappedCall, devices: int) -> _Complaint | None:
+    given = call.binder.argument("devices")
+    if call.binder.argument("backend") is not None:
+        return None
+    have = product(shape_of(given.value)) if given is not None else devices
+    rows = list(_rows(call))
+    if have is None or not rows:
+        return None
+    if given is None and rows[0][1] > have:
+        return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, there are {counted(have, 'device')}"
+    if given is not None and rows[0][1] != have:
+        return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, devices= has {have}"
+    for arg, size in rows[1:]:
+        if size != rows[0][1] and arg.site is not None:
+            return arg.site, f"{counted(size, 'row')} here, the first mapped argument has {rows[0][1]}"
+    return None
+
+
+def _rows(call: MappedCall) -> Iterator[tuple[Arg, int]]:
+    """The mapped arguments whose size along the mapped axis is known."""
+    statics = static_places(call.binder)
+    for place, arg in enumerate(call.args):
+        axis = axis_of(call.binder, place, arg.label)
+        shape = _shape(arg)
+        if place in statics or shape is None or not isinstance(axis, Const) or type(axis.value) is not int:
+            continue
+        size = shape[axis.value] if 0 <= axis.value < len(shape) else None
+        if size is not None:
+            yield arg, size
+
+
+def _shape(arg: Arg) -> tuple[int | None, ...] | None:
+    """The shape of an argument that is written at the call; one key is never an array of rows."""
+    value = arg.value
+    if arg.whole is None or not isinstance(value, Data) or "key" in value.labels or "fresh" in value.labels:
+        return None
+    return value.shape
+
+
+def _of_shard_map(call: MappedCall) -> _Complaint | None:
+    mesh = call.binder.mesh
+    if not isinstance(mesh, Mesh) or mesh.open or mesh.sizes is None or len(mesh.sizes) != len(mesh.names):
+        return None
+    axes = {name.value: size for name, size in zip(mesh.names, mesh.sizes, strict=True) if isinstance(name, Const)}
+    for place, arg in enumerate(call.args):
+        spec, shape = axis_of(call.binder, place, arg.label), _shape(arg)
+        if not isinstance(spec, Spec) or spec.open or shape is None or arg.site is None:
+            continue
+        for entry, size in zip(spec.entries, shape, strict=False):
+            parts = _parts(entry, axes)
+            if parts and size is not None and size % parts:
+                named = ", ".join(f'"{name}"' for name in _names(entry))
+                return arg.site, f"{size} rows cannot be split over {counted(parts, 'device')} of axis {named}"
+    return None
+
+
+def _names(entry: Value) -> tuple[str, ...]:
+    items = entry.items if isinstance(entry, Seq) else (entry,)
+    return tuple(item.value for item in items if isinstance(item, Const) and isinstance(item.value, str))
+
+
+def _parts(entry: Value, axes: dict[object, int | None]) -> int | None:
+    """Over how many devices an entry of a spec splits an axis; None where that is not known."""
+    items = entry.items if isinstance(entry, Seq) else (entry,)
+    names = _names(entry)
+    if len(names) != len(items):
+        return None
+    return product(tuple(axes.get(name) for name in names))

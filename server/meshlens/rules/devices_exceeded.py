@@ -1,0 +1,148 @@
+"""The program wants more devices than there are, or a size that they cannot share.
+
+The number of devices is the one that was given with `--devices` or in the configuration; without it this rule is silent.
+`pmap` raises `ValueError: cannot select an axis to squeeze out which has size not equal to one, got shape=(2, 4)` for 16 rows
+on 8 devices; `make_mesh` `ValueError: Number of devices 8 must be >= the product of mesh_shape (16,)`; a batch that does not
+divide is an `IndivisibleError`.
+None of these messages names the place.
+
+`devices: 8`
+
+```python
+import jax
+import jax.numpy as jnp
+
+CHAINS = 16
+
+
+@jax.pmap
+def leapfrog(q):
+    return q - 0.1 * jnp.sin(q)
+
+
+positions = leapfrog(jnp.zeros((CHAINS, 4)))
+#           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX301: 16 rows are mapped, there are 8 devices
+mesh = jax.make_mesh((4, 4), ("data", "model"))
+#                    ^^^^^^ AX301: a mesh of 16 devices, there are 8
+```
+
+Give each device several rows with `vmap` inside `pmap`, or take the number from `jax.device_count()`.
+
+```python
+import jax
+import jax.numpy as jnp
+
+CHAINS = 16
+
+
+@jax.pmap
+@jax.vmap
+def leapfrog(q):
+    return q - 0.1 * jnp.sin(q)
+
+
+positions = leapfrog(jnp.zeros((jax.device_count(), CHAINS // jax.device_count(), 4)))
+mesh = jax.make_mesh((jax.device_count() // 2, 2), ("data", "model"))
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.arrays import product, shape_of, sizes
+from meshlens.axes.records import ApiCall
+from meshlens.axes.values import Arg, Data, Mesh, Seq, Site
+from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES
+from meshlens.project.view import FileView
+from meshlens.rules._device_sharing import shared_badly
+from meshlens.rules._model import Finding, Severity
+from meshlens.rules._registry import rule
+from meshlens.rules._routes import certain
+from meshlens.rules._specs import argument_of
+from meshlens.text import Span
+
+_SETS_DEVICES = re.compile(rb"xla_force_host_platform_device_count|jax_num_cpu_devices|set_n_cpu_devices|JAX_NUM_CPU_DEVICES")
+
+
+@rule("AX301", Severity.WARNING)
+def devices_exceeded(view: FileView) -> Iterator[Finding]:
+    """Compares what the program shares out with the number of devices that is assumed."""
+    if view.devices is None or _SETS_DEVICES.search(view.source):
+        return
+    places: dict[Site, list[ApiCall]] = defaultdict(list)
+    for call in view.records.calls:
+        if call.dotted == "numpy.ndarray.reshape" or call.dotted in MESHES or call.dotted in DEVICE_GRIDS:
+            places[call.call].append(call)
+    for calls in places.values():
+        found = certain((call, call.context, bool(_complaint(view, call))) for call in calls)
+        if found is not None and not found.guarded:
+            span, message = _complaint(view, found) or (view.span(found.call), "")
+            yield Finding(span, message)
+    yield from shared_badly(view, view.devices)
+
+
+
+
+def _complaint(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
+    if call.dotted == "numpy.ndarray.reshape":
+        return _reshape(view, call)
+    if call.dotted in DEVICE_GRIDS:
+        return _grid(view, call)
+    return _mesh(view, call)
+
+
+def _reshape(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
+    """`devices.reshape(3, 2)`, or a batch that is reshaped to one part for each device."""
+    receiver, wanted = call.args[0].value, [arg.value for arg in call.args[1:] if arg.label is None]
+    if not isinstance(receiver, Data) or len(wanted) != len(call.args) - 1:
+        return None
+    shape = sizes(wanted[0]) if len(wanted) == 1 and isinstance(wanted[0], Seq) else sizes(Seq("tuple", tuple(wanted)))
+    have = product(receiver.shape)
+    if have is None or shape is None or any(size is None for size in shape) or shape.count(-1) > 1:
+        return None
+    want = 1
+    for size in shape:
+        want *= size if size is not None and size != -1 else 1
+    span = Span(_method(view, call), view.span(call.call).end)
+    if want <= 0 or (have % want == 0 if -1 in shape else have == want):
+        return None
+    if "devices" in receiver.labels:
+        return span, f"reshape wants {want} devices, there are {have}"
+    if shape and shape[0] == view.devices:
+        return span, f"{have} values cannot be shared by {view.devices} devices"
+    return None
+
+
+def _method(view: FileView, call: ApiCall) -> int:
+    callee = view.span(call.callee)
+    text = view.text(call.callee)
+    return callee.end - len(text.rpartition(".")[2].encode())
+
+
+def _grid(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
+    shape = argument_of(call.args, "mesh_shape", 0)
+    if call.dotted.endswith("hybrid_device_mesh") or shape is None or argument_of(call.args, "devices", 1) is not None:
+        return None
+    want = product(sizes(shape.value))
+    if want is None or want == view.devices or want <= 0:
+        return None
+    return _at(view, call, shape), f"a mesh of {want} devices, there are {view.devices}"
+
+
+def _mesh(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
+    row = MESHES[call.dotted]
+    if row.kind != "Mesh" or row.shape is None or not isinstance(call.result, Mesh):
+        return None
+    shape, devices = argument_of(call.args, row.shape, 0), argument_of(call.args, row.devices or "", 99)
+    have = product(shape_of(devices.value)) if devices is not None else view.devices
+    want = product(call.result.sizes)
+    if shape is None or want is None or have is None or want <= have:
+        return None
+    return _at(view, call, shape), f"a mesh of {want} devices, there are {have}"
+
+
+def _at(view: FileView, call: ApiCall, arg: Arg) -> Span:
+    return view.span(arg.site if arg.site is not None and view.is_here(arg.site) else call.call)

@@ -1,0 +1,124 @@
+"""Something that is reduced over the devices already is reduced once more.
+
+In a checked `shard_map` (JAX 0.6.1 and later) the gradient for an argument that all devices share is summed by itself; a
+`pmean` behind it changes nothing and leaves the sum, a `psum` multiplies it by the number of devices once more.
+The same program was right with `pmap`, with `check_vma=False` and before 0.6.1, so it goes wrong silently in a migration.
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from functools import partial
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("batch",))
+
+
+@partial(jax.shard_map, mesh=mesh, in_specs=(P(), P("batch")), out_specs=P())
+def gradient(w, x):
+    grads = jax.grad(lambda w, x: jnp.mean(w * x))(w, x)
+    return jax.lax.pmean(grads, "batch")
+    #      ^^^^^^^^^^^^^ AX404: checked shard_map has summed this gradient over "batch" already; pmean leaves the sum
+```
+
+becomes
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from functools import partial
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("batch",))
+
+
+@partial(jax.shard_map, mesh=mesh, in_specs=(P(), P("batch")), out_specs=P(), check_vma=False)
+def gradient(w, x):
+    grads = jax.grad(lambda w, x: jnp.mean(w * x))(w, x)
+    return jax.lax.pmean(grads, "batch")
+```
+
+A `psum` of a `psum` over the same axis, and a sum on the host of a metric that the map has reduced, count everything once for
+each device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.records import AxisUse, literal_name
+from meshlens.axes.values import Binder, Spec, Value
+from meshlens.project.view import FileView
+from meshlens.rules._callees import callee_span
+from meshlens.rules._keywords import with_keyword
+from meshlens.rules._model import Finding, Fix, Related, Severity
+from meshlens.rules._registry import rule
+from meshlens.text import Span
+
+
+@rule("AX404", Severity.WARNING)
+def double_reduction(view: FileView) -> Iterator[Finding]:
+    """Looks at what is reduced, in maps and behind them."""
+    seen: set[Span] = set()
+    for use in view.records.uses:
+        binder = _summing_map(use)
+        if binder is None or not view.is_here(use.call):
+            continue
+        span = callee_span(view, use.call, use.kind)
+        if span not in seen:
+            seen.add(span)
+            yield _of_gradient(view, use, binder, span)
+    divided = {use.other for use in view.records.gradient_uses if use.kind == "divided"}
+    for again in view.records.gradient_uses:
+        if again.kind not in ("summed-again", "host-reduced") or again.context.guarded or again.context.expected:
+            continue
+        span = view.span(again.site)
+        if span in seen or again.site in divided:
+            continue
+        seen.add(span)
+        if again.kind == "host-reduced":
+            yield Finding(span, "every device holds the same reduced value; the sum counts it once for each device")
+        elif again.other is not None:
+            place = Related(view.path_of(again.other), view.span(again.other), "reduced here already")
+            text = "this is reduced over the same axis already; psum multiplies it by the number of devices"
+            yield Finding(span, text, (), (place,))
+
+
+def _summing_map(use: AxisUse) -> Binder | None:
+    """The checked shard_map that has summed what is reduced here, over this axis."""
+    context = use.context
+    if use.kind not in ("psum", "pmean") or context.guarded or context.expected or not context.sure:
+        return None
+    if "auto-summed" not in use.labels or "gradient" in use.labels:
+        return None
+    binder = context.env.maps[-1] if context.env.maps else None
+    name = literal_name(use.name)
+    if binder is None or not binder.checked or name is None:
+        return None
+    specs = binder.argument("in_specs")
+    return binder if specs is not None and _names(specs.value, name) else None
+
+
+def _names(specs: Value, name: str) -> bool:
+    """Whether some argument is split over an axis."""
+    if isinstance(specs, Spec):
+        return any(_names(entry, name) for entry in specs.entries)
+    items = getattr(specs, "items", None)
+    if isinstance(items, tuple):
+        return any(_names(item[1] if isinstance(item, tuple) else item, name) for item in items)
+    return getattr(specs, "value", None) == name
+
+
+def _of_gradient(view: FileView, use: AxisUse, binder: Binder, span: Span) -> Finding:
+    name = literal_name(use.name)
+    effect = "pmean leaves the sum" if use.kind == "pmean" else "psum multiplies it by the number of devices"
+    message = f'checked shard_map has summed this gradient over "{name}" already; {effect}'
+    place = Related(view.path_of(binder.site), view.span(binder.site), "the check is on here")
+    fixes: tuple[Fix, ...] = ()
+    keyword = "check_rep" if binder.dotted == "jax.experimental.shard_map.shard_map" else "check_vma"
+    edit = with_keyword(view, binder.site, f"{keyword}=False")
+    if edit is not None and use.kind == "pmean" and binder.argument(keyword) is None:
+        why = "nothing then checks that the outputs are the same on all devices"
+        fixes = (Fix("switch the check off, and with it the sum", (edit,), "unsafe", why),)
+    return Finding(span, message, fixes, (place,))

@@ -1,0 +1,88 @@
+"""One PRNG key makes the same random numbers on every device.
+
+A key that every device gets whole (`in_axes` of None, an empty spec, a closure) gives each of them the same dropout mask, the same
+noise, the same samples: no error, only less randomness than it looks like.
+Fold the index of the device into the key, or map over one key for each device.
+Parameters that are drawn from a shared key are the same everywhere, which is what one wants of them; they are not reported.
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def noisy(key, x):
+    return x + 0.1 * jax.random.normal(key, x.shape)
+    #                                  ^^^ AX403: every device draws the same numbers with this key
+
+
+noisy = jax.pmap(noisy, axis_name="batch", in_axes=(None, 0))
+print(noisy(jax.random.key(0), jnp.ones((8, 4))))
+```
+
+becomes
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def noisy(key, x):
+    return x + 0.1 * jax.random.normal(jax.random.fold_in(key, jax.lax.axis_index("batch")), x.shape)
+
+
+noisy = jax.pmap(noisy, axis_name="batch", in_axes=(None, 0))
+print(noisy(jax.random.key(0), jnp.ones((8, 4))))
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from meshlens.axes.records import RandomUse
+from meshlens.axes.values import Binder
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.project.view import FileView
+from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._renames import spelled
+from meshlens.rules._registry import rule
+from meshlens.text import Edit, Span
+
+_LIKE_THE_DATA = re.compile(r"\bshape\b|_like\b|\b(bernoulli|categorical|rademacher|gumbel|multinomial|poisson)\b")
+
+
+@rule("AX403", Severity.WARNING)
+def replicated_key(view: FileView) -> Iterator[Finding]:
+    """Reports keys whose numbers meet the data of each device, or a reduction over the devices."""
+    differing = {use.call for use in view.records.random_uses if use.labels & {"varying", "index"} and use.how == "draw"}
+    seen: set[Span] = set()
+    for use in view.records.random_uses:
+        binder = _device_map(use)
+        if binder is None or use.how == "draw" or use.call in differing or not view.is_here(use.key):
+            continue
+        if use.context.guarded or use.context.expected or use.context.skip or not use.context.sure:
+            continue
+        if use.how == "noise" and not _LIKE_THE_DATA.search(view.text(use.call)):
+            continue
+        span = view.span(use.key)
+        if span in seen:
+            continue
+        seen.add(span)
+        what = "these keys" if use.how == "apply" else "this key"
+        place = Related(view.path_of(binder.site), view.span(binder.site), "mapped over devices here")
+        yield Finding(span, f"every device draws the same numbers with {what}", _fixes(view, use, span, binder), (place,))
+
+
+def _device_map(use: RandomUse) -> Binder | None:
+    return next((binder for binder in reversed(use.context.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
+
+
+def _fixes(view: FileView, use: RandomUse, span: Span, binder: Binder) -> tuple[Fix, ...]:
+    fold, index = spelled(view, "jax.random.fold_in"), spelled(view, "jax.lax.axis_index")
+    if use.how == "apply" or len(binder.names) != 1 or binder.open or fold is None or index is None:
+        return ()
+    key = view.source[span.start : span.end].decode()
+    edit = FileEdit(view.path, Edit(span, f'{fold}({key}, {index}("{binder.names[0].value}"))'))
+    why = "the devices then draw different numbers than before"
+    return (Fix("fold the index of the device into the key", (edit,), "unsafe", why),)

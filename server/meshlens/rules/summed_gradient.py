@@ -1,0 +1,120 @@
+"""Gradients of a mean loss are summed over the devices where their mean is meant.
+
+`psum` of gradients whose loss is a mean makes the step as many times larger as there are devices: the learning rate is scaled
+without anyone saying so.
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def loss(w, x):
+    return jnp.mean((x @ w) ** 2)
+
+
+def step(w, x):
+    grads = jax.grad(loss)(w, x)
+    grads = jax.lax.psum(grads, "batch")
+    #       ^^^^^^^^^^^^ AX402: the gradient of a mean is summed over "batch" and never divided; the step grows with the devices
+    return w - 0.1 * grads
+
+
+step = jax.pmap(step, axis_name="batch")
+```
+
+becomes
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def loss(w, x):
+    return jnp.mean((x @ w) ** 2)
+
+
+def step(w, x):
+    grads = jax.grad(loss)(w, x)
+    grads = jax.lax.pmean(grads, "batch")
+    return w - 0.1 * grads
+
+
+step = jax.pmap(step, axis_name="batch")
+```
+
+Differentiating *through* a `psum` does the same: under `pmap` and unchecked `shard_map` the transpose of a `psum` is a `psum`,
+so the gradient comes out multiplied by the number of devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.records import AxisUse, literal_name
+from meshlens.axes.values import Site
+from meshlens.project.view import FileView
+from meshlens.rules._callees import callee_span
+from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._reductions import has, unchecked_map
+from meshlens.rules._registry import rule
+from meshlens.text import Edit, Span
+
+
+@rule("AX402", Severity.HINT)
+def summed_gradient(view: FileView) -> Iterator[Finding]:
+    """Looks at sums of gradients and gradients of sums."""
+    divided = {use.other for use in view.records.gradient_uses if use.kind == "divided"}
+    seen: set[Span] = set()
+    for use in view.records.uses:
+        if _is_sum_of_mean(use) and use.call not in divided:
+            span = callee_span(view, use.call, "psum")
+            if span not in seen:
+                seen.add(span)
+                yield _summed(view, use, span)
+    yield from _differentiated(view)
+
+
+def _is_sum_of_mean(use: AxisUse) -> bool:
+    context = use.context
+    known = literal_name(use.name) is not None and not context.guarded and not context.expected
+    return known and use.kind == "psum" and {"gradient", "mean"} <= use.labels
+
+
+def _summed(view: FileView, use: AxisUse, span: Span) -> Finding:
+    name = literal_name(use.name)
+    message = f'the gradient of a mean is summed over "{name}" and never divided; the step grows with the devices'
+    text = view.source[span.start : span.end].decode()
+    fixes: tuple[Fix, ...] = ()
+    if text.endswith(".psum"):
+        edit = FileEdit(view.path, Edit(span, f"{text[:-4]}pmean"))
+        fixes = (Fix("average instead", (edit,), "unsafe", "the learning rate may have been chosen for the sum"),)
+    return Finding(span, message, fixes)
+
+
+def _differentiated(view: FileView) -> Iterator[Finding]:
+    averaged = _averaged_sums(view)
+    seen: set[Span] = set()
+    for use in view.records.gradient_uses:
+        if use.kind != "of-psum" or use.other is None or use.other in averaged or use.context.guarded:
+            continue
+        if unchecked_map(use.context.env.maps) is None:
+            continue
+        site = use.other if view.is_here(use.other) else use.site
+        span = view.span(site)
+        if span in seen:
+            continue
+        seen.add(span)
+        message = "the gradient of a sum over the devices comes out multiplied by their number"
+        place = Related(view.path_of(use.site), view.span(use.site), "it is differentiated here")
+        yield Finding(span, message, (), (place,) if site == use.other else ())
+
+
+def _averaged_sums(view: FileView) -> set[Site]:
+    """The sums whose gradients a `pmean` divides again."""
+    return {
+        label[1]
+        for use in view.records.uses
+        if use.kind == "pmean" and has(use.labels, "of-psum")
+        for label in use.labels
+        if isinstance(label, tuple) and label[0] == "of-psum"
+    }

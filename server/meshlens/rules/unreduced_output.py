@@ -1,0 +1,86 @@
+r"""An output that is declared the same on every device is not.
+
+`out_axes=None` says that all devices return the same value; `pmap` does not check it and hands out the value of device 0.
+`out_specs=P()` says the same, and a `shard_map` with `check_vma=False` (or `check_rep=False`) does not check it either; with the
+check on, it raises `ValueError: … out_specs which require replication which can't be statically inferred`.
+Reduce the value in the map (`pmean`, `psum`), or declare the axis along which it differs.
+
+```python
+import jax
+import jax.numpy as jnp
+
+error = jax.pmap(lambda x: jnp.mean(x**2), axis_name="batch", out_axes=None)
+#                                                             ^^^^^^^^^^^^^ AX405: the output differs between the devices; \
+#                                                             out_axes=None hands out that of device 0
+print(error(jnp.arange(16.0).reshape(8, 2)))
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.joining import labels_of
+from meshlens.axes.mapped_values import is_shared
+from meshlens.axes.records import MappedCall
+from meshlens.axes.values import Arg, Binder, Const, Dict, Seq, Site, Spec, Value
+from meshlens.project.view import FileView
+from meshlens.rules._model import Finding, Severity
+from meshlens.rules._registry import rule
+from meshlens.text import Span
+
+
+@rule("AX405", Severity.WARNING)
+def unreduced_output(view: FileView) -> Iterator[Finding]:
+    """Compares what the operand of a map returns with what its out_axes or out_specs say."""
+    verdicts: dict[Span, list[str | None]] = {}
+    for call in view.solution.by_file.values():
+        for mapped in call.mapped_calls:
+            declared = _declared(mapped.binder)
+            if declared is None or not view.is_here(mapped.binder.site):
+                continue
+            for site, value, entry in _outputs(declared[1].value, mapped.returned, declared[1].whole):
+                if site is None or not view.is_here(site) or not is_shared(entry):
+                    continue
+                text = f"{declared[0]}=None" if isinstance(entry, Const) else f"{declared[0]} without an axis"
+                verdicts.setdefault(view.span(site), []).append(text if _differs(mapped, value) else None)
+    for span in sorted(verdicts):
+        text = verdicts[span][0]
+        if text is not None and None not in verdicts[span]:
+            yield Finding(span, f"the output differs between the devices; {text} hands out that of device 0")
+
+
+def _declared(binder: Binder) -> tuple[str, Arg] | None:
+    name = "out_axes" if binder.kind == "pmap" else "out_specs"
+    if binder.kind not in ("pmap", "shard_map") or binder.checked:
+        return None
+    given = binder.argument(name)
+    return (name, given) if given is not None else None
+
+
+def _outputs(entry: Value, value: Value, whole: Site | None) -> Iterator[tuple[Site | None, Value, Value]]:
+    """Each entry of the declaration with the output that it speaks of and the place where it stands."""
+    if isinstance(entry, Seq) and isinstance(value, Seq) and len(entry.items) == len(value.items):
+        for one, other in zip(entry.items, value.items, strict=True):
+            yield from _outputs(one, other, None)
+    elif isinstance(entry, Dict) and isinstance(value, Dict):
+        for key, one in entry.items:
+            other_value = value.get(key)
+            if other_value is not None:
+                yield from _outputs(one, other_value, None)
+    elif isinstance(entry, Const):
+        yield whole or entry.origin, value, entry
+    elif isinstance(entry, Spec):
+        yield entry.site, value, entry
+
+
+def _differs(call: MappedCall, value: Value) -> bool:
+    """Whether every part of an output certainly differs between the devices."""
+    context = call.context
+    if not context.sure or context.guarded or context.expected:
+        return False
+    if isinstance(value, (Seq, Dict)):
+        items = [item[1] if isinstance(item, tuple) else item for item in value.items]
+        return bool(items) and not value.open and all(_differs(call, item) for item in items)
+    labels = labels_of(value)
+    return {"varying", "data"} <= labels and not labels & {"met", "opaque"}

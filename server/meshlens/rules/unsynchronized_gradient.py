@@ -1,0 +1,158 @@
+"""A mapped step moves its parameters along gradients that it never reduced over the devices.
+
+Each device then trains a copy of its own on its part of the data, and the copies drift apart: no error, only a worse result.
+A step that reduces nothing at all may mean to train independent members of a population and is left alone; one that reduces
+its loss but not its gradients hardly does.
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def loss(w, x):
+    return jnp.mean((x @ w) ** 2)
+
+
+def step(w, x):
+    value, grads = jax.value_and_grad(loss)(w, x)
+    value = jax.lax.pmean(value, "batch")
+    return w - 0.1 * grads, value
+    #                ^^^^^ AX401: these gradients are not reduced over "batch", so the copies of the parameters drift apart
+
+
+step = jax.pmap(step, axis_name="batch")
+```
+
+becomes
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def loss(w, x):
+    return jnp.mean((x @ w) ** 2)
+
+
+def step(w, x):
+    value, grads = jax.value_and_grad(loss)(w, x)
+    value = jax.lax.pmean(value, "batch")
+    return w - 0.1 * jax.lax.pmean(grads, "batch"), value
+
+
+step = jax.pmap(step, axis_name="batch")
+```
+
+In the same way, a layer that takes an axis name to reduce its statistics, and is given none under a map that binds one, keeps
+the statistics of each device to itself; that is a hint, since it may be meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from meshlens.axes.joining import labels_of
+from meshlens.axes.records import AxisUse, MappedCall
+from meshlens.axes.values import Binder, Site
+from meshlens.project.view import FileView
+from meshlens.rules._callees import callee_span
+from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._places import quoted
+from meshlens.rules._reductions import has, reductions_of, unchecked_map
+from meshlens.rules._registry import rule
+from meshlens.text import Edit, Span
+
+_WORD = re.compile(rb"[A-Za-z_][\w.]*")
+_GRADIENT_WORD = re.compile(rb"grad|^(d[a-z]|gs?)$")
+
+
+@rule("AX401", Severity.WARNING)
+def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
+    """Follows gradients of a mapped function to what it returns."""
+    seen: set[Span] = set()
+    for use in view.records.gradient_uses:
+        if use.kind not in ("stepped", "skipped") or use.context.guarded or use.context.expected:
+            continue
+        binder = unchecked_map(use.context.env.maps)
+        span = _gradient_span(view, use.site) if use.kind == "stepped" else callee_span(view, use.site, "")
+        if binder is None or not binder.names or span in seen:
+            continue
+        reductions = [one for one in reductions_of(view, binder) if all(step.how != "grad" for step in one.context.route)]
+        if use.kind == "skipped":
+            if reductions and not any(has(other.labels, "stepped") for other in reductions):
+                seen.add(span)
+                yield _left_out(view, use.site, binder)
+        elif _drifts(view, use.site, binder, reductions):
+            seen.add(span)
+            yield _finding(view, span, binder, reductions)
+
+
+def _drifts(view: FileView, site: Site, binder: Binder, reductions: list[AxisUse]) -> bool:
+    calls = [call for call in _calls_of(view, binder) if _returns(call, site)]
+    if not calls or not reductions:
+        return False
+    return all(
+        reduction.context.sure
+        and reduction.labels & {"varying", "mean"}
+        and "gradient" not in reduction.labels
+        and not has(reduction.labels, "stepped")
+        for reduction in reductions
+    )
+
+
+def _calls_of(view: FileView, binder: Binder) -> Iterator[MappedCall]:
+    for records in view.solution.by_file.values():
+        for call in records.mapped_calls:
+            if call.binder.site == binder.site:
+                yield call
+
+
+def _returns(call: MappedCall, site: Site) -> bool:
+    labels = labels_of(call.returned)
+    return "mean" in labels and any(
+        isinstance(label, tuple) and label[0] == "stepped" and label[1] == site for label in labels
+    )
+
+
+def _gradient_span(view: FileView, site: Site) -> Span:
+    """The gradient itself in an expression such as `0.1 * grads`, if one word stands out."""
+    whole = view.span(site)
+    source = view.texts[site.path][whole.start : whole.end]
+    words = [found for found in _WORD.finditer(source) if _GRADIENT_WORD.search(found.group())]
+    if len(words) != 1 or b"(" in source:
+        return whole
+    return Span(whole.start + words[0].start(), whole.start + words[0].end())
+
+
+def _names(binder: Binder) -> tuple[str, ...]:
+    return tuple(str(name.value) for name in binder.names)
+
+
+def _mapped(view: FileView, binder: Binder) -> Related:
+    return Related(view.path_of(binder.site), view.span(binder.site), "the step is mapped here")
+
+
+def _finding(view: FileView, span: Span, binder: Binder, reductions: list[AxisUse]) -> Finding:
+    names = quoted(_names(binder))
+    message = f"these gradients are not reduced over {names}, so the copies of the parameters drift apart"
+    places = [_mapped(view, binder)]
+    first = reductions[0]
+    places.append(Related(view.path_of(first.call), view.span(first.call), "this is reduced"))
+    fixes: tuple[Fix, ...] = ()
+    here = next((one for one in reductions if view.is_here(one.call) and one.kind in ("pmean", "psum")), None)
+    if here is not None and len(binder.names) == 1:
+        callee = view.text(here.call).partition("(")[0]
+        text = view.source[span.start : span.end].decode()
+        if callee.isascii() and callee.replace(".", "").isidentifier() and callee.endswith(("pmean", "lax.psum")):
+            mean = callee.removesuffix("psum") + "pmean" if callee.endswith("psum") else callee
+            edit = FileEdit(view.path, Edit(span, f'{mean}({text}, "{binder.names[0].value}")'))
+            why = "the devices then take the same step, which changes the training"
+            fixes = (Fix("average the gradients over the devices", (edit,), "unsafe", why),)
+    return Finding(span, message, fixes, tuple(places))
+
+
+def _left_out(view: FileView, site: Site, binder: Binder) -> Finding:
+    names = quoted(_names(binder))
+    message = f"no axis name is given here, so what would be reduced over {names} stays with each device"
+    return Finding(callee_span(view, site, ""), message, (), (_mapped(view, binder),), Severity.HINT)

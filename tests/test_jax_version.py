@@ -1,0 +1,110 @@
+"""Which version of JAX a project uses, from what lies in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from command_line import write
+from meshlens.jaxapi.changes import NEWEST
+from meshlens.project.jax_version import find_jax_version, locate_jax_version
+from meshlens.settings import Settings, parse_devices, parse_version
+
+SETTINGS = Settings()
+
+
+@pytest.fixture(autouse=True)
+def no_environment(monkeypatch):
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("files", "version"),
+    [
+        ({}, None),
+        ({".venv/lib/python3.11/site-packages/jax-0.4.30.dist-info/METADATA": ""}, (0, 4, 30)),
+        ({"venv/Lib/site-packages/jax-0.5.0.dev20250101+abc.dist-info/METADATA": ""}, (0, 5, 0)),
+        ({".venv/lib/python3.11/site-packages/jaxlib-0.4.30.dist-info/METADATA": ""}, None),
+        (
+            {
+                "uv.lock": '[[package]]\nname = "jaxlib"\nversion = "0.5.0"\n\n'
+                '[[package]]\nname = "jax"\nversion = "0.4.31"\n'
+            },
+            (0, 4, 31),
+        ),
+        ({"poetry.lock": '[[package]]\nname = "jax"\nversion = "0.4.13"\ndescription = ""\n'}, (0, 4, 13)),
+        ({"pdm.lock": '[[package]]\nname = "jax"\nversion = "0.6.2"\n'}, (0, 6, 2)),
+        ({"pixi.lock": "- pypi: https://files.example/jax-0.6.0-py3-none-any.whl\n"}, (0, 6, 0)),
+        ({"requirements.txt": "numpy\njax[cuda12]==0.4.26  # pinned\n"}, (0, 4, 26)),
+        ({"requirements.txt": "jax == 0.4.26 ; python_version > '3.9'\n"}, (0, 4, 26)),
+        ({"requirements-dev.txt": "jax==0.4.25\n"}, (0, 4, 25)),
+        ({"requirements.txt": "jaxlib==0.4.26\njaxtyping==0.2\ndm-jax==1.0\n"}, None),
+        ({"requirements.txt": "jax>=0.4.26\n"}, None),
+        ({"requirements.txt": "jax>=0.4.20,<0.5\n"}, (0, 4, 38)),
+        ({"requirements.txt": "jax<0.4.20\n"}, (0, 4, 19)),
+        ({"requirements.txt": "jax<=0.4.20\n"}, (0, 4, 20)),
+        ({"requirements.txt": "jax~=0.4.20\n"}, (0, 4, 38)),
+        ({"requirements.txt": "jax==0.4.*\n"}, (0, 4, 38)),
+        ({"requirements.txt": "jax!=0.4.20\n"}, None),
+        ({"requirements.txt": "jax<1.0\n"}, None),
+        ({"requirements.txt": "jax\n"}, None),
+        ({"requirements.txt": "# jax==0.1.0\n"}, None),
+        ({"pyproject.toml": '[project]\ndependencies = ["numpy", "jax[tpu]==0.4.30"]\n'}, (0, 4, 30)),
+        ({"pyproject.toml": '[project]\ndependencies = ["jax>=0.4.30,<0.6"]\n'}, (0, 5, 3)),
+        ({"pyproject.toml": '[tool.poetry.dependencies]\njax = "^0.4.20"\n'}, (0, 4, 38)),
+        ({"pyproject.toml": '[tool.poetry.dependencies]\njax = {version = "0.4.20", extras = ["cpu"]}\n'}, (0, 4, 20)),
+        ({"pyproject.toml": '[tool.poetry.dependencies]\njax = "*"\n'}, None),
+        ({"setup.py": 'setup(install_requires=["jax==0.3.25"])\n'}, (0, 3, 25)),
+        ({"setup.cfg": "install_requires =\n    jax==0.3.20\n"}, (0, 3, 20)),
+        ({"requirements.txt": "jax>=0.4\n", "uv.lock": 'name = "jax"\nversion = "0.7.0"\n'}, (0, 7, 0)),
+        ({"uv.lock": b"\xff\x00"}, None),
+    ],
+)
+def test_found(tmp_path, files, version):
+    assert find_jax_version(write(tmp_path, files), SETTINGS) == version
+
+
+def test_what_is_set_wins(tmp_path):
+    write(tmp_path, {"requirements.txt": "jax==0.4.26\n"})
+    assert find_jax_version(tmp_path, replace(SETTINGS, jax_version=(0, 9, 0))) == (0, 9, 0)
+
+
+def test_the_interpreter_that_is_set(tmp_path):
+    write(tmp_path, {"envs/a/bin/python": "", "envs/a/lib/python3.12/site-packages/jax-0.8.1.dist-info/METADATA": ""})
+    settings = replace(SETTINGS, interpreter="../envs/a/bin/python", folder=str(tmp_path / "project"))
+    (tmp_path / "project").mkdir()
+    found = locate_jax_version(tmp_path / "project", settings)
+    assert found is not None
+    assert found.version == (0, 8, 1)
+    assert found.origin.startswith("installed in ")
+
+
+def test_an_active_environment_counts_only_inside_the_project(tmp_path, monkeypatch):
+    write(tmp_path, {"env/lib/python3.12/site-packages/jax-0.8.1.dist-info/METADATA": "", "project/a.py": ""})
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "env"))
+    assert find_jax_version(tmp_path, SETTINGS) == (0, 8, 1)
+    assert find_jax_version(tmp_path / "project", SETTINGS) is None
+
+
+def test_the_newest_version_is_newer_than_the_last_patches():
+    from meshlens.project.jax_version import _LAST_PATCHES
+
+    assert sorted({*_LAST_PATCHES, NEWEST}) == [*_LAST_PATCHES, NEWEST]
+
+
+@pytest.mark.parametrize(("value", "count"), [(8, 8), ("8", 8), ("2x4", 8), ("2 x 2x2", 8), ("2×4", 8), (1, 1)])
+def test_devices(value, count):
+    assert parse_devices(value) == count
+
+
+@pytest.mark.parametrize("value", [0, -1, True, 1.5, "", "x", "2x", "0x4", None, [], "v5e-16"])
+def test_not_devices(value):
+    with pytest.raises(ValueError, match="expected a number of devices"):
+        parse_devices(value)
+
+
+def test_versions():
+    assert parse_version("0.4.30") == (0, 4, 30)
+    assert parse_version("0.4") == (0, 4, 0)
+    assert parse_version("0.4.30.dev1+g1") == (0, 4, 30)
