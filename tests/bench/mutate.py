@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -124,8 +125,8 @@ def _main() -> None:
             if arguments.resolved:
                 own = sample(resolved_mutants(workspace), arguments.most, arguments.seed)
                 seen.append(measure(root, own, workspace))
-        except Exception as error:
-            print(f"{root.name}: {type(error).__name__}: {error}", file=sys.stderr)
+        except Exception:
+            print(f"{root.name}: {traceback.format_exc(limit=-4)}", file=sys.stderr)
             continue
         print(f"{root.name}: {sum(blind[-1].found.values())}/{sum(blind[-1].tried.values())}", file=sys.stderr)
     print("Chosen without MeshLens\n\n" + table([score for score in blind if score.tried]))

@@ -131,7 +131,7 @@ def call_unknown(run: Run, args: tuple[Arg, ...], callee: Value, frame: Frame, c
     for arg in args:
         labels |= travelling(labels_of(arg.value))
         maybe_run(run, arg.value, arg.site, frame, ctx)
-    from meshlens.axes.expressions import gradient_step
+    from meshlens.axes.gradients import gradient_step
 
     parts = [(labels_of(arg.value), arg.site) for arg in args if arg.site is not None]
     labels |= gradient_step(run, labels, tuple(parts), frame, ctx)
@@ -200,7 +200,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
         result = _run_body(run, function, values, inner)
     finally:
         run.stack.pop()
-    if not ctx.env.maps:
+    if not ctx.env.maps and not any(_tells(value) for value in values.values()):
         run.world.latest[function.site] = Shared(result, run.root, {})
     if key is not None:
         run.memo[key] = result
@@ -210,7 +210,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
 
 
 def _spent(run: Run, function: Function, values: dict[str, Value]) -> Value | None:
-    """The latest result of a function that ran often enough outside every map; None if it may run again."""
+    """What stands for another run of a function that ran often enough outside every map; None if it may run again."""
     telling = any(_tells(value) for value in values.values())
     effort = run.world.effort
     count = effort.get((function.site, telling), 0)
@@ -218,7 +218,7 @@ def _spent(run: Run, function: Function, values: dict[str, Value]) -> Value | No
         effort[(function.site, telling)] = count + 1
         return None
     latest = run.world.latest.get(function.site)
-    if latest is None:
+    if latest is None or telling:
         return UNKNOWN
     run.relied.add(latest.root)
     return latest.value
@@ -228,6 +228,10 @@ def _tells(value: Value) -> bool:
     """Whether an argument may decide about axes: a name, a function, a mesh, a spec."""
     if isinstance(value, Const):
         return isinstance(value.value, str)
+    if isinstance(value, Seq):
+        return any(_tells(item) for item in value.items)
+    if isinstance(value, Dict):
+        return any(_tells(item) for _, item in value.items)
     return isinstance(value, (Mesh, Spec)) or _holds_function(value)
 
 

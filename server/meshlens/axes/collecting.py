@@ -103,9 +103,11 @@ def _names(value: Value) -> tuple[Value, ...]:
 def result(row: Collective, value: Value, labels: frozenset[object], site: Site, names: tuple[str, ...] = ()) -> Value:
     """What a collective gives for a value; containers keep their structure."""
     if isinstance(value, Seq):
-        return Seq(value.kind, tuple(result(row, item, labels_of(item), site, names) for item in value.items), value.open)
+        items = tuple(result(row, item, labels_of(item), site, names) for item in value.items)
+        return Seq(value.kind, items, value.open)
     if isinstance(value, Dict):
-        return Dict(tuple((key, result(row, item, labels_of(item), site, names)) for key, item in value.items), value.open)
+        entries = tuple((key, result(row, item, labels_of(item), site, names)) for key, item in value.items)
+        return Dict(entries, value.open)
     if isinstance(value, Union):
         return Union(tuple(dict.fromkeys(result(row, item, labels_of(item), site, names) for item in value.options)))
     if row.reduces == "index":

@@ -50,7 +50,9 @@ def define_block(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
 def define_function(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     """A function inside the running block, or a top-level one."""
     function = node[2]
-    separate = frame.parent is None
+    facts = run.world.facts(frame.path) if frame.parent is None else None
+    block = facts.blocks.get(frame.block) if facts is not None else None
+    separate = block is not None and block.shape is node
     if separate:
         run.deps.add((frame.path, "header:" + frame.block))
     frame.home(function[0]).vars[function[0]] = make_function(run, function, frame, frame, ctx, separate=separate)

@@ -10,9 +10,10 @@ from typing import Any
 from meshlens.axes import arrays, attributes, conditions, containers, noise
 from meshlens.axes.calls import call
 from meshlens.axes.frames import Frame
+from meshlens.axes.gradients import divided, gradient_step
 from meshlens.axes.joining import join, join_all, labels_of, options
 from meshlens.axes.labels import travelling
-from meshlens.axes.records import Context, GradientUse
+from meshlens.axes.records import Context
 from meshlens.axes.run import Run, mentions, speaks_of_axes
 from meshlens.axes.unpacking import elements
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Function, Seq, Site, Super, Value
@@ -44,13 +45,13 @@ def _name(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     value = frame.find(node[2])
     if value is not None:
         return value
+    if node[2] == "__name__":
+        return Const("__main__")
     if node[2] in _BUILTINS:
         return Ext(node[2])
     star = frame.module.vars.get("*")
     if isinstance(star, Ext):
         return Ext(f"{star.dotted}.{node[2]}")
-    if node[2] == "__name__":
-        return Const("__main__")
     return UNKNOWN
 
 
@@ -165,11 +166,12 @@ def _lambda(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 
 def _if_expression(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     _, _, test, then, otherwise = node
-    truth = conditions.truth(evaluate(run, test, frame, ctx))
+    value = evaluate(run, test, frame, ctx)
+    truth = conditions.truth(value)
     if truth is not None:
         return evaluate(run, then if truth else otherwise, frame, ctx)
     inner = replace(ctx, conditional=True, guarded=ctx.guarded or speaks_of_axes(test))
-    api = mentions(test, frozenset({"hasattr", "__version__"}))
+    api = "version" in labels_of(value) or mentions(test, frozenset({"hasattr", "__version__"}))
     run.api_guard += api
     before = dict(frame.vars)
     conditions.refine(run, test, True, frame, inner)
@@ -233,7 +235,7 @@ def binary(
     left_labels, right_labels = labels_of(left), labels_of(right)
     labels = travelling(left_labels) | travelling(right_labels)
     if operator in ("/", "//", "*"):
-        labels -= _divided(run, operator, labels, left, right, sides, site_of(frame, node), ctx)
+        labels -= divided(run, operator, left, right, sides, site_of(frame, node), ctx)
     if operator != "@":
         noise.meet(run, (left_labels, right_labels), ctx)
     labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)
@@ -241,48 +243,6 @@ def binary(
     if all(isinstance(side, Const) or "uniform" in labels_of(side) for side in (left, right)):
         labels |= {"uniform"}
     return Data(labels, shape, None, arrays.gives_array(operator, left, right))
-
-
-def gradient_step(
-    run: Run, labels: frozenset[Any], parts: tuple[tuple[Any, Any], ...], frame: Frame, ctx: Context
-) -> frozenset[Any]:
-    """The labels to add where an unreduced gradient meets the argument that it is taken for."""
-    if "gradient" not in labels:
-        return frozenset()
-    for label in labels:
-        if not isinstance(label, tuple) or label[0] != "wrt" or label[1] not in labels:
-            continue
-        for part_labels, node in parts:
-            if "gradient" in part_labels and label[1] not in part_labels:
-                site = site_of(frame, node) if isinstance(node, tuple) else node
-                run.records.gradient_uses.append(GradientUse("stepped", site, None, ctx))
-                return frozenset({("stepped", site, label[1])})
-    return frozenset()
-
-
-def _divided(
-    run: Run, operator: str, labels: frozenset[Any], left: Value, right: Value, sides: tuple[Any, Any], site: Site, ctx: Context
-) -> frozenset[Any]:
-    """The labels of sums over the devices that end here, because the sum is divided by their number, say."""
-    sums = {label for label in labels if isinstance(label, tuple) and label[0] in ("summed", "psum", "host-sum")}
-    if operator == "*":
-        factor = right if any(label in labels_of(left) for label in sums) else left
-        if isinstance(factor, Const) and not _is_share(run, factor.value):
-            return frozenset()
-        if isinstance(factor, Data) and any(isinstance(label, tuple) and label[0] == "argument" for label in factor.labels):
-            return frozenset()
-        sums = {label for label in sums if label[0] != "psum"}
-    elif sides[1][0] == "const":
-        return frozenset()
-    for label in sums:
-        if label[0] != "psum":
-            run.records.gradient_uses.append(GradientUse("divided", site, label[1], ctx))
-    return frozenset(sums | ({"mean"} if operator == "/" else set()))
-
-
-def _is_share(run: Run, factor: Any) -> bool:
-    count = run.world.devices
-    return count is not None and isinstance(factor, float) and abs(factor * count - 1) < 1e-6
 
 
 def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:

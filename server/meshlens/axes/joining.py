@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from meshlens.axes.labels import joined
-from meshlens.axes.values import UNKNOWN, Bound, Const, Data, Dict, Made, Seq, Union, Value
+from meshlens.axes.values import UNKNOWN, Bound, Const, Data, Dict, Ext, Made, Seq, Union, Value
 
 _MOST_OPTIONS = 8
+_SAYS_VERSION = ("__version__", "__version_info__", "typing.TYPE_CHECKING")
+_VERSION = frozenset({"version"})
 
 
 def join(left: Value, right: Value) -> Value:
@@ -66,6 +68,8 @@ def labels_of(value: Value) -> frozenset[object]:
         return labels_of(value.receiver)
     if isinstance(value, Const):
         return frozenset()
+    if isinstance(value, Ext):
+        return _VERSION if value.dotted.endswith(_SAYS_VERSION) else frozenset()
     if isinstance(value, Seq):
         return frozenset().union(*(labels_of(item) for item in value.items))
     if isinstance(value, Dict):

@@ -15,12 +15,14 @@ the others describe one value and end at the first operation on it.
     ("of-psum", call)      gradient of a sum over the devices
     auto-summed            a gradient that a checked `shard_map` has summed by itself
     mean                   came out of a mean (a loss, say)
+    entered                an argument of the innermost map, as each device gets it
     data                   depends on data that certainly differ between the devices
     met                    some part of it went through a reduction
     opaque                 went through code that is not seen and may reduce, or was passed from device to device
     ("over", axis, call)   exactly what a reduction over this axis gave
     ("drawn", call, key)   random numbers that are the same on every device
     ("host-sum", call)     sum over the devices of a value that all of them hold
+    version                says which JAX this is, or what it has
     same                   certainly the same on every device of the innermost map
     uniform                an array that may hold the same along every axis
     key, keys              one PRNG key; an array of them
@@ -34,12 +36,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-_TRAVELLING = frozenset({"varying", "index", "gradient", "auto-summed", "mean", "data", "met", "opaque"})
+_TRAVELLING = frozenset({"varying", "index", "gradient", "auto-summed", "mean", "data", "met", "opaque", "version"})
 _TRAVELLING_KINDS = frozenset({"wrt", "argument", "summed", "psum", "stepped", "of-psum", "drawn", "host-sum"})
 _CLEARED_BY_REDUCTION = frozenset({"varying", "gradient", "index", "mean", "data", "opaque"})
 _KINDS_CLEARED_BY_REDUCTION = frozenset({"wrt", "stepped", "of-psum", "drawn"})
 
-OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced"})
+OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered"})
 """Labels that a value has only if it has them on every way that leads to it."""
 
 NONE: frozenset[Any] = frozenset()
@@ -49,8 +51,9 @@ def joined(left: frozenset[Any], right: frozenset[Any]) -> frozenset[Any]:
     """The labels of a value that may be the one or the other."""
     if left == right:
         return left
-    lost = {label for label in left ^ right if label in OF_ONE_COPY or (isinstance(label, tuple) and label[0] == "over")}
-    return (left | right) - lost
+    either = left ^ right
+    sums = {label for label in either if isinstance(label, tuple) and label[0] == "over"}
+    return (left | right) - (either & OF_ONE_COPY) - sums
 
 
 def travelling(labels: Iterable[Any]) -> frozenset[Any]:

@@ -13,7 +13,7 @@ from meshlens.axes.naming import by_parameter
 from meshlens.axes.records import Context, RandomUse
 from meshlens.axes.run import Run
 from meshlens.axes.transparent import wraps_function
-from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Data, Made, Seq, Site, Value, Wrapped
+from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Data, Ext, Made, Seq, Site, Value, Wrapped
 from meshlens.jaxapi import libraries
 
 _HARMLESS_DECORATORS = frozenset(
@@ -81,7 +81,7 @@ def call_elsewhere(
         return Wrapped("same", "meshlens.unknown", args[0].value, site)
     if name.startswith(_NO_CALLBACKS):
         return Data(_labels(args))
-    result = call_unknown(run, args, UNKNOWN, frame, ctx)
+    result = call_unknown(run, args, Ext(name), frame, ctx)
     labels = result.labels if isinstance(result, Data) else frozenset()
     if decorator or name.split(".")[0] in _LIBRARIES_WITH_OBJECTS:
         return Made(name, site, _labelled(args), labels)
@@ -97,7 +97,7 @@ def _labels(args: tuple[Arg, ...]) -> frozenset[object]:
 
 
 def _step(run: Run, args: tuple[Arg, ...], labels: frozenset[object], frame: Frame, ctx: Context) -> frozenset[object]:
-    from meshlens.axes.expressions import gradient_step
+    from meshlens.axes.gradients import gradient_step
 
     parts = tuple((labels_of(arg.value), arg.site) for arg in args if arg.site is not None)
     return gradient_step(run, labels, parts, frame, ctx)

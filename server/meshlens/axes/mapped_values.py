@@ -83,7 +83,7 @@ def _enter(binder: Binder, place: int, value: Value, entry: Value, shared: bool 
             labels = labels | (value.labels & {"varying"} if isinstance(value, Data) else frozenset())
         else:
             labels -= {"same"}
-            extra = {label, "varying", *_differs(binder, value, shared)}
+            extra = {label, "varying", "entered", *_differs(binder, value, shared)}
         if not shared and "keys" in labels:
             labels = labels - {"keys"} | {"key"}
         shape = value.shape if isinstance(value, Data) else ()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import options
 from meshlens.axes.mapped_values import entering, stacked
-from meshlens.axes.meshes import mesh_names
+from meshlens.axes.meshes import mesh_names, with_mesh_in_force
 from meshlens.axes.naming import by_parameter, names_in, value_of
 from meshlens.axes.records import AxisEnv, Binding, Bound, Context, MappedCall, Step
 from meshlens.axes.run import Run
@@ -142,7 +142,7 @@ def extend(env: AxisEnv, binder: Binder) -> AxisEnv:
 
 def call_mapped(run: Run, mapped: Mapped, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context) -> Value:
     """Runs the operand of a map with what each device gets, and stacks what comes out."""
-    binder = mapped.binder
+    binder = with_mesh_in_force(mapped.binder, run.ambient[-1] if run.ambient else None)
     run.called.add(binder.site)
     inner_args = tuple(
         Arg(arg.label, entering(binder, place, arg, ctx), arg.whole, arg.site) for place, arg in enumerate(args)
@@ -178,7 +178,7 @@ def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx
 
 def run_uncalled(run: Run, mapped: Mapped, ctx: Context) -> None:
     """Runs the operand of a map that nobody calls in sight, with arguments that are not known."""
-    binder = mapped.binder
+    binder = with_mesh_in_force(mapped.binder, None)
     splat: tuple[Arg, ...] = (Arg("*", Data(frozenset({"varying"})), None, None), Arg("**", UNKNOWN, None, None))
     parameters = _underlying(binder.operand)
     if parameters is not None and all(how in ("any", "only") for _, how, _ in parameters[1]):
@@ -187,6 +187,8 @@ def run_uncalled(run: Run, mapped: Mapped, ctx: Context) -> None:
             for place, (_, _, default) in enumerate(parameters[1])
             if not default
         )
+    if binder.kind not in MAPS_ON_DEVICES:
+        ctx = replace(ctx, env=replace(ctx.env, open=True))
     returned = run_operand(run, binder, splat, binder.site, ctx)
     run.records.mapped_calls.append(MappedCall(binder, binder.site, (), False, ctx, returned, visible=False))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from meshlens.axes.arrays import shape_of, sizes
+from dataclasses import replace
+
+from meshlens.axes.arrays import literal_shape, sizes
 from meshlens.axes.joining import options
 from meshlens.axes.naming import by_parameter, names_in, value_of
-from meshlens.axes.values import UNKNOWN, Arg, Const, Made, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.values import Arg, Binder, Const, Made, Mesh, Seq, Site, Spec, Value
 from meshlens.jaxapi.meshes import MeshMaker
 
 
@@ -27,6 +29,24 @@ def mesh_names(mesh: Value | None) -> tuple[tuple[Const, ...], bool]:
     return tuple(dict.fromkeys(names)), is_open
 
 
+def takes_mesh_in_force(binder: Binder) -> bool:
+    """Whether a map takes its mesh from `set_mesh` when it is called."""
+    given = binder.argument("mesh")
+    unknown = any(name in ("*", "**") for name, _ in binder.arguments)
+    named = given is not None and not (isinstance(given.value, Const) and given.value.value is None)
+    return binder.kind == "shard_map" and not unknown and not named
+
+
+def with_mesh_in_force(binder: Binder, mesh: Value | None) -> Binder:
+    """The map as it is when it is called while a mesh is in force, which may be another than where it was made."""
+    if not takes_mesh_in_force(binder) or mesh is binder.mesh:
+        return binder
+    if binder.argument("axis_names") is not None:
+        return replace(binder, mesh=mesh)
+    names, is_open = mesh_names(mesh)
+    return replace(binder, mesh=mesh, names=names, open=is_open)
+
+
 def make_mesh(row: MeshMaker, args: tuple[Arg, ...], site: Site) -> Value:
     """The value of `Mesh(devices, names)`, `make_mesh(shape, names)` and relatives."""
     found = by_parameter(row.parameters, args)
@@ -35,8 +55,7 @@ def make_mesh(row: MeshMaker, args: tuple[Arg, ...], site: Site) -> Value:
     for parameter in row.names:
         value = value_of(found, parameter)
         if value is None:
-            names.extend(Const(name) for name in row.default_names if name == parameter)
-            is_open |= parameter not in ("cluster_names", "thread_name") and not row.default_names
+            is_open |= parameter not in ("cluster_names", "thread_name")
         elif isinstance(value, Seq):
             names.extend(value.items)
             is_open |= value.open
@@ -59,12 +78,7 @@ def _sizes(row: MeshMaker, found: dict[str, Arg]) -> tuple[int | None, ...] | No
         value = value_of(found, row.devices)
         if value is None:
             return None
-        if isinstance(value, Seq) and not value.open:
-            inner = value.items[0] if value.items else UNKNOWN
-            if isinstance(inner, Seq):
-                return None
-            return (len(value.items),)
-        return shape_of(value)
+        return literal_shape(value)
     return None
 
 

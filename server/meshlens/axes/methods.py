@@ -200,4 +200,5 @@ def _of_made(run: Run, receiver: Made, name: str, args: tuple[Arg, ...], site: S
         if receiver.dotted.startswith("optax."):
             return Data(frozenset({"fresh"}) & (labels_of(args[0].value) if args else frozenset()))
         return Data(frozenset({"fresh"}))
-    return call_unknown(run, args, receiver, frame, ctx)
+    result = call_unknown(run, args, receiver, frame, ctx)
+    return Data(labels_of(result) | {"mean"}) if name == "mean" else result

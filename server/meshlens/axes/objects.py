@@ -125,7 +125,7 @@ def construct(run: Run, cls: Class, args: tuple[Arg, ...], site: Site, frame: An
     if is_enum(cls):
         return args[0].value if args else UNKNOWN
     number = run.world.number_of((cls, site, tuple((arg.label, arg.value) for arg in args)))
-    instance = Instance(cls, number)
+    instance = Instance(cls, number, site)
     if number in run.heap and site in run.stack:
         return instance
     run.written.append((number, True))

@@ -132,9 +132,10 @@ def finish(run: Run) -> None:
         ]
         if not mapped and not functions and not lambdas:
             return
-        for value, ctx in mapped:
-            run.called.add(value.binder.site)
-            run_uncalled(run, value, ctx)
+        for value, ctx in reversed(mapped):
+            if value.binder.site not in run.called:
+                run.called.add(value.binder.site)
+                run_uncalled(run, value, ctx)
         if mapped:
             continue
         for function, ctx in [*functions, *lambdas]:

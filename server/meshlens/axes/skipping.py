@@ -39,14 +39,12 @@ def _who_gave_none(run: Run, test: Any, frame: Frame, ctx: Context) -> Site | No
     from meshlens.axes.expressions import evaluate
 
     for node in _names_in(test):
-        if not isinstance(evaluate(run, node, frame, ctx), Const):
-            continue
         if evaluate(run, node, frame, ctx) != Const(None):
             continue
         if node[0] == "attr":
             owner = evaluate(run, node[2], frame, ctx)
-            if isinstance(owner, Instance) and owner.number and isinstance(owner.number[0], Site):
-                return owner.number[0]
+            if isinstance(owner, Instance):
+                return owner.made
         elif node[2] in frame.parameters and ctx.route and ctx.route[-1].how == "call":
             return ctx.route[-1].site
     return None

@@ -24,7 +24,7 @@ RAISED = "raise"
 _API_ERRORS = frozenset({"ImportError", "AttributeError", "ModuleNotFoundError", "Exception", "BaseException", "TypeError"})
 _AXIS_ERRORS = frozenset({"NameError", "Exception", "BaseException", "KeyError", "AssertionError", "ValueError"})
 _EXPECTED_TO_RAISE = frozenset({"raises", "assertRaises", "assertRaisesRegex", "assertRaisesWithLiteralMatch", "suppress", "patch", "mock"})
-_VERSION_WORDS = frozenset({"hasattr", "__version__", "__version_info__", "version", "jax_version", "getattr", "find_spec"})
+_VERSION_WORDS = frozenset({"hasattr", "__version__", "__version_info__", "version", "jax_version", "getattr", "find_spec", "TYPE_CHECKING"})
 
 
 def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context) -> str | None:
@@ -33,12 +33,17 @@ def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context)
     Returns:
         How the block was left for certain: "return", "break", "continue", "raise"; None if it ran to its end.
     """
+    api_guard = run.api_guard
     for statement in statements:
         left = _STATEMENTS[statement[0]](run, statement, frame, ctx)
         if left is not None:
+            run.api_guard = api_guard
             return left
+        if "api" in frame.exits:
+            run.api_guard = api_guard + 1
         if frame.exits and not (ctx.conditional and (ctx.guarded or "guarded" not in frame.exits)):
             ctx = replace(ctx, conditional=True, guarded=ctx.guarded or "guarded" in frame.exits)
+    run.api_guard = api_guard
     return None
 
 
@@ -82,8 +87,8 @@ def _if(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
         chosen = body if truth else orelse
         skipping.note_skipped(run, test, orelse if truth else body, frame, ctx)
         return run_block(run, chosen, frame, ctx) if chosen else None
-    api = mentions(test, _VERSION_WORDS)
     labels = labels_of(value)
+    api = "version" in labels or mentions(test, _VERSION_WORDS)
     inner = replace(ctx, conditional=True, guarded=ctx.guarded or (speaks_of_axes(test) and "index" not in labels))
     run.api_guard += api
     before = dict(frame.vars)
@@ -94,6 +99,8 @@ def _if(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     conditions.refine(run, test, False, frame, ctx)
     left_else = run_block(run, orelse, frame, _divergent(inner, labels, node, frame, 1)) if orelse else None
     run.api_guard -= api
+    if api and {left_body, left_else} in ({RETURNED, None}, {NEXT_TURN, None}):
+        frame.exits |= {"api"}
     return _meet(frame, after_body, left_body, left_else, inner.guarded)
 
 

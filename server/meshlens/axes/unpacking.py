@@ -24,9 +24,8 @@ def unpack(value: Value, targets: tuple[Any, ...]) -> list[Value]:
         if len(items) >= count - 1:
             middle = items[star : len(items) - behind]
             return [*items[:star], Seq("list", tuple(middle)), *items[len(items) - behind :]]
-    if isinstance(value, Seq):
-        return [join_all(value.items) if value.items else UNKNOWN] * count
-    return [element(value)] * count
+    inside = (join_all(value.items) if value.items else UNKNOWN) if isinstance(value, Seq) else element(value)
+    return [Seq("list", (inside,), True) if target[0] == "star" else inside for target in targets]
 
 
 def element(value: Value) -> Value:

@@ -149,10 +149,17 @@ class Class:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """An object of a workspace class; `number` tells places of construction and their arguments apart."""
+    """An object of a workspace class.
+
+    Attributes:
+        cls: the class.
+        number: tells places of construction and their arguments apart.
+        made: the call that made it.
+    """
 
     cls: Class
     number: int
+    made: Site | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

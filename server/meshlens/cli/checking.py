@@ -9,6 +9,7 @@ from pathlib import Path
 from meshlens.cli.progress import Progress
 from meshlens.cli.report import Places, Reported
 from meshlens.cli.request import Group, shown
+from meshlens.project.imports import imported_files
 from meshlens.project.notebook import Notebook
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.rules._check import Diagnosed, check
@@ -38,12 +39,17 @@ def open_group(group: Group, bar: Progress, cache: Path | None) -> Workspace:
         cache: the folder where facts are kept; None for nowhere.
     """
     bar.stage("Reading", None)
+
+    def text_of(path: Path) -> bytes:
+        return group.texts[path] if path in group.texts else path.read_bytes()
+
     return open_workspace(
         [group.root],
-        files=group.files,
+        files=[*group.files, *imported_files(group.files, [group.root], text_of)],
         jax_version=group.settings.jax_version,
         devices=group.settings.devices,
         overlay=group.texts,
+        cache=cache,
     )
 
 

@@ -9,11 +9,16 @@ _PXLA = (
     "Chunked MapTracer NoSharding PmapExecutable Replicated ShardedAxis ShardingSpec Unstacked "
     "parallel_callable shard_args spec_to_indices"
 )
-_XMAP = "xmap is gone; write the map with jax.shard_map"
+_XMAP = "write the map with jax.shard_map"
 _DROP_IN = "jax.device_put with a NamedSharding puts data on several devices"
 
 ROWS = (
-    Change("jax.experimental.maps", removed=(0, 4, 31), deprecated=(0, 4, 26), note=_XMAP),
+    Change(
+        "jax.experimental.maps",
+        removed=(0, 4, 31),
+        deprecated=(0, 4, 26),
+        note="Mesh is in jax.sharding, and jax.shard_map takes the place of xmap",
+    ),
     Change("jax.experimental.maps.xmap", (0, 4, 31), (0, 4, 26), None, "jax.shard_map", _XMAP, "", (0, 6, 1)),
     Change("jax.experimental.maps.SerialLoop", (0, 4, 31), (0, 4, 26), note=_XMAP),
     Change("jax.experimental.maps.Mesh", (0, 4, 26), (0, 4, 4), None, "jax.sharding.Mesh", rewrite="rename"),

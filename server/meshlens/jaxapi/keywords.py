@@ -45,6 +45,7 @@ VERSIONED: dict[tuple[str, str], tuple[Version | None, Version | None]] = {
     ("jax.experimental.shard_map.shard_map", "auto"): (None, (0, 8, 0)),
     ("jax.make_jaxpr", "abstracted_axes"): (None, (0, 8, 2)),
     ("jax.make_mesh", "axis_types"): ((0, 5, 0), None),
+    ("jax.make_mesh", "axis_sizes"): ((0, 11, 1), None),
     ("jax.jit", "fun"): (None, (0, 7, 0)),
     ("jax.jit", "abstracted_axes"): (None, (0, 8, 2)),
     ("jax.jit", "compiler_options"): ((0, 4, 36), None),

@@ -44,7 +44,7 @@ _ROWS = (
     MeshMaker(
         "jax.make_mesh",
         ("axis_shapes", "axis_names", "axis_types"),
-        ("devices",),
+        ("devices", "axis_sizes"),
         devices="devices",
         shape="axis_shapes",
         explicit_since=(0, 9, 0),

@@ -7,8 +7,8 @@ from pathlib import PurePosixPath
 
 from meshlens.axes.values import Module
 
-_LIBRARIES = frozenset({"jax", "jaxlib", "flax", "haiku", "equinox", "optax", "chex", "objax", "haliax", "numpy"})
-_SOURCE_FOLDERS = ("", "src", "lib", "python", "server")
+LIBRARIES = frozenset({"jax", "jaxlib", "flax", "haiku", "equinox", "optax", "chex", "objax", "haliax", "numpy"})
+SOURCE_FOLDERS = ("", "src", "lib", "python", "server")
 
 
 class ModuleIndex:
@@ -54,13 +54,13 @@ class ModuleIndex:
 
     def _absolute(self, folder: str, module: str) -> Module | None:
         parts = module.split(".")
-        if parts[0] in _LIBRARIES and f"/{parts[0]}/" not in folder + "/":
+        if parts[0] in LIBRARIES and f"/{parts[0]}/" not in folder + "/":
             return None
         if parts[0] == "jax":
             return None
         current = folder
         while True:
-            for extra in _SOURCE_FOLDERS:
+            for extra in SOURCE_FOLDERS:
                 base = f"{current}/{extra}" if extra else current
                 found = self._at("/".join((base, *parts)), module)
                 if found is not None and (found.path is not None or len(parts) > 1 or extra):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from meshlens.facts.extract import extract
 from meshlens.facts.model import FileFacts
+from meshlens.project.cache import FactsCache
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.notebook import Notebook, read_notebook
 from meshlens.project.solution import Solution, solve
@@ -124,6 +125,15 @@ def read_file(path: Path, raw: bytes, facts: FileFacts | None = None) -> SourceF
     return SourceFile(path, raw, raw, facts or extract(raw))
 
 
+def _read_with(cache: FactsCache | None, path: Path, raw: bytes) -> SourceFile:
+    """A file with its facts from the cache, where they are known."""
+    facts = cache.get(raw) if cache is not None else None
+    file = read_file(path, raw, facts)
+    if cache is not None and facts is None:
+        cache.put(raw, file.facts)
+    return file
+
+
 def open_workspace(
     roots: Sequence[Path],
     *,
@@ -131,6 +141,7 @@ def open_workspace(
     jax_version: tuple[int, ...] | None = None,
     devices: int | None = None,
     overlay: Mapping[Path, bytes] | None = None,
+    cache: Path | None = None,
 ) -> Workspace:
     """Reads files into a workspace.
 
@@ -140,7 +151,9 @@ def open_workspace(
         jax_version: the version that the project uses; the newest known one if nothing says.
         devices: how many devices the code is meant for.
         overlay: texts that stand in for what is on disk.
+        cache: the folder where facts are kept between runs; None for nowhere.
     """
+    kept = FactsCache(cache) if cache is not None else None
     given = {path.absolute(): raw for path, raw in (overlay or {}).items()}
     read: dict[str, SourceFile] = {}
     problems: list[tuple[Path, str]] = []
@@ -149,13 +162,16 @@ def open_workspace(
             raw = given[path] if path in given else path.read_bytes()
             if not raw.isascii():
                 raw.decode("utf-8")
-            read[str(path)] = read_file(path, raw)
+            read[str(path)] = _read_with(kept, path, raw)
         except UnicodeDecodeError as error:
             problems.append((path, f"not UTF-8 at byte {error.start}"))
         except OSError as error:
             problems.append((path, f"cannot be read: {error.strerror or error}"))
         except ValueError as error:
             problems.append((path, str(error)))
+    if kept is not None:
+        kept.save()
+        kept.close()
     checked = tuple(path.absolute() for path in files)
     return Workspace(
         tuple(root.absolute() for root in roots),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from meshlens.axes.records import ApiMention
 from meshlens.jaxapi.history import Change, change
 from meshlens.project.view import FileView
+from meshlens.rules._spelled_names import spelled_names
 from meshlens.text import Span
 
 
@@ -38,7 +40,9 @@ def dated_names(view: FileView, wanted: Callable[[Change], bool]) -> Iterator[Da
     """
     found: dict[Span, Dated] = {}
     guarded: set[Span] = set()
-    for mention in view.records.mentions:
+    reached = {mention.site for mention in view.records.mentions}
+    unreached = (mention for mention in spelled_names(view) if mention.site not in reached)
+    for mention in chain(view.records.mentions, unreached):
         row = change(mention.dotted)
         if row is None or not wanted(row) or (row.dotted != mention.dotted and not mention.imported):
             continue

@@ -98,10 +98,13 @@ def _pcast(view: FileView, dated: Dated, to: str) -> tuple[Fix, ...]:
     if not edits or not uses:
         return ()
     if dated.mention.imported:
-        edits[0] = FileEdit(edits[0].path, edits[0].edit._replace(text=edits[0].edit.text.replace("pcast as pvary", "pcast")))
+        text = edits[0].edit.text.replace("pcast as pvary", "pcast")
+        edits[0] = FileEdit(edits[0].path, edits[0].edit._replace(text=text))
         edits.extend(FileEdit(view.path, Edit(view.span(use.site), "pcast")) for use in uses)
     for use in uses:
-        if use.call is None or use.partial or not use.call[3] or any(label in ("*", "**") for label, _, _ in use.call[3]):
+        if use.call is None or use.partial or not use.call[3]:
+            return ()
+        if any(label in ("*", "**") for label, _, _ in use.call[3]):
             return ()
         last = view.span(use.site._replace(index=use.call[3][-1][1])).end
         edits.append(FileEdit(view.path, Edit(Span(last, last), ', to="varying"')))

@@ -81,7 +81,10 @@ def import_from_elsewhere(view: FileView, site: Site, to: str) -> tuple[FileEdit
     if lead.strip():
         return ()
     gap = _without_name(view, site, statement, local)
-    return (FileEdit(path, Edit(Span(here.start, here.start), f"{new}\n{lead.decode()}")), FileEdit(path, Edit(gap, "")))
+    return (
+        FileEdit(path, Edit(Span(here.start, here.start), f"{new}\n{lead.decode()}")),
+        FileEdit(path, Edit(gap, "")),
+    )
 
 
 def _without_name(view: FileView, site: Site, statement: Any, local: str) -> Span:

@@ -50,7 +50,7 @@ def miscounts(view: FileView, wanted: frozenset[str], parameter: str) -> Iterato
         if call.visible:
             calls[call.binder.site].append(call)
     for site, group in bindings.items():
-        judged = [(call, call.context, _differs(call, parameter)) for call in calls[site]]
+        judged = [(call, call.context, _differs(view, call, parameter)) for call in calls[site]]
         found = certain(judged)
         if found is not None:
             count, entries = positional(found), entries_of(found.binder, parameter)
@@ -86,9 +86,19 @@ def _is_receiver(arg: Arg) -> bool:
     return arg.site is None and isinstance(arg.value, Instance)
 
 
-def _differs(call: MappedCall, parameter: str) -> bool | None:
+def _differs(view: FileView, call: MappedCall, parameter: str) -> bool | None:
     entries, count = entries_of(call.binder, parameter), positional(call)
-    return None if entries is None or count is None else entries != count
+    if entries is None or count is None or not (_is_written(view, call, parameter) or entries == count):
+        return None
+    return entries != count
+
+
+def _is_written(view: FileView, call: MappedCall, parameter: str) -> bool:
+    """Whether the entries stand at the map, or the arguments one by one at the call: else a wrapper handed both on."""
+    given = call.binder.argument(parameter)
+    if given is not None and given.site is not None and view.text(given.site)[:1] in "([":
+        return True
+    return not any(arg.whole is not None and view.text(arg.whole).startswith("*") for arg in call.args)
 
 
 def _against_parameters(group: list[Binding], parameter: str, *, called: bool) -> Iterator[Miscount]:

@@ -26,8 +26,11 @@ class Mismatch:
 
 
 def mismatch(prefix: Value, value: Value, path: tuple[int, ...] = ()) -> Mismatch | None:
-    """The first place where a prefix certainly does not fit a value; None where it fits or that is not known."""
-    if isinstance(prefix, Seq) and prefix.kind in ("tuple", "list"):
+    """The first place where a prefix certainly does not fit a value; None where it fits or that is not known.
+
+    Lists are left alone: they may have grown since.
+    """
+    if isinstance(prefix, Seq) and prefix.kind == "tuple":
         return None if prefix.open else _sequence(prefix, value, path)
     if isinstance(prefix, Dict) and not prefix.open:
         return _dictionary(prefix, value, path)
@@ -40,7 +43,7 @@ def _sequence(prefix: Seq, value: Value, path: tuple[int, ...]) -> Mismatch | No
         return Mismatch(path, entries, "one array")
     if isinstance(value, Dict):
         return Mismatch(path, entries, "a dictionary")
-    if not isinstance(value, Seq) or value.open or value.kind not in ("tuple", "list"):
+    if not isinstance(value, Seq) or value.open or value.kind != "tuple":
         return None
     if len(value.items) != len(prefix.items):
         return Mismatch(path, entries, f"{len(value.items)} value" + ("s" if len(value.items) != 1 else ""))

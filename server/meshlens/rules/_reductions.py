@@ -18,9 +18,10 @@ def reductions_of(view: FileView, binder: Binder) -> Iterator[AxisUse]:
     names = {name.value for name in binder.names}
     for records in view.solution.by_file.values():
         for use in records.uses:
-            if use.kind in REDUCTIONS and literal_name(use.name) in names:
-                if any(outer.site == binder.site for outer in use.context.env.maps):
-                    yield use
+            if use.kind not in REDUCTIONS or literal_name(use.name) not in names:
+                continue
+            if any(outer.site == binder.site for outer in use.context.env.maps):
+                yield use
 
 
 def has(labels: frozenset[Any], kind: str) -> bool:

@@ -8,9 +8,16 @@ from meshlens.project.view import FileView
 from meshlens.rules._history import Dated
 from meshlens.rules._imports import import_from_elsewhere, name_of_module
 from meshlens.rules._model import FileEdit, Fix
-from meshlens.text import Edit
+from meshlens.text import Edit, Span
 
-_NOT_WITH_JAX = ("jax.extend", "jax.experimental", "jax.example_libraries", "jax.export", "jax.scipy", "jax.interpreters")
+_NOT_WITH_JAX = (
+    "jax.extend",
+    "jax.experimental",
+    "jax.example_libraries",
+    "jax.export",
+    "jax.scipy",
+    "jax.interpreters",
+)
 _PLAIN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
@@ -27,8 +34,28 @@ def renamed(view: FileView, dated: Dated, to: str) -> tuple[Fix, ...]:
         edits = import_from_elsewhere(view, dated.mention.site, to)
     else:
         text = respelled(view, view.text(dated.mention.site), dated.mention.dotted, to)
-        edits = (FileEdit(view.path, Edit(dated.span, text)),) if text is not None else ()
+        if text is not None:
+            edits = (FileEdit(view.path, Edit(dated.span, text)),)
+        else:
+            edits = _with_import(view, dated, to)
     return (Fix(f'use "{to}"', edits),) if edits else ()
+
+
+def _with_import(view: FileView, dated: Dated, to: str) -> tuple[FileEdit, ...]:
+    """Edits that import the module in which a name is now, behind the last import of JAX."""
+    imports = [
+        block.span(0).end
+        for block in (view.facts.blocks[key] for key in view.facts.top)
+        if (block.shape[0] == "import" and any(name.split(".")[0] == "jax" for name, _, _ in block.shape[2]))
+        or (block.shape[0] == "from" and block.shape[2] == 0 and block.shape[3].split(".")[0] == "jax")
+    ]
+    if not imports or _PLAIN.fullmatch(view.text(dated.mention.site)) is None:
+        return ()
+    at = Span(imports[-1], imports[-1])
+    module = to.rpartition(".")[0]
+    line = "" if name_of_module(view, module) == module else f"\nimport {module}"
+    added = (FileEdit(view.path, Edit(at, line)),) if line else ()
+    return (*added, FileEdit(view.path, Edit(dated.span, to)))
 
 
 def respelled(view: FileView, text: str, dotted: str, to: str) -> str | None:

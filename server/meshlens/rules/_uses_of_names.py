@@ -80,7 +80,9 @@ def with_keywords(
             if positional > len(names) + 1:
                 return None
             if positional > 1:
-                edits.append(_insert(view, view.span(Site(use.site.path, use.block, value[1])).start, names[positional - 2]))
+                edits.append(
+                    _insert(view, view.span(Site(use.site.path, use.block, value[1])).start, names[positional - 2])
+                )
         elif label in renamed:
             edits.append(FileEdit(view.path, Edit(Span(span.start, span.start + len(label.encode())), renamed[label])))
         elif label not in names:

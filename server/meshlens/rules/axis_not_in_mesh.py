@@ -32,9 +32,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from meshlens.axes.meshes import takes_mesh_in_force
 from meshlens.axes.naming import names_in
 from meshlens.axes.records import Context
-from meshlens.axes.values import Arg, Const, Seq, Site, Spec, Value
+from meshlens.axes.values import Arg, Const, Mesh, Seq, Site, Spec, Value
 from meshlens.project.view import FileView
 from meshlens.rules._did_you_mean import closest
 from meshlens.rules._model import Finding, Severity
@@ -57,7 +58,7 @@ def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
         if place is not None:
             places[(place, name.value)].append(named)
     for (place, text), routes in places.items():
-        found = certain((named, named[4], _lacks(named[3], text)) for named in routes)
+        found = certain((named, named[4], _lacks(place, named, text)) for named in routes)
         if found is not None:
             yield _finding(view, place, text, found[3], found[5])
 
@@ -76,8 +77,9 @@ def _of_shardings(view: FileView) -> Iterator[_Named]:
 
 
 def _of_maps(view: FileView) -> Iterator[_Named]:
-    for binding in view.records.bindings:
-        binder = binding.binder
+    made = ((one.binder, one.context) for one in view.records.bindings if not takes_mesh_in_force(one.binder))
+    called = ((one.binder, one.context) for one in view.records.calls_of_maps if takes_mesh_in_force(one.binder))
+    for binder, context in (*made, *called):
         if binder.kind != "shard_map" or binder.mesh is None:
             continue
         for parameter in ("in_specs", "out_specs"):
@@ -85,16 +87,22 @@ def _of_maps(view: FileView) -> Iterator[_Named]:
             for spec in specs_in(arg.value) if arg is not None else ():
                 for name, site in spec_names(spec):
                     assert arg is not None
-                    yield name, site, arg, binder.mesh, binding.context, spec
+                    yield name, site, arg, binder.mesh, context, spec
         chosen = binder.argument("axis_names")
         if chosen is not None and isinstance(chosen.value, Seq) and chosen.site is not None:
             for name in names_in(chosen.value)[0]:
-                yield name, chosen.site, chosen, binder.mesh, binding.context, None
+                yield name, chosen.site, chosen, binder.mesh, context, None
 
 
-def _lacks(mesh: Value, name: str) -> bool | None:
+def _lacks(place: Site, named: _Named, name: str) -> bool | None:
+    """Whether the mesh lacks the axis; under a condition a mesh from elsewhere may never come here."""
+    mesh, context = named[3], named[4]
     axes = mesh_axes(mesh)
-    return None if axes is None else name not in axes
+    if axes is None or not isinstance(mesh, Mesh):
+        return None
+    if (context.conditional or context.remote) and mesh.site.path != place.path:
+        return None if name not in axes else False
+    return name not in axes
 
 
 def _finding(view: FileView, place: Site, name: str, mesh: Value, spec: Spec | None) -> Finding:

@@ -1,14 +1,15 @@
-r"""Something of JAX that still works in the version in use, with a `DeprecationWarning`.
+"""Something of JAX that still works in the version in use, with a `DeprecationWarning`.
 
 A later release drops it; changing it now keeps the change small.
-Code that also serves older versions, behind `try: … except ImportError`, `hasattr` or a question about the version, is left alone.
+Code that also serves older versions is left alone: behind `try: … except ImportError`, `hasattr` or a question about
+the version.
 
 ```python
 import jax
 import numpy as np
 from jax.experimental.shard_map import shard_map
-#                                      ^^^^^^^^^ AX502: "jax.experimental.shard_map.shard_map" is deprecated since JAX 0.8.0; \
-#                                                use "jax.shard_map"
+#                                      ^^^^^^^^^ AX502: "jax.experimental.shard_map.shard_map" \\
+#                                      is deprecated since JAX 0.8.0; use "jax.shard_map"
 from jax.sharding import Mesh, PartitionSpec as P
 
 mesh = Mesh(np.array(jax.devices()), ("data",))

@@ -21,7 +21,7 @@ def leapfrog(q):
 
 
 positions = leapfrog(jnp.zeros((CHAINS, 4)))
-#           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX301: 16 rows are mapped, there are 8 devices
+#           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX301: 16 rows are mapped, there are 8 devices
 mesh = jax.make_mesh((4, 4), ("data", "model"))
 #                    ^^^^^^ AX301: a mesh of 16 devices, there are 8
 ```

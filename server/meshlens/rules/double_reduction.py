@@ -1,8 +1,8 @@
 """Something that is reduced over the devices already is reduced once more.
 
-In a checked `shard_map` (JAX 0.6.1 and later) the gradient for an argument that all devices share is summed by itself; a
-`pmean` behind it changes nothing and leaves the sum, a `psum` multiplies it by the number of devices once more.
-The same program was right with `pmap`, with `check_vma=False` and before 0.6.1, so it goes wrong silently in a migration.
+In a checked `shard_map` (JAX 0.6.1 and later) the gradient for an argument that all devices share is summed by itself.
+A `pmean` behind it changes nothing and leaves the sum; a `psum` multiplies it by the number of devices once more.
+With `pmap`, with `check_vma=False` and before 0.6.1 the same program is right, and a migration breaks it silently.
 
 ```python
 import jax
@@ -39,8 +39,8 @@ def gradient(w, x):
     return jax.lax.pmean(grads, "batch")
 ```
 
-A `psum` of a `psum` over the same axis, and a sum on the host of a metric that the map has reduced, count everything once for
-each device.
+A `psum` of a `psum` over the same axis, and a sum on the host of a metric that the map has reduced, count everything
+once for each device.
 """
 
 from __future__ import annotations

@@ -46,6 +46,7 @@ from meshlens.rules._trees import Node, names_used, path_to, tree, walk
 from meshlens.text import Edit, Span
 
 _TESTS = re.compile(r"(^|[_.])(tests?|conftest|bench\w*|profile)([_.]|$)", re.IGNORECASE)
+_SOMETIMES = frozenset({"if", "try", "ifexp", "bool", "match", "for", "while"})
 _REMEMBERS = re.compile(r"cache|memo|once|singleton", re.IGNORECASE)
 
 
@@ -106,7 +107,8 @@ def _in_loop(view: FileView, made: _Made) -> Finding | None:
     if inside is None or not turns_often(view, inside[0], made.site):
         return None
     changing = changing_names(view, made.site, (inside[0],))
-    if not _made_inside(view, made, inside) or _depends(inside[-2:], changing) or not _only_called(inside, inside[0]):
+    loop = Site(made.site.path, made.site.block, inside[0][1])
+    if not _made_inside(view, made, loop) or _depends(inside[-2:], changing) or not _only_called(inside, inside[0]):
         return None
     message = f"this {made.kind} is built anew in every turn of the loop, and compiles every time"
     return _finding(view, made, path, message, _fixes(view, made, inside))
@@ -116,8 +118,10 @@ def _in_function(view: FileView, made: _Made) -> Finding | None:
     """The same in a function that a loop calls."""
     loop = _loop_on_the_route(view, made.context)
     path = path_to(view, made.site)
-    owner, inside = _owner(view, made.site, path)
-    if loop is None or owner is None or any(node[0] in ("if", "try", "ifexp", "bool", "for", "while") for node in inside):
+    owner, inside, block = _owner(view, made.site, path)
+    if loop is None or owner is None or any(node[0] in _SOMETIMES for node in inside):
+        return None
+    if not _made_inside(view, made, Site(made.site.path, block, owner[1])):
         return None
     parameters = [parameter[0] for parameter in owner[2][2]]
     changing = changing_names(view, made.site, owner[2][4], parameters)
@@ -150,29 +154,28 @@ def _remembers(view: FileView, function: Site) -> bool:
     return False
 
 
-def _owner(view: FileView, site: Site, path: tuple[Node, ...]) -> tuple[Node | None, tuple[Node, ...]]:
-    """The function whose body makes the map, and what leads from there to the place."""
+def _owner(view: FileView, site: Site, path: tuple[Node, ...]) -> tuple[Node | None, tuple[Node, ...], str]:
+    """The function whose body makes the map, what leads from there to the place, and the function's block."""
     for place in range(len(path) - 2, -1, -1):
         if path[place][0] == "fn" and path[place + 1] in path[place][2][4]:
-            return path[place], path[place:]
+            return path[place], path[place:], site.block
         if path[place][0] == "lambda":
-            return None, ()
+            return None, (), ""
     if path and path[0][0] == "fn" and "." in site.block:
-        parent = tree(view, site.path, site.block.rsplit(".", 1)[0])
+        block = site.block.rsplit(".", 1)[0]
+        parent = tree(view, site.path, block)
         if parent is not None and parent[0] == "fn":
-            return parent, (parent, *path)
-    return None, ()
+            return parent, (parent, *path), block
+    return None, (), ""
 
 
-def _made_inside(view: FileView, made: _Made, inside: tuple[Node, ...]) -> bool:
-    """Whether the operand itself comes about in the loop, not before it."""
+def _made_inside(view: FileView, made: _Made, around: Site) -> bool:
+    """Whether the operand itself comes about in the loop, or in the function, not before it."""
     operand = made.operand
     while isinstance(operand, (Wrapped, Mapped)):
         operand = operand.operand if isinstance(operand, Wrapped) else operand.binder.operand
     site = operand.site if isinstance(operand, (Function, Partial)) else None
-    if site is None or site.block != made.site.block or site.path != made.site.path:
-        return False
-    return view.span(Site(site.path, site.block, inside[0][1])).contains(view.span(site))
+    return site is not None and site.path == around.path and view.span(around).contains(view.span(site))
 
 
 def _depends(ends: tuple[Node, ...], changing: set[str]) -> bool:

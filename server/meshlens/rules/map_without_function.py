@@ -12,7 +12,7 @@ import jax
 
 
 @jax.pmap(axis_name="batch")
-#<^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX207: pmap is called without a function; it is no decorator factory
+#^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX207: pmap is called without a function; it is no decorator factory
 def step(x):
     return jax.lax.pmean(x, "batch")
 ```

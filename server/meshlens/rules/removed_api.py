@@ -1,7 +1,6 @@
 """Something of JAX that the version in use does not have any more.
 
-The import fails with `ImportError`, the attribute with `AttributeError`, the keyword with `TypeError`, and that only when the line
-is reached.
+The import fails with `ImportError`, the attribute with `AttributeError`, and that only when the line is reached.
 Type checkers may not see it: JAX 0.10 still declares `jax.device_put_replicated` for them.
 Code behind `try: … except ImportError`, `hasattr` or a question about the version is left alone.
 
@@ -32,19 +31,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.jaxapi.history import Change, holds, keyword_change
+from meshlens.jaxapi.history import Change, holds
 from meshlens.project.view import FileView
 from meshlens.rules._callees import callee_span
 from meshlens.rules._history import dated_names
 from meshlens.rules._history_fixes import history_fixes, version_words, wording
-from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._model import Finding, Related, Severity
 from meshlens.rules._registry import rule
-from meshlens.text import Edit, Span
+from meshlens.text import Span
 
 
 @rule("AX501", Severity.ERROR)
 def removed_api(view: FileView) -> Iterator[Finding]:
-    """Reports names, keywords and nestings that the JAX in use does not have any more."""
+    """Reports names and nestings that the JAX in use does not have any more."""
 
     def gone(row: Change) -> bool:
         return row.removed is not None and row.removed <= view.jax_version
@@ -54,35 +53,8 @@ def removed_api(view: FileView) -> Iterator[Finding]:
         since = version_words(dated.change.removed)
         message = f'"{dated.change.dotted}" was removed in {since}{wording(dated, view.jax_version)}'
         yield Finding(dated.span, message, history_fixes(view, dated))
-    yield from _keywords(view)
     if holds("nested-pmap-fails", view.jax_version):
         yield from _nested(view)
-
-
-def _keywords(view: FileView) -> Iterator[Finding]:
-    seen: set[Span] = set()
-    for call in view.records.calls:
-        for arg in call.args:
-            row = keyword_change(call.dotted, arg.label) if arg.label is not None and arg.whole is not None else None
-            if row is None or arg.whole is None or row.removed is None or row.removed > view.jax_version:
-                continue
-            span = view.span(arg.whole)
-            if call.guarded or call.context.guarded or span in seen or not view.is_here(arg.whole):
-                continue
-            if row.since is None and row.rewrite == "rename":
-                continue
-            seen.add(span)
-            text = f'keyword "{row.keyword}" of "{row.dotted}" was removed in {version_words(row.removed)}'
-            yield Finding(span, f"{text}; {row.note}" if row.note else text, _drop(view, span, row.rewrite))
-
-
-def _drop(view: FileView, span: Span, rewrite: str) -> tuple[Fix, ...]:
-    if rewrite != "drop":
-        return ()
-    before = view.source[: span.start].rstrip()
-    if not before.endswith(b","):
-        return ()
-    return (Fix("leave it out", (FileEdit(view.path, Edit(Span(len(before) - 1, span.end), "")),)),)
 
 
 def _nested(view: FileView) -> Iterator[Finding]:
@@ -102,4 +74,5 @@ def _nested(view: FileView) -> Iterator[Finding]:
             continue
         seen.add(span)
         place = Related(view.path_of(outer.site), view.span(outer.site), "the outer pmap is made here")
-        yield Finding(span, "a pmap inside a pmap fails since JAX 0.8.0; use one shard_map over two mesh axes", (), (place,))
+        message = "a pmap inside a pmap fails since JAX 0.8.0; use one shard_map over two mesh axes"
+        yield Finding(span, message, (), (place,))

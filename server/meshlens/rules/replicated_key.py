@@ -1,9 +1,9 @@
 """One PRNG key makes the same random numbers on every device.
 
-A key that every device gets whole (`in_axes` of None, an empty spec, a closure) gives each of them the same dropout mask, the same
-noise, the same samples: no error, only less randomness than it looks like.
+A key that every device gets whole (`in_axes` of None, an empty spec, a closure) gives each of them the same dropout
+mask, the same noise, the same samples: no error, only less randomness than it looks like.
 Fold the index of the device into the key, or map over one key for each device.
-Parameters that are drawn from a shared key are the same everywhere, which is what one wants of them; they are not reported.
+Parameters that are drawn from a shared key are the same everywhere, as they should be; they are not reported.
 
 ```python
 import jax
@@ -45,8 +45,8 @@ from meshlens.axes.values import Binder
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.view import FileView
 from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
-from meshlens.rules._renames import spelled
 from meshlens.rules._registry import rule
+from meshlens.rules._renames import spelled
 from meshlens.text import Edit, Span
 
 _LIKE_THE_DATA = re.compile(r"\bshape\b|_like\b|\b(bernoulli|categorical|rademacher|gumbel|multinomial|poisson)\b")
@@ -55,7 +55,8 @@ _LIKE_THE_DATA = re.compile(r"\bshape\b|_like\b|\b(bernoulli|categorical|rademac
 @rule("AX403", Severity.WARNING)
 def replicated_key(view: FileView) -> Iterator[Finding]:
     """Reports keys whose numbers meet the data of each device, or a reduction over the devices."""
-    differing = {use.call for use in view.records.random_uses if use.labels & {"varying", "index"} and use.how == "draw"}
+    draws = [use for use in view.records.random_uses if use.how == "draw"]
+    differing = {use.call for use in draws if use.labels & {"varying", "index"}}
     seen: set[Span] = set()
     for use in view.records.random_uses:
         binder = _device_map(use)
@@ -71,7 +72,8 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
         seen.add(span)
         what = "these keys" if use.how == "apply" else "this key"
         place = Related(view.path_of(binder.site), view.span(binder.site), "mapped over devices here")
-        yield Finding(span, f"every device draws the same numbers with {what}", _fixes(view, use, span, binder), (place,))
+        message = f"every device draws the same numbers with {what}"
+        yield Finding(span, message, _fixes(view, use, span, binder), (place,))
 
 
 def _device_map(use: RandomUse) -> Binder | None:

@@ -1,7 +1,7 @@
 """Gradients of a mean loss are summed over the devices where their mean is meant.
 
-`psum` of gradients whose loss is a mean makes the step as many times larger as there are devices: the learning rate is scaled
-without anyone saying so.
+`psum` of gradients whose loss is a mean makes the step as many times larger as there are devices: the learning rate is
+scaled without anyone saying so.
 
 ```python
 import jax
@@ -15,7 +15,7 @@ def loss(w, x):
 def step(w, x):
     grads = jax.grad(loss)(w, x)
     grads = jax.lax.psum(grads, "batch")
-    #       ^^^^^^^^^^^^ AX402: the gradient of a mean is summed over "batch" and never divided; the step grows with the devices
+    #       ^^^^^^^^^^^^ AX402: this gradient of a mean is summed over "batch" and never divided
     return w - 0.1 * grads
 
 
@@ -42,8 +42,8 @@ def step(w, x):
 step = jax.pmap(step, axis_name="batch")
 ```
 
-Differentiating *through* a `psum` does the same: under `pmap` and unchecked `shard_map` the transpose of a `psum` is a `psum`,
-so the gradient comes out multiplied by the number of devices.
+Differentiating *through* a `psum` does the same: under `pmap` and unchecked `shard_map` the transpose of a `psum` is a
+`psum`, so the gradient comes out multiplied by the number of devices.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _is_sum_of_mean(use: AxisUse) -> bool:
 
 def _summed(view: FileView, use: AxisUse, span: Span) -> Finding:
     name = literal_name(use.name)
-    message = f'the gradient of a mean is summed over "{name}" and never divided; the step grows with the devices'
+    message = f'this gradient of a mean is summed over "{name}" and never divided'
     text = view.source[span.start : span.end].decode()
     fixes: tuple[Fix, ...] = ()
     if text.endswith(".psum"):

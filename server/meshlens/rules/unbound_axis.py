@@ -51,6 +51,7 @@ def unbound_axis(view: FileView) -> Iterator[Finding]:
     for (_, name), uses in _by_place(view).items():
         failing = [use for use in uses if _fails(use, name)]
         if not failing:
+            yield from _bound_nowhere(view, uses, name)
             continue
         binding = [use for use in uses if name in use.context.env.names or _may_bind(use)]
         if binding:
@@ -63,6 +64,18 @@ def unbound_axis(view: FileView) -> Iterator[Finding]:
                 continue
             seen.add((site, name))
             yield _finding(view, use, site, name, bool(binding))
+
+
+def _bound_nowhere(view: FileView, uses: list[AxisUse], name: str) -> Iterator[Finding]:
+    """A hint for a collective that no route reaches for sure, over an axis that nothing in the workspace binds."""
+    first = uses[0]
+    site = axis_site(view, first)
+    if not view.is_here(site) or name in view.solution.names_known or view.solution.binds_unknown:
+        return
+    if any(use.context.guarded or use.context.env.maps or use.context.expected for use in uses):
+        return
+    message = f'axis "{name}" is bound by no map of this workspace, {first.kind} needs it'
+    yield Finding(view.span(site), message, severity=Severity.HINT)
 
 
 def _by_place(view: FileView) -> dict[tuple[Site, str], list[AxisUse]]:
@@ -113,10 +126,10 @@ def _finding(view: FileView, use: AxisUse, site: Site, name: str, elsewhere: boo
     suggestion = closest(name, bound) if bound else None
     if bound:
         state = f"(bound: {quoted(bound)})"
-    elif env.maps:
-        state = f"({_unnamed(env.maps[-1])})"
     elif use.context.host:
         state = "(a callback runs on the host, outside every map)"
+    elif env.maps:
+        state = f"({_unnamed(env.maps[-1])})"
     else:
         state = "(no map encloses this)"
     if suggestion is not None:

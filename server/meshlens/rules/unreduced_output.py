@@ -1,18 +1,17 @@
-r"""An output that is declared the same on every device is not.
+"""An output that is declared the same on every device is not.
 
-`out_axes=None` says that all devices return the same value; `pmap` does not check it and hands out the value of device 0.
-`out_specs=P()` says the same, and a `shard_map` with `check_vma=False` (or `check_rep=False`) does not check it either; with the
-check on, it raises `ValueError: … out_specs which require replication which can't be statically inferred`.
+`out_axes=None` says that all devices return the same value; `pmap` does not check it and hands out that of device 0.
+`out_specs=P()` says the same, and a `shard_map` with `check_vma=False` (or `check_rep=False`) does not check it either;
+with the check on, it raises `ValueError: … out_specs which require replication which can't be statically inferred`.
 Reduce the value in the map (`pmean`, `psum`), or declare the axis along which it differs.
 
 ```python
 import jax
 import jax.numpy as jnp
 
-error = jax.pmap(lambda x: jnp.mean(x**2), axis_name="batch", out_axes=None)
-#                                                             ^^^^^^^^^^^^^ AX405: the output differs between the devices; \
-#                                                             out_axes=None hands out that of device 0
-print(error(jnp.arange(16.0).reshape(8, 2)))
+mean = jax.pmap(jnp.mean, out_axes=None)
+#                         ^^^^^^^^^^^^^ AX405: the devices return different values; out_axes=None keeps that of device 0
+print(mean(jnp.arange(16.0).reshape(8, 2)))
 ```
 """
 
@@ -33,21 +32,23 @@ from meshlens.text import Span
 @rule("AX405", Severity.WARNING)
 def unreduced_output(view: FileView) -> Iterator[Finding]:
     """Compares what the operand of a map returns with what its out_axes or out_specs say."""
+    if not any(_declared(binding.binder) for binding in view.records.bindings):
+        return
     verdicts: dict[Span, list[str | None]] = {}
-    for call in view.solution.by_file.values():
-        for mapped in call.mapped_calls:
+    for records in view.solution.by_file.values():
+        for mapped in records.mapped_calls:
             declared = _declared(mapped.binder)
             if declared is None or not view.is_here(mapped.binder.site):
                 continue
             for site, value, entry in _outputs(declared[1].value, mapped.returned, declared[1].whole):
                 if site is None or not view.is_here(site) or not is_shared(entry):
                     continue
-                text = f"{declared[0]}=None" if isinstance(entry, Const) else f"{declared[0]} without an axis"
-                verdicts.setdefault(view.span(site), []).append(text if _differs(mapped, value) else None)
+                said = f"{declared[0]}=None" if isinstance(entry, Const) else f"{declared[0]} without an axis"
+                verdicts.setdefault(view.span(site), []).append(said if _differs(mapped, value) else None)
     for span in sorted(verdicts):
         text = verdicts[span][0]
         if text is not None and None not in verdicts[span]:
-            yield Finding(span, f"the output differs between the devices; {text} hands out that of device 0")
+            yield Finding(span, f"the devices return different values; {text} keeps that of device 0")
 
 
 def _declared(binder: Binder) -> tuple[str, Arg] | None:

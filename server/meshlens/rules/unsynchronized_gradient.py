@@ -1,8 +1,9 @@
 """A mapped step moves its parameters along gradients that it never reduced over the devices.
 
-Each device then trains a copy of its own on its part of the data, and the copies drift apart: no error, only a worse result.
-A step that reduces nothing at all may mean to train independent members of a population and is left alone; one that reduces
-its loss but not its gradients hardly does.
+Each device then trains a copy of its own on its part of the data, and the copies drift apart: no error, only a worse
+result.
+A step that reduces nothing at all may mean to train independent members of a population and is left alone; one that
+reduces its loss but not its gradients hardly does.
 
 ```python
 import jax
@@ -17,7 +18,7 @@ def step(w, x):
     value, grads = jax.value_and_grad(loss)(w, x)
     value = jax.lax.pmean(value, "batch")
     return w - 0.1 * grads, value
-    #                ^^^^^ AX401: these gradients are not reduced over "batch", so the copies of the parameters drift apart
+    #                ^^^^^ AX401: these gradients are never reduced over "batch", so the parameters drift apart
 
 
 step = jax.pmap(step, axis_name="batch")
@@ -43,8 +44,8 @@ def step(w, x):
 step = jax.pmap(step, axis_name="batch")
 ```
 
-In the same way, a layer that takes an axis name to reduce its statistics, and is given none under a map that binds one, keeps
-the statistics of each device to itself; that is a hint, since it may be meant.
+In the same way, a layer that takes an axis name to reduce its statistics, and is given none under a map that binds one,
+keeps the statistics of each device to itself; that is a hint, since it may be meant.
 """
 
 from __future__ import annotations
@@ -78,12 +79,12 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
         span = _gradient_span(view, use.site) if use.kind == "stepped" else callee_span(view, use.site, "")
         if binder is None or not binder.names or span in seen:
             continue
-        reductions = [one for one in reductions_of(view, binder) if all(step.how != "grad" for step in one.context.route)]
+        reductions = [one for one in reductions_of(view, binder) if not _differentiated(one)]
         if use.kind == "skipped":
             if reductions and not any(has(other.labels, "stepped") for other in reductions):
                 seen.add(span)
                 yield _left_out(view, use.site, binder)
-        elif _drifts(view, use.site, binder, reductions):
+        elif _drifts(view, use.site, binder, reductions) and not _averages_state(view):
             seen.add(span)
             yield _finding(view, span, binder, reductions)
 
@@ -99,6 +100,15 @@ def _drifts(view: FileView, site: Site, binder: Binder, reductions: list[AxisUse
         and not has(reduction.labels, "stepped")
         for reduction in reductions
     )
+
+
+def _differentiated(use: AxisUse) -> bool:
+    return any(step.how == "grad" for step in use.context.route)
+
+
+def _averages_state(view: FileView) -> bool:
+    """Whether something here reduces an argument of a map as it comes: parameters may be averaged now and then."""
+    return any(use.kind == "pmean" and "entered" in use.labels for use in view.records.uses)
 
 
 def _calls_of(view: FileView, binder: Binder) -> Iterator[MappedCall]:
@@ -135,7 +145,7 @@ def _mapped(view: FileView, binder: Binder) -> Related:
 
 def _finding(view: FileView, span: Span, binder: Binder, reductions: list[AxisUse]) -> Finding:
     names = quoted(_names(binder))
-    message = f"these gradients are not reduced over {names}, so the copies of the parameters drift apart"
+    message = f"these gradients are never reduced over {names}, so the parameters drift apart"
     places = [_mapped(view, binder)]
     first = reductions[0]
     places.append(Related(view.path_of(first.call), view.span(first.call), "this is reduced"))

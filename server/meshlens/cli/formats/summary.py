@@ -36,7 +36,7 @@ def _fixable(report: Report) -> str:
     if safe:
         parts.append(f"{safe} fixable with --fix")
     if unsafe:
-        parts.append(f"{unsafe}{' more' if safe else ' fixable'} with --unsafe-fixes")
+        parts.append(f"{unsafe} more with --unsafe-fixes" if safe else f"{unsafe} fixable with --fix --unsafe-fixes")
     return f" {', '.join(parts)}." if parts else ""
 
 

@@ -1,0 +1,71 @@
+"""What becomes of gradients and of sums over the devices in arithmetic: steps along them, divisions of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.frames import Frame
+from meshlens.axes.joining import labels_of
+from meshlens.axes.records import Context, GradientUse
+from meshlens.axes.run import Run
+from meshlens.axes.values import Const, Data, Site, Value
+
+
+def gradient_step(
+    run: Run, labels: frozenset[Any], parts: tuple[tuple[Any, Any], ...], frame: Frame, ctx: Context
+) -> frozenset[Any]:
+    """The labels to add where an unreduced gradient meets the argument that it is taken for."""
+    if "gradient" not in labels:
+        return frozenset()
+    for label in labels:
+        if not isinstance(label, tuple) or label[0] != "wrt" or label[1] not in labels:
+            continue
+        for part_labels, node in parts:
+            if "gradient" in part_labels and label[1] not in part_labels:
+                site = node if isinstance(node, Site) else Site(frame.path, frame.block, node[1])
+                run.records.gradient_uses.append(GradientUse("stepped", site, None, ctx))
+                return frozenset({("stepped", site, label[1])})
+    return frozenset()
+
+
+def divided(
+    run: Run, operator: str, left: Value, right: Value, sides: tuple[Any, Any], site: Site, ctx: Context
+) -> frozenset[Any]:
+    """The labels that end at a `/` or `*`, because a sum over the devices is divided by their number, say.
+
+    Args:
+        run: the run.
+        operator: `/`, `//` or `*`.
+        left: the left operand.
+        right: the right one.
+        sides: their expressions.
+        site: the operation.
+        ctx: the circumstances.
+    """
+    sums = {
+        label
+        for label in labels_of(left) | labels_of(right)
+        if isinstance(label, tuple) and label[0] in ("summed", "psum", "host-sum")
+    }
+    if operator == "*":
+        on_left = any(label in labels_of(left) for label in sums)
+        factor, node = (right, sides[1]) if on_left else (left, sides[0])
+        quotient = node[0] == "bin" and node[2] == "/"
+        if isinstance(factor, Const) and not quotient and not _is_share(run, factor.value):
+            return frozenset()
+        if isinstance(factor, Data) and any(
+            isinstance(label, tuple) and label[0] == "argument" for label in factor.labels
+        ):
+            return frozenset()
+        sums = {label for label in sums if label[0] != "psum"}
+    elif sides[1][0] == "const":
+        return frozenset()
+    for label in sums:
+        if label[0] != "psum":
+            run.records.gradient_uses.append(GradientUse("divided", site, label[1], ctx))
+    return frozenset(sums | ({"mean"} if operator == "/" else set()))
+
+
+def _is_share(run: Run, factor: Any) -> bool:
+    count = run.world.devices
+    return count is not None and isinstance(factor, float) and abs(factor * count - 1) < 1e-6

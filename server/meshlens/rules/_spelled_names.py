@@ -1,0 +1,102 @@
+"""Names of JAX in annotations and in code that no run has reached, as far as the imports leave no doubt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from meshlens.axes.records import ApiMention
+from meshlens.axes.run import mentions
+from meshlens.axes.values import Site
+from meshlens.jaxapi.history import CHANGES
+from meshlens.project.view import FileView
+from meshlens.rules._imports import nodes
+
+_GUARDS = frozenset({"hasattr", "getattr", "__version__", "__version_info__", "version", "TYPE_CHECKING"})
+
+
+@cache
+def _words() -> re.Pattern[bytes]:
+    names = {row.dotted.rsplit(".", 1)[-1] for row in CHANGES.values() if row.removed or row.deprecated}
+    return re.compile(rb"\.(?:" + "|".join(sorted(names)).encode() + rb")\b")
+
+
+def spelled_names(view: FileView) -> Iterator[ApiMention]:
+    """The attributes of imported modules of JAX that are written anywhere in functions without guards."""
+    if not _words().search(view.source):
+        return
+    modules, lazy = _modules(view)
+    if not modules:
+        return
+    for key, block in view.facts.blocks.items():
+        if _is_guarded(block.shape):
+            continue
+        own = _bound(block.shape)
+        skipped = _annotations(block.shape) if lazy else frozenset()
+        for node in nodes(block.shape):
+            if node[0] == "attr" and len(node) == 4 and node[1] not in skipped:
+                dotted = _dotted(node, modules, own)
+                if dotted is not None:
+                    yield ApiMention(dotted, Site(str(view.path), key, node[1]), False, False, False)
+
+
+def _modules(view: FileView) -> tuple[dict[str, str], bool]:
+    """What names the top level binds to modules of JAX, and whether annotations are left unevaluated."""
+    found: dict[str, str] = {}
+    lazy = False
+    for key in view.facts.top:
+        shape = view.facts.blocks[key].shape
+        if shape[0] == "import":
+            for name, alias, _ in shape[2]:
+                if name.split(".")[0] == "jax":
+                    found[alias or "jax"] = name if alias else "jax"
+        elif shape[0] == "from" and shape[2] == 0:
+            lazy |= shape[3] == "__future__" and any(name == "annotations" for name, _, _ in shape[4])
+            for name, alias, _ in shape[4] if shape[3].split(".")[0] == "jax" else ():
+                found[alias or name] = f"{shape[3]}.{name}"
+    return found, lazy
+
+
+def _is_guarded(shape: Any) -> bool:
+    return mentions(shape, _GUARDS) or any(node[0] == "try" and len(node) == 6 for node in nodes(shape))
+
+
+def _bound(shape: Any) -> frozenset[str]:
+    """Names that a block binds itself: its parameters and what it assigns or imports."""
+    found: set[str] = set()
+    for node in nodes(shape):
+        if len(node) == 5 and node[2] in ("only", "any", "*", "key", "**") and isinstance(node[0], str):
+            found.add(node[0])
+        elif node[0] in ("assign", "for", "ann", "aug", "comp", "with", "import", "from", "walrus"):
+            found.update(inner[2] for inner in nodes(node[2]) if inner[0] == "name" and len(inner) == 3)
+            if node[0] in ("import", "from"):
+                found.update(name[1] or name[0].split(".")[0] for name in node[-1])
+            elif node[0] == "comp" and len(node) == 5:
+                found.update(inner[2] for inner in nodes(node[4]) if inner[0] == "name" and len(inner) == 3)
+    return frozenset(found)
+
+
+def _annotations(shape: Any) -> frozenset[int]:
+    """Sites inside annotations."""
+    found: set[int] = set()
+    for node in nodes(shape):
+        annotation = None
+        if node[0] == "ann" and len(node) == 5:
+            annotation = node[3]
+        elif len(node) == 5 and node[2] in ("only", "any", "*", "key", "**"):
+            annotation = node[4]
+        if annotation is not None:
+            found.update(inner[1] for inner in nodes(annotation) if inner[0] == "attr" and len(inner) == 4)
+    return frozenset(found)
+
+
+def _dotted(node: Any, modules: dict[str, str], own: frozenset[str]) -> str | None:
+    attributes: list[str] = []
+    while node[0] == "attr" and len(node) == 4:
+        attributes.append(node[3])
+        node = node[2]
+    if node[0] != "name" or node[2] in own or node[2] not in modules:
+        return None
+    return ".".join((modules[node[2]], *reversed(attributes)))
