@@ -131,8 +131,10 @@ def call_unknown(run: Run, args: tuple[Arg, ...], callee: Value, frame: Frame, c
     for arg in args:
         labels |= travelling(labels_of(arg.value))
         maybe_run(run, arg.value, arg.site, frame, ctx)
-    from meshlens.axes.gradients import gradient_step
+    from meshlens.axes.gradients import gradient_step, may_reduce, without_gradient
 
+    if may_reduce(callee):
+        labels = without_gradient(labels)
     parts = [(labels_of(arg.value), arg.site) for arg in args if arg.site is not None]
     labels |= gradient_step(run, labels, tuple(parts), frame, ctx)
     if "varying" in labels:
@@ -244,7 +246,7 @@ def _share(run: Run, key: Any, result: Value, begun: int) -> None:
 
 def _is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
     """Whether running the body can tell nothing: no axis in reach, and no function handed in."""
-    if run.world.reaches(function.path, function.block):
+    if run.world.reaches(function.path, function.block, ctx.env):
         return False
     if ctx.env.maps and run.world.matters_here(function.path, function.block):
         return False

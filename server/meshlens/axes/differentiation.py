@@ -70,7 +70,7 @@ def _gradient(run: Run, args: tuple[Arg, ...], place: Value, loss: Value, ctx: C
     value = args[index].value if 0 <= index < len(args) else UNKNOWN
     binder = _device_map(ctx)
     loss_labels = labels_of(loss)
-    labels: set[Any] = {"mean"} & loss_labels
+    labels: set[Any] = {"mean", "scaled"} & loss_labels
     everything = loss_labels.union(*(labels_of(arg.value) for arg in args))
     if binder is None or "varying" not in everything:
         return Data(frozenset(labels | ({"varying"} & everything)))

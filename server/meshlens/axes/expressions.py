@@ -236,6 +236,8 @@ def binary(
     labels = travelling(left_labels) | travelling(right_labels)
     if operator in ("/", "//", "*"):
         labels -= divided(run, operator, left, right, sides, site_of(frame, node), ctx)
+        if operator == "/" and sides[1][0] != "const":
+            labels |= {"scaled"}
     if operator != "@":
         noise.meet(run, (left_labels, right_labels), ctx)
     labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)

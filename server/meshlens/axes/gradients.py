@@ -8,7 +8,23 @@ from meshlens.axes.frames import Frame
 from meshlens.axes.joining import labels_of
 from meshlens.axes.records import Context, GradientUse
 from meshlens.axes.run import Run
-from meshlens.axes.values import Const, Data, Site, Value
+from meshlens.axes.values import Const, Data, Ext, Made, Site, Value
+
+
+_LIBRARIES = frozenset("optax flax jax haiku equinox chex numpy objax jaxopt lineax optimistix dataclasses".split())
+
+
+def may_reduce(callee: Value) -> bool:
+    """Whether a callee that is not seen may reduce gradients by itself; optimizers of libraries do not."""
+    if isinstance(callee, (Ext, Made)):
+        return callee.dotted.split(".")[0] not in _LIBRARIES
+    return isinstance(callee, Data) and not callee.labels
+
+
+def without_gradient(labels: frozenset[Any]) -> frozenset[Any]:
+    """Labels without those that say that a gradient has met no reduction."""
+    kept = (label for label in labels if not (isinstance(label, tuple) and label[0] == "wrt"))
+    return frozenset(kept) - {"gradient", "auto-summed"}
 
 
 def gradient_step(

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from meshlens.axes.records import AxisEnv
 from meshlens.facts.model import FileFacts, Shape
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.collectives import COLLECTIVES, PROCESS_COLLECTIVES
@@ -19,18 +20,27 @@ from meshlens.jaxapi.history import CHANGES
 from meshlens.jaxapi.libraries import DEVICE_COUNTS, DEVICE_LISTS, DRAWS
 from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES, SPECS
 
+MAKES_FUNCTIONS = "<function>"
+_HOWS = ("only", "any", "*", "key", "**")
 _SMALL = 12
 _ENTRY_METHODS = ("__init__", "__call__", "setup", "__post_init__")
 
 
+def _last(dotted: str) -> str:
+    return dotted.rsplit(".", 1)[-1]
+
+
 @cache
-def _words() -> frozenset[str]:
-    """Names that make a function interesting wherever it is called."""
-    tables = (COLLECTIVES, MESHES)
-    words = {dotted.rsplit(".", 1)[-1] for table in tables for dotted in table}
-    words |= {dotted.rsplit(".", 1)[-1] for dotted, row in BINDERS.items() if row.kind != "vmap"}
-    words |= {row.parameter for row in CONSUMERS.values()}
+def _binding_words() -> frozenset[str]:
+    """Names that bind axes or make meshes: a function that reaches one matters wherever it is called."""
+    words = {_last(dotted) for dotted, row in BINDERS.items() if row.kind != "vmap"} | {_last(dotted) for dotted in MESHES}
     return frozenset(words - {"start", "kernel", "scan"}) | {"axis_name"}
+
+
+@cache
+def _using_words() -> frozenset[str]:
+    """Names that use axes: a function that reaches one matters where it is known what is bound."""
+    return frozenset({_last(dotted) for dotted in COLLECTIVES} | {row.parameter for row in CONSUMERS.values() if row.parameter})
 
 
 @cache
@@ -56,8 +66,6 @@ class Interest:
         self._mentioned: dict[tuple[str, str], frozenset[str]] = {}
         known = before or {}
         users: dict[str, set[str]] = defaultdict(set)
-        waiting: list[str] = []
-        words = _words()
         for path, file in facts.items():
             for key, block in file.blocks.items():
                 kept = known.get(id(block.shape))
@@ -67,25 +75,38 @@ class Interest:
                 for own in _own_names(key, block.shape):
                     for name in mentioned:
                         users[name].add(own)
-        interesting: set[str] = set()
-        waiting.extend(words)
-        while waiting:
-            name = waiting.pop()
-            for user in users.get(name, ()):
-                if user not in interesting:
-                    interesting.add(user)
-                    waiting.append(user)
-        self._words = words | interesting
+        self._binding = _closure(_binding_words(), users)
+        self._using = _closure(_binding_words() | _using_words(), users)
 
-    def reaches(self, path: str, key: str) -> bool:
-        """Whether something to do with axes can be reached from a block."""
+    def reaches(self, path: str, key: str, env: AxisEnv) -> bool:
+        """Whether calling a block in an environment can tell anything about axes.
+
+        Where unseen callers may bind any axis, a use of an axis tells nothing; what matters there is what binds axes, and
+        the functions that use them being handed on.
+        """
         mentioned = self._mentioned.get((path, key))
-        return mentioned is None or len(mentioned) <= _SMALL or not mentioned.isdisjoint(self._words)
+        if mentioned is None or len(mentioned) <= _SMALL or not mentioned.isdisjoint(self._binding):
+            return True
+        if env.open and not env.maps and MAKES_FUNCTIONS not in mentioned:
+            return False
+        return not mentioned.isdisjoint(self._using)
 
     def matters_here(self, path: str, key: str) -> bool:
         """Whether a block is worth running for itself."""
         mentioned = self._mentioned.get((path, key))
-        return mentioned is None or not (mentioned.isdisjoint(self._words) and mentioned.isdisjoint(_words_here()))
+        return mentioned is None or not (mentioned.isdisjoint(self._using) and mentioned.isdisjoint(_words_here()))
+
+
+def _closure(words: frozenset[str], users: Mapping[str, set[str]]) -> frozenset[str]:
+    """The names from which one of these words can be reached."""
+    found = set(words)
+    waiting = list(words)
+    while waiting:
+        for user in users.get(waiting.pop(), ()):
+            if user not in found:
+                found.add(user)
+                waiting.append(user)
+    return frozenset(found)
 
 
 def _own_names(key: str, shape: Shape) -> tuple[str, ...]:
@@ -98,7 +119,7 @@ def _own_names(key: str, shape: Shape) -> tuple[str, ...]:
 
 
 def names_of(shape: Any) -> frozenset[str]:
-    """The names and attributes that a shape mentions."""
+    """The names and attributes that a shape mentions, annotations left out; a mark where it holds functions."""
     found: set[str] = set()
     waiting: list[Any] = [shape]
     while waiting:
@@ -106,21 +127,24 @@ def names_of(shape: Any) -> frozenset[str]:
         if type(node) is not tuple or not node:
             continue
         tag, size = node[0], len(node)
-        if tag == "name" and size == 3 and type(node[2]) is str:
+        if tag == "const":
+            continue
+        if size == 3 and tag == "name" and type(node[2]) is str:
             found.add(node[2])
-        elif tag == "attr" and size == 4 and type(node[3]) is str:
+        elif size == 4 and tag == "attr" and type(node[3]) is str:
             found.add(node[3])
             waiting.append(node[2])
-        elif tag == "from" and size == 5:
+        elif size == 5 and tag == "from":
             found.update(name[0] for name in node[4])
+        elif size == 5 and tag == "ann" and type(node[1]) is int:
+            waiting.append(node[2])
+            waiting.append(node[4])
+        elif size == 5 and node[2] in _HOWS:
+            waiting.append(node[3])
         else:
-            if tag == "call" and size == 4:
+            if size == 4 and tag == "call":
                 found.update(argument[0] for argument in node[3] if argument[0])
-                if any(argument[0] == "axis" and _is_text(argument[2]) for argument in node[3]):
-                    found.add("axis_name")
+            elif (tag == "fn" and size == 3 and node is not shape) or (tag == "lambda" and size == 4):
+                found.add(MAKES_FUNCTIONS)
             waiting.extend(node)
     return frozenset(found)
-
-
-def _is_text(node: Any) -> bool:
-    return type(node) is tuple and node[0] == "const" and type(node[2]) is str

@@ -16,6 +16,7 @@ the others describe one value and end at the first operation on it.
     auto-summed            a gradient that a checked `shard_map` has summed by itself
     mean                   came out of a mean (a loss, say)
     entered                an argument of the innermost map, as each device gets it
+    scaled                 was divided by something worked out, such as a number of tokens
     data                   depends on data that certainly differ between the devices
     met                    some part of it went through a reduction
     opaque                 went through code that is not seen and may reduce, or was passed from device to device
@@ -36,9 +37,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-_TRAVELLING = frozenset({"varying", "index", "gradient", "auto-summed", "mean", "data", "met", "opaque", "version"})
+_TRAVELLING = frozenset({"varying", "index", "gradient", "auto-summed", "mean", "data", "met", "opaque", "version", "scaled"})
 _TRAVELLING_KINDS = frozenset({"wrt", "argument", "summed", "psum", "stepped", "of-psum", "drawn", "host-sum"})
-_CLEARED_BY_REDUCTION = frozenset({"varying", "gradient", "index", "mean", "data", "opaque"})
+_CLEARED_BY_REDUCTION = frozenset({"varying", "gradient", "index", "mean", "scaled", "data", "opaque"})
 _KINDS_CLEARED_BY_REDUCTION = frozenset({"wrt", "stepped", "of-psum", "drawn"})
 
 OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered"})

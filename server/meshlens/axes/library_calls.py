@@ -57,6 +57,8 @@ def call_library(
     if name in libraries.SUMS and len(args) == 1:
         labels |= noise.summed_on_host(run, labels_of(args[0].value), site, ctx)
     short = name.rsplit(".", 1)[-1]
+    if short in ("zeros_like", "ones_like", "empty_like"):
+        labels = frozenset()
     if shaped is not None:
         result = _shaped(shaped, args, labels)
         alike = short in libraries.MAY_REPEAT and isinstance(result, Data)

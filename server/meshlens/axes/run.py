@@ -11,12 +11,12 @@ from meshlens.axes.records import AxisEnv, Context, Records
 from meshlens.axes.values import Function, Mapped, Module, Site, Value
 from meshlens.facts.model import FileFacts
 
-MOST_CALLS = 6_000
+MOST_CALLS = 3_000
 MOST_CONTEXTS = 12
 MOST_PLAIN_RUNS = 3
 MOST_TELLING_RUNS = 12
 DEEPEST_IN_MAP = 24
-DEEPEST_CLOSED = 10
+DEEPEST_CLOSED = 8
 DEEPEST_OPEN = 3
 
 _AXIS_WORDS = re.compile(r"axis|axes|mesh|pmap|parallel|distributed|device|shard|spmd|replica|multi_?host", re.IGNORECASE)
@@ -58,8 +58,8 @@ class World(Protocol):
         """A number that stands for a key; the same key has the same number as long as this world lasts."""
         ...
 
-    def reaches(self, path: str, block: str) -> bool:
-        """Whether something to do with axes can be reached from a block."""
+    def reaches(self, path: str, block: str, env: AxisEnv) -> bool:
+        """Whether calling a block in an environment can tell anything about axes."""
         ...
 
     def matters_here(self, path: str, block: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -9,17 +10,19 @@ from meshlens.axes.arrays import shape_of
 from meshlens.axes.mapped_values import axis_of
 from meshlens.axes.mapping import name_of
 from meshlens.axes.records import MappedCall
-from meshlens.axes.values import Const, Data, Site
+from meshlens.axes.values import Arg, Const, Seq, Site
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.rules._counting import counted
 from meshlens.rules._entries import entries_at, place_of
-from meshlens.rules._miscounts import positional
+from meshlens.rules._miscounts import keyword_arguments, positional
 from meshlens.rules._model import FileEdit, Finding, Fix
 from meshlens.rules._prefixes import Mismatch, mismatch
 from meshlens.rules._routes import certain
 from meshlens.rules._static import static_places
 from meshlens.text import Edit, Span
+
+_ATTRIBUTE = re.compile(r"[^\W\d]\w*(\.\w+)+")
 
 
 def unlike_values(view: FileView, wanted: frozenset[str]) -> Iterator[Finding]:
@@ -39,10 +42,14 @@ def unlike_values(view: FileView, wanted: frozenset[str]) -> Iterator[Finding]:
             differs = compare(found) if found is not None else None
             if found is not None and differs is not None:
                 yield from _unlike(view, found, differs, parameter)
-        found = certain((call, call.context, _beyond_rank(call) is not None) for call in group)
-        beyond = _beyond_rank(found) if found is not None else None
+        found = certain((call, call.context, _beyond_rank(view, call) is not None) for call in group)
+        beyond = _beyond_rank(view, found) if found is not None else None
         if found is not None and beyond is not None:
             yield from _too_far(view, found, *beyond)
+        found = certain((call, call.context, _nothing_mapped(call)) for call in group)
+        given = found.binder.argument("in_axes") if found is not None else None
+        if found is not None and given is not None and given.site is not None and view.is_here(given.site):
+            yield Finding(view.span(given.site), f"{found.binder.kind} maps no argument: every entry of in_axes is None")
 
 
 def _of_arguments(call: MappedCall) -> Mismatch | None:
@@ -87,15 +94,33 @@ def _with_keys(view: FileView, site: Site, differs: Mismatch) -> tuple[Fix, ...]
     return (Fix("map what is missing on axis 0", (edit,), "suggestion", why),)
 
 
-def _beyond_rank(call: MappedCall) -> tuple[int, int, int] | None:
+def _is_attribute(view: FileView, arg: Arg) -> bool:
+    """Whether an argument is `self.rate` or the like, of which another method may have made an array."""
+    return arg.site is None or _ATTRIBUTE.fullmatch(view.text(arg.site)) is not None
+
+
+def _nothing_mapped(call: MappedCall) -> bool | None:
+    """Whether no argument is mapped although the map has no other way to know its size."""
+    given = call.binder.argument("in_axes")
+    if given is None or positional(call) is None or keyword_arguments(call) or not call.args:
+        return None
+    if call.binder.kind == "vmap" and call.binder.argument("axis_size") is not None:
+        return False
+    entries = given.value.items if isinstance(given.value, Seq) and not given.value.open else (given.value,)
+    return bool(entries) and all(isinstance(entry, Const) and entry.value is None for entry in entries)
+
+
+def _beyond_rank(view: FileView, call: MappedCall) -> tuple[int, int, int] | None:
     """Argument, axis and rank, where an argument has fewer axes than `in_axes` asks for."""
     statics = static_places(call.binder)
     for place, arg in enumerate(call.args):
         axis = axis_of(call.binder, place, None)
         if arg.label is not None or place in statics or arg.whole is None or not isinstance(axis, Const):
             continue
-        shape = shape_of(arg.value) if isinstance(arg.value, Data) else None
-        if shape and type(axis.value) is int and axis.value >= len(shape):
+        shape = shape_of(arg.value)
+        if shape == () and (call.binder.kind == "pmap" or _is_attribute(view, arg)):
+            continue
+        if shape is not None and type(axis.value) is int and axis.value >= len(shape):
             return place, axis.value, len(shape)
     return None
 
@@ -103,6 +128,6 @@ def _beyond_rank(call: MappedCall) -> tuple[int, int, int] | None:
 def _too_far(view: FileView, call: MappedCall, place: int, axis: int, rank: int) -> Iterator[Finding]:
     given = call.binder.argument("in_axes")
     entries = entries_at(view, given.site) if given is not None else None
-    site = entries[place] if entries and place < len(entries) else given.site if given is not None else None
+    site = entries[place] if entries and place < len(entries) else call.args[place].site
     if site is not None and view.is_here(site):
         yield Finding(view.span(site), f"argument {place} has {counted(rank, 'axis', 'axes')}, in_axes maps axis {axis}")

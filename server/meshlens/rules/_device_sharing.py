@@ -64,6 +64,9 @@ def _of_pmap(call: MappedCall, devices: int) -> _Complaint | None:
         return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, there are {counted(have, 'device')}"
     if given is not None and rows[0][1] != have:
         return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, devices= has {have}"
+    said = call.binder.argument("axis_size")
+    if said is not None and isinstance(said.value, Const) and said.value.value not in (None, rows[0][1]):
+        return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, axis_size is {said.value.value}"
     for arg, size in rows[1:]:
         if size != rows[0][1] and arg.site is not None:
             return arg.site, f"{counted(size, 'row')} here, the first mapped argument has {rows[0][1]}"

@@ -71,7 +71,7 @@ def _is_long(view: FileView, iterable: Node, site: Site) -> bool:
         return True
     if tag == "name":
         return not iterable[2].isupper() and not _is_written_out(view, iterable[2], site)
-    return tag == "attr"
+    return bool(tag == "attr")
 
 
 def _is_written_out(view: FileView, name: str, site: Site) -> bool:

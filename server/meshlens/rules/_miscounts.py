@@ -12,6 +12,7 @@ from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.rules._counting import counted
 from meshlens.rules._routes import certain
+from meshlens.rules._static import STATIC, static_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,10 @@ def _differs(view: FileView, call: MappedCall, parameter: str) -> bool | None:
     entries, count = entries_of(call.binder, parameter), positional(call)
     if entries is None or count is None or not (_is_written(view, call, parameter) or entries == count):
         return None
-    return entries != count
+    if call.binder.argument(STATIC) is None:
+        return entries != count
+    dynamic = [place for place in range(count) if place not in static_places(call.binder)]
+    return entries < dynamic[-1] + 1 if static_places(call.binder) and dynamic else None
 
 
 def _is_written(view: FileView, call: MappedCall, parameter: str) -> bool:
@@ -118,7 +122,7 @@ def _positionals(binding: Binding) -> list[bool]:
 
 def _does_not_fit(binding: Binding, parameter: str, called: bool) -> bool | None:
     entries = entries_of(binding.binder, parameter)
-    if entries is None or binding.parameters is None or any(how == "*" for _, how, _ in binding.parameters):
+    if entries is None or binding.parameters is None or binding.binder.argument(STATIC) is not None or any(how == "*" for _, how, _ in binding.parameters):
         return None
     defaults = _positionals(binding)
     if entries > len(defaults):

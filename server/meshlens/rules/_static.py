@@ -5,9 +5,12 @@ from __future__ import annotations
 from meshlens.axes.values import Binder, Const, Seq, Value
 
 
+STATIC = "static_broadcasted_argnums"
+
+
 def static_places(binder: Binder) -> tuple[int, ...]:
     """The positions in `static_broadcasted_argnums`; () where there are none or they are not known."""
-    given = binder.argument("static_broadcasted_argnums")
+    given = binder.argument(STATIC)
     return integers(given.value) or () if given is not None else ()
 
 

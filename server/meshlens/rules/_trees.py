@@ -105,6 +105,12 @@ def names_bound(nodes: Iterable[Node]) -> set[str]:
     return found
 
 
+def names_taken(nodes: Iterable[Node]) -> set[str]:
+    """The names that functions inside code take as parameters or bind themselves."""
+    inner = [node for top in nodes for node in walk(top) if node[0] in ("fn", "lambda")]
+    return {name for node in inner for below in walk(node) for name in (*_bound_by(below), *_parameters(below))}
+
+
 def definitions(nodes: Iterable[Node]) -> Iterator[Node]:
     """The functions that code defines, "fn" and "def" nodes, without those inside them."""
     for node in nodes:

@@ -1,7 +1,7 @@
 """`None` reaches a collective as the axis name.
 
 `None` is no axis name, not even inside a `pmap` that was given none: tracing fails with
-`NameError: Found an unbound axis name: None`, inside a checked `shard_map` with an `AssertionError` that has no message.
+`NameError: Found an unbound axis name: None`, inside a checked `shard_map` with an `AssertionError` without a message.
 An axis parameter that may be `None` needs a test before the collective.
 
 ```python

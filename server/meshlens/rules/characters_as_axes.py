@@ -8,15 +8,16 @@ Tracing fails with `NameError: unbound axis name: b`, even where `"batch"` is bo
 ```python
 import jax
 import jax.numpy as jnp
+from functools import partial
 
 
-@jax.jit
-def normalize(xs):
-    return jax.vmap(lambda x: x - jnp.mean(x, axis="batch"), axis_name="batch")(xs)
-    #                                              ^^^^^^^ AX106: mean takes "batch" letter by letter; an axis name goes into a tuple
+@partial(jax.vmap, axis_name="batch")
+def center(x):
+    return x - jnp.mean(x, axis="batch")
+    #                           ^^^^^^^ AX106: mean takes "batch" letter by letter; an axis name goes into a tuple
 
 
-print(normalize(jnp.ones((4, 3))))
+print(center(jnp.ones((4, 3))))
 ```
 
 becomes
@@ -24,14 +25,15 @@ becomes
 ```python
 import jax
 import jax.numpy as jnp
+from functools import partial
 
 
-@jax.jit
-def normalize(xs):
-    return jax.vmap(lambda x: x - jnp.mean(x, axis=("batch",)), axis_name="batch")(xs)
+@partial(jax.vmap, axis_name="batch")
+def center(x):
+    return x - jnp.mean(x, axis=("batch",))
 
 
-print(normalize(jnp.ones((4, 3))))
+print(center(jnp.ones((4, 3))))
 ```
 """
 

@@ -1,7 +1,7 @@
 """A keyword argument of a mapped function is mapped on axis 0, whatever `in_axes` says.
 
 `in_axes` speaks of positional arguments only; `pmap` and `vmap` map every keyword argument over its leading axis.
-With `in_axes=None` or `in_axes=1` one expects something else, and gets a size error at best.
+With `in_axes=1` one expects something else, and gets a size error at best, or the transpose of what was meant.
 
 ```python
 import jax
@@ -12,7 +12,7 @@ def scale(x, factor):
     return x * factor
 
 
-scaled = jax.vmap(scale, in_axes=1)(jnp.ones((3, 8)), factor=jnp.ones((3, 8)))
+scaled = jax.vmap(scale, in_axes=1)(jnp.ones((8, 8)), factor=jnp.ones((8, 8)))
 #                                                     ^^^^^^^^^^^^^^^^^^^^^^^ AX209: "factor" is mapped on axis 0, in_axes=1 speaks of positional arguments only
 ```
 
@@ -27,7 +27,7 @@ def scale(x, factor):
     return x * factor
 
 
-scaled = jax.vmap(scale, in_axes=1)(jnp.ones((3, 8)), jnp.ones((3, 8)))
+scaled = jax.vmap(scale, in_axes=1)(jnp.ones((8, 8)), jnp.ones((8, 8)))
 ```
 """
 
@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from meshlens.axes.arrays import shape_of
 from meshlens.axes.records import MappedCall
 from meshlens.axes.values import Arg, Const, Site
 from meshlens.jaxapi.names import canonical
@@ -51,22 +52,30 @@ _MAPS = frozenset({"jax.pmap", "jax.vmap"})
 
 @rule("AX209", Severity.WARNING)
 def keyword_is_mapped(view: FileView) -> Iterator[Finding]:
-    """Looks at the keyword arguments of each call of a map whose `in_axes` is one int other than 0, or None."""
+    """Looks at the keyword arguments of each call of a map whose `in_axes` is one int other than 0."""
     places: dict[Site, list[MappedCall]] = defaultdict(list)
     for call in view.records.mapped_calls:
         if call.visible and canonical(call.binder.dotted) in _MAPS and keyword_arguments(call):
             places[call.call].append(call)
     for calls in places.values():
-        found = certain((call, call.context, _says_otherwise(call)) for call in calls)
-        if found is not None:
-            for arg in keyword_arguments(found):
-                if arg.whole is not None and view.is_here(arg.whole):
-                    yield _finding(view, found, arg)
+        for arg in keyword_arguments(calls[0]):
+            found = certain((call, call.context, _says_otherwise(call, arg.label)) for call in calls)
+            here = next((one for one in found.args if one.label == arg.label), None) if found is not None else None
+            if found is not None and here is not None and here.whole is not None and view.is_here(here.whole):
+                yield _finding(view, found, here)
 
 
-def _says_otherwise(call: MappedCall) -> bool:
+def _says_otherwise(call: MappedCall, label: str | None) -> bool:
+    """Whether `in_axes` is one int that is not 0, and the argument may well have been meant to follow it."""
     given = call.binder.argument("in_axes")
-    return given is not None and isinstance(given.value, Const) and given.value.value != 0
+    axis = given.value.value if given is not None and isinstance(given.value, Const) else None
+    arg = next((arg for arg in call.args if arg.label == label), None)
+    if type(axis) is not int or axis == 0 or arg is None:
+        return False
+    shape = shape_of(arg.value)
+    if shape is None or axis < 0:
+        return shape is None
+    return len(shape) > axis and shape[0] == shape[axis]
 
 
 def _finding(view: FileView, call: MappedCall, arg: Arg) -> Finding:

@@ -1,8 +1,8 @@
 """A map or a jit is built anew in every turn of a loop.
 
 What is compiled is kept by the function object.
-A lambda, a nested function or a `partial` that is made in every turn is a new one each time, so JAX traces and compiles it
-in every turn, without a message; `JAX_LOG_COMPILES=1` shows it.
+A lambda, a nested function or a `partial` that is made in every turn is a new one each time, so JAX traces and
+compiles it in every turn, without a message; `JAX_LOG_COMPILES=1` shows it.
 Build the map once, before the loop, and give it what changes as an argument.
 
 ```python
@@ -127,14 +127,14 @@ def _in_function(view: FileView, made: _Made) -> Finding | None:
     changing = changing_names(view, made.site, owner[2][4], parameters)
     if _depends(inside[-2:], changing) or not _only_called(inside, owner):
         return None
-    message = f"this {made.kind} is built anew whenever {owner[2][0]} is called, which a loop does, and compiles every time"
+    message = f"this {made.kind} is built anew in every call of {owner[2][0]} from a loop, and compiles every time"
     finding = _finding(view, made, path, message, ())
     place = Related(view.path_of(loop), view.span(loop), f"{owner[2][0]} is called in this loop")
     return Finding(finding.span, finding.message, (), (place,))
 
 
 def _loop_on_the_route(view: FileView, context: Context) -> Site | None:
-    """The call that stands in the innermost loop of the route; None where a function on the way remembers its results."""
+    """The call in the innermost loop of the route; None where a function on the way remembers its results."""
     if not context.loop:
         return None
     for step in reversed(context.route):

@@ -130,7 +130,7 @@ def _no_function(view: FileView, call: ApiCall) -> Finding:
     text, span = view.text(operand.site), view.span(operand.site)
     if not text.endswith(")") or text.startswith("("):
         fixes = _name_it(view, call, operand) if is_string(text) and name == "pmap" else ()
-        return Finding(span, f"{name} maps a function, {text} is none", fixes)
+        return Finding(span, f"{name} wants a function first, {text} is not one", fixes)
     function = text[: text.index("(")]
     edit = FileEdit(view.path, Edit(span, function))
     why = "what is now given to the function must be given to the mapped function"

@@ -2,8 +2,8 @@
 
 Inside the inner map the name means the inner axis only: a collective over it reduces over that axis, and the
 outer one can no longer be named.
-JAX says nothing and the numbers are wrong; inside a checked `shard_map` a collective over the name raises a `ValueError`
-(`psum is a variant->invariant collective`, JAX 0.9 and later).
+JAX says nothing and the numbers are wrong; inside a checked `shard_map` a collective over the name raises a
+`ValueError` (`psum is a variant->invariant collective`, JAX 0.9 and later).
 
 ```python
 import jax

@@ -47,14 +47,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from meshlens.axes.arrays import shape_of
+from meshlens.axes.mapped_values import axis_of
 from meshlens.axes.mapping import name_of
 from meshlens.axes.records import Binding, MappedCall
-from meshlens.axes.values import Arg, Const, Seq, Site
+from meshlens.axes.values import Arg, Const, Seq, Site, Spec
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
+from meshlens.rules._binder_calls import is_accepted
+from meshlens.rules._counting import counted
 from meshlens.rules._entries import as_tuple, entries_at, place_of, with_entry
 from meshlens.rules._imports import name_of_module
-from meshlens.rules._miscounts import Miscount, explained, miscounts
+from meshlens.rules._miscounts import Miscount, explained, miscounts, positional
 from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
 from meshlens.rules._prefixes import Mismatch, mismatch
 from meshlens.rules._registry import rule
@@ -79,6 +83,7 @@ def spec_count_mismatch(view: FileView) -> Iterator[Finding]:
         calls[call.binder.site].append(call)
     for site, group in bindings.items():
         yield from _no_specs(view, group)
+        yield from _too_long(view, calls[site])
         yield from _unlike_results(view, calls[site])
 
 
@@ -108,7 +113,7 @@ def _no_specs(view: FileView, group: list[Binding]) -> Iterator[Finding]:
             yield Finding(view.span(arg.site), "in_specs is a list, the arguments are a tuple", (fix,))
         yield from _strings(view, group, parameter)
     missing = certain((one, one.context, _lacks_out_specs(one)) for one in group)
-    if missing is not None and view.is_here(missing.binder.site):
+    if missing is not None and is_accepted(view, missing.binder) and view.is_here(missing.binder.site):
         yield Finding(view.span(missing.binder.site), "shard_map wants out_specs")
 
 
@@ -139,6 +144,29 @@ def _spec(view: FileView, site: Site) -> tuple[Fix, ...]:
     if name is None:
         return ()
     return (Fix("write a PartitionSpec", (FileEdit(view.path, Edit(view.span(site), f"{name}({view.text(site)})")),)),)
+
+
+def _too_long(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:
+    found = certain((call, call.context, _longer_than_rank(call) is not None) for call in calls)
+    place = _longer_than_rank(found) if found is not None else None
+    given = found.binder.argument("in_specs") if found is not None else None
+    if found is None or place is None or given is None or given.site is None:
+        return
+    spec, shape = axis_of(found.binder, place, None), shape_of(found.args[place].value)
+    site = place_of(view, given.site, (place,)) if isinstance(given.value, Seq) else given.site
+    if site is not None and view.is_here(site) and isinstance(spec, Spec) and shape is not None:
+        entries, axes = counted(len(spec.entries), "entry", "entries"), counted(len(shape), "axis", "axes")
+        yield Finding(view.span(site), f"the spec has {entries}, argument {place} has {axes}")
+
+
+def _longer_than_rank(call: MappedCall) -> int | None:
+    if positional(call) is None:
+        return None
+    for place, arg in enumerate(call.args):
+        spec, shape = axis_of(call.binder, place, arg.label), shape_of(arg.value)
+        if isinstance(spec, Spec) and not spec.open and shape is not None and len(spec.entries) > len(shape):
+            return place
+    return None
 
 
 def _unlike_results(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:

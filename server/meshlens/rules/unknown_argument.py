@@ -49,6 +49,7 @@ from meshlens.rules._did_you_mean import closest
 from meshlens.rules._model import FileEdit, Finding, Fix, Severity
 from meshlens.rules._registry import rule
 from meshlens.rules._routes import certain
+from meshlens.rules._shard_map_keywords import keywords_of_shard_maps
 from meshlens.text import Edit, Span
 
 _CHECKED = ("jax.jit", "jax.pmap", "jax.vmap", "jax.shard_map", "jax.experimental.shard_map.shard_map", "jax.smap")
@@ -76,6 +77,7 @@ def unknown_argument(view: FileView) -> Iterator[Finding]:
         call = certain((call, call.context, _too_many(call) > 0) for call in calls)
         if call is not None:
             yield _surplus(view, call)
+    yield from keywords_of_shard_maps(view)
 
 
 def _is_unknown(view: FileView, call: ApiCall, label: str) -> bool | None:

@@ -49,6 +49,7 @@ from meshlens.axes.records import MappedCall
 from meshlens.axes.values import Arg, Const, Data, Made, Site
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
+from meshlens.rules._binder_calls import is_accepted
 from meshlens.rules._miscounts import positional
 from meshlens.rules._model import Finding, Related, Severity
 from meshlens.rules._registry import rule
@@ -68,7 +69,7 @@ def unreplicated_argument(view: FileView) -> Iterator[Finding]:
     for calls in places.values():
         for place in range(max(len(call.args) for call in calls)):
             found = certain((call, call.context, bool(_what(view, call, place))) for call in calls)
-            if found is not None:
+            if found is not None and is_accepted(view, found.binder):
                 yield _finding(view, found, place)
 
 
@@ -79,7 +80,7 @@ def _what(view: FileView, call: MappedCall, place: int) -> str:
     arg = call.args[place]
     if arg.label in ("*", "**") or arg.site is None or not view.is_here(arg.site):
         return ""
-    if arg.label is None and (place in static_places(call.binder) or _has_unknown_statics(call)):
+    if place in static_places(call.binder) or _has_unknown_statics(call):
         return ""
     axis = axis_of(call.binder, place, arg.label)
     if not isinstance(axis, Const) or type(axis.value) is not int or axis.value < 0:
@@ -108,7 +109,7 @@ def _has_unknown_statics(call: MappedCall) -> bool:
     """Whether an argument may be meant as static although it is not known to be."""
     given = [name for name, _ in call.binder.arguments if name.startswith("static")]
     places = static_places(call.binder)
-    return bool(given) and (not places or len(given) > 1 or max(places) >= (positional(call) or 0))
+    return bool(given) and (not places or max(places) >= (positional(call) or 0))
 
 
 def _finding(view: FileView, call: MappedCall, place: int) -> Finding:

@@ -95,7 +95,7 @@ def _drifts(view: FileView, site: Site, binder: Binder, reductions: list[AxisUse
         return False
     return all(
         reduction.context.sure
-        and reduction.labels & {"varying", "mean"}
+        and bool(reduction.labels & {"varying", "mean", "scaled"})
         and "gradient" not in reduction.labels
         and not has(reduction.labels, "stepped")
         for reduction in reductions
@@ -120,7 +120,7 @@ def _calls_of(view: FileView, binder: Binder) -> Iterator[MappedCall]:
 
 def _returns(call: MappedCall, site: Site) -> bool:
     labels = labels_of(call.returned)
-    return "mean" in labels and any(
+    return bool(labels & {"mean", "scaled"}) and any(
         isinstance(label, tuple) and label[0] == "stepped" and label[1] == site for label in labels
     )
 

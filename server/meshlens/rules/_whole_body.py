@@ -1,0 +1,97 @@
+"""Whether all that a function calls is in sight, so that what is not found in it is not there."""
+
+from __future__ import annotations
+
+from meshlens.axes.frames import Frame
+from meshlens.axes.values import Const, Ext, Function, Mapped, Partial, Site, Value, Wrapped
+from meshlens.project.view import FileView
+from meshlens.rules._trees import Node, names_bound, names_taken, tree, walk
+
+_SEEN_LIBRARIES = frozenset({"jax", "numpy", "math", "functools", "operator", "itertools"})
+_BUILTINS = frozenset("range len zip enumerate tuple list dict int float print sum isinstance".split())
+_ARRAY_METHODS = frozenset(
+    "sum mean max min std var prod all any argmax argmin astype reshape ravel flatten transpose squeeze dot copy "
+    "cumsum clip round conj at set add get items values keys append".split()
+)
+
+
+def strings_in_sight(view: FileView, function: Function) -> frozenset[str] | None:
+    """The strings in a function and in all that it calls; None if it calls something that is not in sight."""
+    seen: set[Site] = set()
+    strings: set[str] = set()
+    waiting = [function]
+    while waiting:
+        one = waiting.pop()
+        if one.site in seen:
+            continue
+        seen.add(one.site)
+        called = _callees(view, one, strings)
+        if called is None or len(seen) > 32:
+            return None
+        waiting.extend(called)
+    return frozenset(strings)
+
+
+def _callees(view: FileView, function: Function, strings: set[str]) -> list[Function] | None:
+    body = _body(view, function)
+    if body is None or function.frame is None:
+        return None
+    found: list[Function] = []
+    own = names_bound(body) | {parameter[0] for parameter in function.parameters}
+    local = own | names_taken(body)
+    for top in body:
+        for node in walk(top):
+            if node[0] in ("def", "class", "opaque", "with"):
+                return None
+            if node[0] == "const" and isinstance(node[2], str):
+                strings.add(node[2])
+            if node[0] == "call" and not _is_seen(node[2], function.frame, local):
+                return None
+            if node[0] == "name" and node[2] not in local:
+                value = function.frame.find(node[2])
+                inner = _function(value) if value is not None else None
+                if inner is not None:
+                    found.append(inner)
+                elif isinstance(value, Const) and isinstance(value.value, str):
+                    strings.add(value.value)
+                elif value is not None and not isinstance(value, (Ext, Const)):
+                    return None
+    return found
+
+
+def _body(view: FileView, function: Function) -> tuple[Node, ...] | None:
+    if function.body is not None:
+        return function.body
+    root = tree(view, function.path, function.block)
+    return root[2][4] if root is not None and root[0] == "fn" else None
+
+
+def _is_seen(callee: Node, frame: Frame, local: set[str]) -> bool:
+    """Whether a callee is a function of the workspace, of a library that is known, or a method of an array."""
+    if callee[0] == "attr":
+        root = callee[2]
+        while root[0] == "attr":
+            root = root[2]
+        if root[0] == "name" and root[2] not in local:
+            value = frame.find(root[2])
+            return isinstance(value, Ext) and value.dotted.split(".", 1)[0] in _SEEN_LIBRARIES
+        return str(callee[3]) in _ARRAY_METHODS
+    if callee[0] == "call":
+        return _is_seen(callee[2], frame, local)
+    if callee[0] != "name" or callee[2] in local:
+        return bool(callee[0] == "lambda")
+    value = frame.find(callee[2])
+    if value is None:
+        return str(callee[2]) in _BUILTINS
+    if isinstance(value, Ext):
+        return value.dotted.split(".", 1)[0] in _SEEN_LIBRARIES
+    return _function(value) is not None
+
+
+def _function(value: Value) -> Function | None:
+    while isinstance(value, (Mapped, Wrapped, Partial)):
+        if isinstance(value, Partial):
+            value = value.callee
+        else:
+            value = value.operand if isinstance(value, Wrapped) else value.binder.operand
+    return value if isinstance(value, Function) else None
