@@ -63,7 +63,11 @@ def constant_operation(operator: str, left: Value, right: Value) -> Value | None
         return Seq(left.kind, left.items, True)
     if operator == "*" and isinstance(left, Seq) and isinstance(right, Const) and isinstance(right.value, int):
         count = right.value * len(left.items)
-        return Seq(left.kind, left.items * right.value, left.open) if 0 <= count <= 64 else Seq(left.kind, left.items, True)
+        return (
+            Seq(left.kind, left.items * right.value, left.open)
+            if 0 <= count <= 64
+            else Seq(left.kind, left.items, True)
+        )
     if operator == "|" and isinstance(left, Dict) and isinstance(right, Dict):
         return Dict(tuple({**dict(left.items), **dict(right.items)}.items()), left.open or right.open)
     return None
@@ -72,7 +76,7 @@ def constant_operation(operator: str, left: Value, right: Value) -> Value | None
 def _constants(operator: str, left: Any, right: Any) -> Value | None:
     numbers = isinstance(left, (int, float)) and isinstance(right, (int, float))
     texts = isinstance(left, str) and isinstance(right, str) and operator == "+"
-    if not numbers and not texts or operator not in _ARITHMETIC:
+    if (not numbers and not texts) or operator not in _ARITHMETIC:
         return None
     try:
         return Const(_ARITHMETIC[operator](left, right))
@@ -103,7 +107,9 @@ def sizes(value: Value) -> Sizes | None:
     if isinstance(value, Const) and isinstance(value.value, int):
         return (value.value,)
     if isinstance(value, Seq) and not value.open:
-        return tuple(item.value if isinstance(item, Const) and isinstance(item.value, int) else None for item in value.items)
+        return tuple(
+            item.value if isinstance(item, Const) and isinstance(item.value, int) else None for item in value.items
+        )
     return None
 
 

@@ -10,7 +10,7 @@ from meshlens.axes.objects import attributes_of, set_attribute
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.unpacking import unpack
-from meshlens.axes.values import UNKNOWN, Const, Data, Dict, Instance, Seq, Value
+from meshlens.axes.values import Const, Data, Dict, Instance, Seq, Value
 
 
 def assign(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
@@ -48,7 +48,9 @@ def _to_attribute(run: Run, target: Any, value: Value, frame: Frame, ctx: Contex
         if isinstance(receiver, Instance):
             held = attributes_of(run, receiver)
             known = held.get(target[3])
-            set_attribute(run, receiver, target[3], join(known, value) if known is not None and ctx.conditional else value)
+            set_attribute(
+                run, receiver, target[3], join(known, value) if known is not None and ctx.conditional else value
+            )
 
 
 def _to_item(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
@@ -64,9 +66,15 @@ def _to_item(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) ->
         else:
             changed = Dict(tuple((key, join(known, value)) for key, known in container.items), True)
     elif isinstance(container, Seq):
-        if isinstance(index, Const) and isinstance(index.value, int) and -len(container.items) <= index.value < len(container.items):
+        if (
+            isinstance(index, Const)
+            and isinstance(index.value, int)
+            and -len(container.items) <= index.value < len(container.items)
+        ):
             place = index.value % len(container.items)
-            changed = Seq(container.kind, (*container.items[:place], value, *container.items[place + 1 :]), container.open)
+            changed = Seq(
+                container.kind, (*container.items[:place], value, *container.items[place + 1 :]), container.open
+            )
         else:
             changed = Seq(container.kind, tuple(join(known, value) for known in container.items), True)
     elif isinstance(container, Data):
@@ -77,5 +85,3 @@ def _to_item(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) ->
         return
     if target[2][0] in ("name", "attr"):
         assign(run, target[2], changed, frame, ctx)
-
-

@@ -80,8 +80,8 @@ def _of_data(value: Data, name: str) -> Value:
 
 
 ARRAY_METHODS = frozenset(
-    "reshape mean sum max min var std astype squeeze swapaxes transpose flatten ravel copy dot argmax argmin prod all any "
-    "cumsum clip round repeat block_until_ready tolist item".split()
+    "reshape mean sum max min var std astype squeeze swapaxes transpose flatten ravel copy dot argmax argmin "
+    "prod all any cumsum clip round repeat block_until_ready tolist item".split()
 )
 
 

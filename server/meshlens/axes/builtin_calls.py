@@ -163,7 +163,9 @@ def _callable(values: Values, args: tuple[Arg, ...]) -> Value:
 
 def _reversed(values: Values, args: tuple[Arg, ...]) -> Value:
     value = values[0] if values else UNKNOWN
-    return Seq("list", value.items[::-1], value.open) if isinstance(value, Seq) else Seq("list", (element(value),), True)
+    return (
+        Seq("list", value.items[::-1], value.open) if isinstance(value, Seq) else Seq("list", (element(value),), True)
+    )
 
 
 def _extreme(values: Values, args: tuple[Arg, ...]) -> Value:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
+from meshlens.axes.effort import is_dull, memo_key, share, spent, tells
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all, labels_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.parameters import bind
 from meshlens.axes.records import Context, Step
-from meshlens.axes.run import MOST_CONTEXTS, MOST_PLAIN_RUNS, MOST_TELLING_RUNS, Run, Shared
+from meshlens.axes.run import MOST_CONTEXTS, Run, Shared
 from meshlens.axes.values import (
     UNKNOWN,
     Arg,
@@ -24,11 +24,9 @@ from meshlens.axes.values import (
     Instance,
     Made,
     Mapped,
-    Mesh,
     Partial,
     Seq,
     Site,
-    Spec,
     Union,
     Value,
     Wrapped,
@@ -88,7 +86,9 @@ def call(
         return _call_instance(run, callee, args, site, callee_site, frame, ctx, how)
     if isinstance(callee, Union):
         inner = replace(ctx, conditional=True) if not ctx.conditional else ctx
-        return join_all(call(run, option, args, site, callee_site, frame, inner, decorator, how) for option in callee.options)
+        return join_all(
+            call(run, option, args, site, callee_site, frame, inner, decorator, how) for option in callee.options
+        )
     if isinstance(callee, Made):
         from meshlens.axes.libraries import call_made
 
@@ -115,7 +115,14 @@ def _call_bound(
 
 
 def _call_instance(
-    run: Run, instance: Instance, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context, how: str
+    run: Run,
+    instance: Instance,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
+    how: str,
 ) -> Value:
     from meshlens.axes.objects import class_attribute
 
@@ -164,7 +171,7 @@ def maybe_run(run: Run, value: Value, site: Site | None, frame: Frame, ctx: Cont
 
 def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: Context, how: str) -> Value:
     """Runs the body of a function of the workspace."""
-    if how != "start" and _is_dull(run, function, args, ctx):
+    if how != "start" and is_dull(run, function, args, ctx):
         run.deps.add((function.path, function.block))
         return Data(frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset())
     running = run.stack.count(function.site)
@@ -172,7 +179,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
         return UNKNOWN
     run.entered.add(function.site)
     values = bind(function, args)
-    key = _memo_key(function, values, ctx, run.differentiating > 0)
+    key = memo_key(function, values, ctx, run.differentiating > 0)
     if key is not None and key in run.memo:
         return run.memo[key]
     common = key if function.frame.parent is None and not run.ambient else None
@@ -184,9 +191,9 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
             for number, held in known.heap.items():
                 run.heap.setdefault(number, dict(held))
             return known.value
-    spent = _spent(run, function, values) if not ctx.env.maps and how != "start" else None
-    if spent is not None:
-        return spent
+    instead = spent(run, function, values) if not ctx.env.maps and how != "start" else None
+    if instead is not None:
+        return instead
     seen = run.contexts.get(function.site, 0)
     if seen >= MOST_CONTEXTS:
         return UNKNOWN
@@ -202,89 +209,13 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
         result = _run_body(run, function, values, inner)
     finally:
         run.stack.pop()
-    if not ctx.env.maps and not any(_tells(value) for value in values.values()):
+    if not ctx.env.maps and not any(tells(value) for value in values.values()):
         run.world.latest[function.site] = Shared(result, run.root, {})
     if key is not None:
         run.memo[key] = result
         if common is not None and not run.tired:
-            _share(run, common, result, begun)
+            share(run, common, result, begun)
     return result
-
-
-def _spent(run: Run, function: Function, values: dict[str, Value]) -> Value | None:
-    """What stands for another run of a function that ran often enough outside every map; None if it may run again."""
-    telling = any(_tells(value) for value in values.values())
-    effort = run.world.effort
-    count = effort.get((function.site, telling), 0)
-    if count < (MOST_TELLING_RUNS if telling else MOST_PLAIN_RUNS):
-        effort[(function.site, telling)] = count + 1
-        return None
-    latest = run.world.latest.get(function.site)
-    if latest is None or telling:
-        return UNKNOWN
-    run.relied.add(latest.root)
-    return latest.value
-
-
-def _tells(value: Value) -> bool:
-    """Whether an argument may decide about axes: a name, a function, a mesh, a spec."""
-    if isinstance(value, Const):
-        return isinstance(value.value, str)
-    if isinstance(value, Seq):
-        return any(_tells(item) for item in value.items)
-    if isinstance(value, Dict):
-        return any(_tells(item) for _, item in value.items)
-    return isinstance(value, (Mesh, Spec)) or _holds_function(value)
-
-
-def _share(run: Run, key: Any, result: Value, begun: int) -> None:
-    """Keeps a result for other roots, unless the call changed an object that was there before."""
-    new = {number for number, made in run.written[begun:] if made}
-    if all(number in new for number, _ in run.written[begun:]):
-        run.world.shared[key] = Shared(result, run.root, {number: dict(run.heap.get(number, {})) for number in new})
-
-
-def _is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
-    """Whether running the body can tell nothing: no axis in reach, and no function handed in."""
-    if run.world.reaches(function.path, function.block, ctx.env):
-        return False
-    if ctx.env.maps and run.world.matters_here(function.path, function.block):
-        return False
-    return not any(_holds_function(arg.value) for arg in args)
-
-
-def _holds_function(value: Value) -> bool:
-    if isinstance(value, (Function, Partial, Mapped, Wrapped)):
-        return True
-    if isinstance(value, Bound):
-        return isinstance(value.function, (Function, Mapped, Wrapped))
-    if isinstance(value, Seq):
-        return any(_holds_function(item) for item in value.items)
-    if isinstance(value, Dict):
-        return any(_holds_function(item) for _, item in value.items)
-    return isinstance(value, Union) and any(_holds_function(option) for option in value.options)
-
-
-def _memo_key(function: Function, values: dict[str, Value], ctx: Context, run_differentiates: bool) -> Any:
-    key = (
-        function,
-        tuple(values.items()),
-        ctx.env,
-        ctx.conditional,
-        ctx.remote,
-        ctx.guarded,
-        ctx.sure,
-        ctx.host,
-        ctx.loop,
-        ctx.branch,
-        ctx.skip,
-        run_differentiates,
-    )
-    try:
-        hash(key)
-    except TypeError:
-        return None
-    return key
 
 
 def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Value:

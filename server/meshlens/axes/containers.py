@@ -59,7 +59,10 @@ def _of_data(container: Data, index: Value) -> Value:
     if isinstance(index, Const) and isinstance(index.value, int):
         if "keys" in labels:
             labels = labels - {"keys"} | {"key"}
-        return Data(labels - {"devices"} if container.shape and len(container.shape) == 1 else labels, container.shape[1:] if container.shape else None)
+        return Data(
+            labels - {"devices"} if container.shape and len(container.shape) == 1 else labels,
+            container.shape[1:] if container.shape else None,
+        )
     return Data(travelling(container.labels) | travelling(labels_of(index)), None, None, is_array(container))
 
 
@@ -70,8 +73,7 @@ def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | Non
     if bounds == [None, None, None]:
         return shape
     if shape[0] is None or not all(bound is None or isinstance(bound, int) for bound in bounds):
-        stop = bounds[1]
-        return (None, *shape[1:]) if not isinstance(stop, int) else (None, *shape[1:])
+        return (None, *shape[1:])
     return (len(range(*slice(*bounds).indices(shape[0]))), *shape[1:])
 
 
@@ -89,9 +91,15 @@ def mutate(run: Run, callee: Any, args: tuple[Arg, ...], frame: Frame, ctx: Cont
     if isinstance(receiver, Seq):
         if method in ("append", "add") and len(args) == 1:
             grown = len(receiver.items) < 32 and not ctx.loop
-            changed = Seq(receiver.kind, (*receiver.items, args[0].value), receiver.open or not grown) if len(receiver.items) < 32 else Seq(receiver.kind, receiver.items, True)
+            changed = (
+                Seq(receiver.kind, (*receiver.items, args[0].value), receiver.open or not grown)
+                if len(receiver.items) < 32
+                else Seq(receiver.kind, receiver.items, True)
+            )
         elif method == "extend" and len(args) == 1 and isinstance(args[0].value, Seq):
-            changed = Seq(receiver.kind, receiver.items + args[0].value.items, receiver.open or args[0].value.open or ctx.loop)
+            changed = Seq(
+                receiver.kind, receiver.items + args[0].value.items, receiver.open or args[0].value.open or ctx.loop
+            )
         else:
             changed = Seq(receiver.kind, receiver.items, True)
             result = element(receiver)
@@ -128,5 +136,3 @@ def _change_dict(receiver: Dict, method: str, args: tuple[Arg, ...]) -> tuple[Va
         found = entries.setdefault(key.value, args[1].value)
         return Dict(tuple(entries.items()), is_open), found
     return Dict(receiver.items, True), UNKNOWN
-
-

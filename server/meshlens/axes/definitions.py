@@ -70,7 +70,8 @@ def make_function(run: Run, shape: Any, sites: Frame, frame: Frame, ctx: Context
         separate: whether the body is looked up by block when it runs.
     """
     from meshlens.axes.calls import call
-    from meshlens.axes.expressions import evaluate, site_of
+    from meshlens.axes.expressions import evaluate
+    from meshlens.axes.frames import site_of
 
     text, name_site, parameters, decorators, body, flags = shape
     closure = enclosing(frame)
@@ -83,7 +84,9 @@ def make_function(run: Run, shape: Any, sites: Frame, frame: Frame, ctx: Context
         parameters,
         None if separate else body,
         flags,
-        tuple((name, evaluate(run, default, sites, ctx)) for name, _, _, default, _ in parameters if default is not None),
+        tuple(
+            (name, evaluate(run, default, sites, ctx)) for name, _, _, default, _ in parameters if default is not None
+        ),
         frame.owner if frame.owner is not None and frame.owner.frame is frame else None,
     )
     run.made.setdefault(function.site, (function, ctx))
@@ -126,7 +129,8 @@ def _method_kind(decorator: Value) -> str | None:
 def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     """Runs a class body in a frame of its own and binds the class."""
     from meshlens.axes.calls import call
-    from meshlens.axes.expressions import evaluate, site_of
+    from meshlens.axes.expressions import evaluate
+    from meshlens.axes.frames import site_of
     from meshlens.axes.statements import run_block
 
     _, _, text, name_site, bases, decorators, body = node
@@ -134,7 +138,9 @@ def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     values = tuple(evaluate(run, expression, frame, ctx) for label, _, expression in bases if label is None)
     callees = [(evaluate(run, decorator, frame, ctx, decorator=True), decorator) for decorator in reversed(decorators)]
     fields = tuple(
-        statement[2][2] for statement in body if statement[0] == "ann" and statement[2][0] == "name" and not _class_variable(statement[3])
+        statement[2][2]
+        for statement in body
+        if statement[0] == "ann" and statement[2][0] == "name" and not _class_variable(statement[3])
     )
     is_dataclass = any(_makes_dataclass(callee) for callee, _ in callees) or any(_has_fields(base) for base in values)
     cls = Class(text, frame.path, Site(frame.path, frame.block, name_site), values, inner, fields, is_dataclass)
@@ -162,7 +168,9 @@ def _makes_dataclass(decorator: Value) -> bool:
         decorator = decorator.callee
     if isinstance(decorator, Made):
         return decorator.dotted in _DATACLASS_WORDS
-    return isinstance(decorator, Ext) and (decorator.dotted in _DATACLASS_WORDS or decorator.dotted.endswith(".dataclass"))
+    return isinstance(decorator, Ext) and (
+        decorator.dotted in _DATACLASS_WORDS or decorator.dotted.endswith(".dataclass")
+    )
 
 
 def _has_fields(base: Value) -> bool:
@@ -172,7 +180,7 @@ def _has_fields(base: Value) -> bool:
 
 
 def is_enum(cls: Class) -> str | None:
-    """ "str" for an enum whose members are strings, "plain" for another enum, None for no enum."""
+    """Says "str" for an enum whose members are strings, "plain" for another enum, None for no enum."""
     kinds = [base.dotted for base in cls.bases if isinstance(base, Ext)]
     if any(kind in ("enum.StrEnum", "strenum.StrEnum") for kind in kinds) or (
         any(kind.startswith("enum.") for kind in kinds) and "str" in kinds

@@ -52,7 +52,9 @@ def _labelled(gradient: Value, labels: set[Any]) -> Value:
 
 
 def _flag(wrapped: Wrapped, name: str) -> bool:
-    return any(arg.label == name and isinstance(arg.value, Const) and bool(arg.value.value) for arg in wrapped.arguments)
+    return any(
+        arg.label == name and isinstance(arg.value, Const) and bool(arg.value.value) for arg in wrapped.arguments
+    )
 
 
 def _gradients(run: Run, wrapped: Wrapped, args: tuple[Arg, ...], loss: Value, ctx: Context) -> Value:

@@ -9,21 +9,16 @@ from typing import Any
 
 from meshlens.axes import arrays, attributes, conditions, containers, noise
 from meshlens.axes.calls import call
-from meshlens.axes.frames import Frame
-from meshlens.axes.gradients import divided, gradient_step
+from meshlens.axes.comprehensions import comprehension
+from meshlens.axes.frames import Frame, site_of
 from meshlens.axes.joining import join, join_all, labels_of, options
 from meshlens.axes.labels import travelling
+from meshlens.axes.operators import binary
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run, mentions, speaks_of_axes
-from meshlens.axes.unpacking import elements
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Function, Seq, Site, Super, Value
 
 _BUILTINS = frozenset(dir(builtins))
-
-
-def site_of(frame: Frame, node: Any) -> Site:
-    """The site of an expression in the block that the frame runs."""
-    return Site(frame.path, frame.block, node[1])
 
 
 def evaluate(run: Run, node: Any, frame: Frame, ctx: Context, decorator: bool = False) -> Value:
@@ -223,30 +218,6 @@ def _binary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     return binary(run, node, node[2], left, right, (node[3], node[4]), frame, ctx)
 
 
-def binary(
-    run: Run, node: Any, operator: str, left: Value, right: Value, sides: tuple[Any, Any], frame: Frame, ctx: Context
-) -> Value:
-    """The result of `left operator right`, whose expressions are the two sides."""
-    known = arrays.constant_operation(operator, left, right)
-    if known is not None:
-        if isinstance(known, Const):
-            return Const(known.value, Site(frame.path, frame.block, node[1]))
-        return known
-    left_labels, right_labels = labels_of(left), labels_of(right)
-    labels = travelling(left_labels) | travelling(right_labels)
-    if operator in ("/", "//", "*"):
-        labels -= divided(run, operator, left, right, sides, site_of(frame, node), ctx)
-        if operator == "/" and sides[1][0] != "const":
-            labels |= {"scaled"}
-    if operator != "@":
-        noise.meet(run, (left_labels, right_labels), ctx)
-    labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)
-    shape = arrays.broadcast(arrays.shape_of(left), arrays.shape_of(right))
-    if all(isinstance(side, Const) or "uniform" in labels_of(side) for side in (left, right)):
-        labels |= {"uniform"}
-    return Data(labels, shape, None, arrays.gives_array(operator, left, right))
-
-
 def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     items = [evaluate(run, item, frame, ctx) for item in node[3]]
     outcome = conditions.compare(node[2], items)
@@ -265,43 +236,6 @@ def _subscript(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 def _slice(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     parts = [evaluate(run, part, frame, ctx) if part is not None else Const(None) for part in node[2:5]]
     return Seq("slice", tuple(parts))
-
-
-def _comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    from meshlens.axes.assign import assign
-
-    _, _, kind, element_node, clauses = node
-    inner = Frame(frame.path, frame.block, frame)
-    ctx = ctx if ctx.loop else replace(ctx, loop=True)
-    target, iterable, tests = clauses[0]
-    turns, exact = elements(evaluate(run, iterable, frame, ctx))
-    results: list[Value] = []
-    keys: list[Any] = []
-    for turn in turns:
-        assign(run, target, turn, inner, ctx)
-        for other_target, other_iterable, other_tests in clauses[1:]:
-            others, exact_here = elements(evaluate(run, other_iterable, inner, ctx))
-            exact = exact and exact_here and len(others) == 1
-            assign(run, other_target, join_all(others) if others else UNKNOWN, inner, ctx)
-            tests = (*tests, *other_tests)
-        verdicts = [conditions.truth(evaluate(run, test, inner, ctx)) for test in tests]
-        if False in verdicts:
-            continue
-        exact = exact and None not in verdicts
-        for test in tests:
-            conditions.refine(run, test, True, inner, ctx)
-        if kind == "dict":
-            key = evaluate(run, element_node[0], inner, ctx)
-            exact = exact and isinstance(key, Const)
-            keys.append(key.value if isinstance(key, Const) else None)
-            results.append(evaluate(run, element_node[1], inner, ctx))
-        else:
-            results.append(evaluate(run, element_node, inner, ctx))
-    if kind == "dict":
-        if exact:
-            return Dict(tuple(zip(keys, results, strict=True)))
-        return Data(frozenset().union(*(travelling(labels_of(value)) for value in results)) if results else frozenset())
-    return Seq("list" if kind == "gen" else kind, tuple(results), not exact)
 
 
 def _walrus(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
@@ -346,7 +280,7 @@ _EXPRESSIONS: dict[str, Callable[[Run, Any, Frame, Context], Value]] = {
     "cmp": _compare,
     "sub": _subscript,
     "slice": _slice,
-    "comp": _comprehension,
+    "comp": comprehension,
     "walrus": _walrus,
     "yield": _yield,
     "star": _star,

@@ -55,13 +55,23 @@ _TABLES: tuple[tuple[str, Callable[[str], Any]], ...] = (
 
 
 def call_external(
-    run: Run, dotted: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context, decorator: bool
+    run: Run,
+    dotted: str,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
+    decorator: bool,
 ) -> Value:
     """What calling something outside the workspace gives."""
     kind, row, name = _row(dotted)
     result = _dispatch(run, kind, row, name, dotted, args, site, callee_site, frame, ctx, decorator)
     if _is_recorded(kind, name, args):
-        run.records.calls.append(ApiCall(name, site, callee_site, args, result, ctx, decorator, run.api_guard > 0))
+        mesh = run.ambient[-1] if run.ambient and name == "jax.lax.with_sharding_constraint" else None
+        run.records.calls.append(
+            ApiCall(name, site, callee_site, args, result, ctx, decorator, run.api_guard > 0, mesh)
+        )
     return result
 
 
@@ -134,5 +144,3 @@ def _consume(run: Run, row: Any, name: str, args: tuple[Arg, ...], site: Site, c
         through = Const(axis.value.value, axis.value.origin, axis.value.via or axis.site)
         arguments = (*arguments, ("axis", through))
     return Made(name, site, arguments)
-
-

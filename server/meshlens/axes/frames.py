@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from meshlens.axes.values import Class, Value
+from meshlens.axes.values import Class, Site, Value
 
 
 class Frame:
@@ -83,3 +84,8 @@ class Frame:
                 if name in frame.vars:
                     return frame
         return self
+
+
+def site_of(frame: Frame, node: Any) -> Site:
+    """The site of an expression in the block that the frame runs."""
+    return Site(frame.path, frame.block, node[1])

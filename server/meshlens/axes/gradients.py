@@ -10,7 +10,6 @@ from meshlens.axes.records import Context, GradientUse
 from meshlens.axes.run import Run
 from meshlens.axes.values import Const, Data, Ext, Made, Site, Value
 
-
 _LIBRARIES = frozenset("optax flax jax haiku equinox chex numpy objax jaxopt lineax optimistix dataclasses".split())
 
 

@@ -33,14 +33,18 @@ def _last(dotted: str) -> str:
 @cache
 def _binding_words() -> frozenset[str]:
     """Names that bind axes or make meshes: a function that reaches one matters wherever it is called."""
-    words = {_last(dotted) for dotted, row in BINDERS.items() if row.kind != "vmap"} | {_last(dotted) for dotted in MESHES}
+    words = {_last(dotted) for dotted, row in BINDERS.items() if row.kind != "vmap"} | {
+        _last(dotted) for dotted in MESHES
+    }
     return frozenset(words - {"start", "kernel", "scan"}) | {"axis_name"}
 
 
 @cache
 def _using_words() -> frozenset[str]:
     """Names that use axes: a function that reaches one matters where it is known what is bound."""
-    return frozenset({_last(dotted) for dotted in COLLECTIVES} | {row.parameter for row in CONSUMERS.values() if row.parameter})
+    return frozenset(
+        {_last(dotted) for dotted in COLLECTIVES} | {row.parameter for row in CONSUMERS.values() if row.parameter}
+    )
 
 
 @cache
@@ -81,8 +85,8 @@ class Interest:
     def reaches(self, path: str, key: str, env: AxisEnv) -> bool:
         """Whether calling a block in an environment can tell anything about axes.
 
-        Where unseen callers may bind any axis, a use of an axis tells nothing; what matters there is what binds axes, and
-        the functions that use them being handed on.
+        Where unseen callers may bind any axis, a use of an axis tells nothing; what matters there is what binds
+        axes, and the functions that use them being handed on.
         """
         mentioned = self._mentioned.get((path, key))
         if mentioned is None or len(mentioned) <= _SMALL or not mentioned.isdisjoint(self._binding):

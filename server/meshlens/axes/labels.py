@@ -37,7 +37,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-_TRAVELLING = frozenset({"varying", "index", "gradient", "auto-summed", "mean", "data", "met", "opaque", "version", "scaled"})
+_TRAVELLING = frozenset(
+    {"varying", "index", "gradient", "auto-summed", "mean", "data", "met", "opaque", "version", "scaled"}
+)
 _TRAVELLING_KINDS = frozenset({"wrt", "argument", "summed", "psum", "stepped", "of-psum", "drawn", "host-sum"})
 _CLEARED_BY_REDUCTION = frozenset({"varying", "gradient", "index", "mean", "scaled", "data", "opaque"})
 _KINDS_CLEARED_BY_REDUCTION = frozenset({"wrt", "stepped", "of-psum", "drawn"})
@@ -60,9 +62,7 @@ def joined(left: frozenset[Any], right: frozenset[Any]) -> frozenset[Any]:
 def travelling(labels: Iterable[Any]) -> frozenset[Any]:
     """The labels that a computation on a value hands on to its result."""
     return frozenset(
-        label
-        for label in labels
-        if (label in _TRAVELLING if isinstance(label, str) else label[0] in _TRAVELLING_KINDS)
+        label for label in labels if (label in _TRAVELLING if isinstance(label, str) else label[0] in _TRAVELLING_KINDS)
     )
 
 

@@ -35,7 +35,10 @@ def _consume(run: Run, made: Made, row: Consumer, args: tuple[Arg, ...], site: S
         return
     if row.skips_in_init and ctx.skip:
         return
-    said = {**{key: value for key, value in made.arguments if isinstance(key, str)}, **{arg.label: arg.value for arg in args if arg.label}}
+    said = {
+        **{key: value for key, value in made.arguments if isinstance(key, str)},
+        **{arg.label: arg.value for arg in args if arg.label},
+    }
     for name in row.skips_when:
         value = said.get(name)
         if value is not None and not (isinstance(value, Const) and not value.value):

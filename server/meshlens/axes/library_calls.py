@@ -41,7 +41,9 @@ def call_library(
         return Data(frozenset({"index"}) if libraries.PROCESS_QUERIES[name] == "index" else frozenset(), ())
     if name in ("jax.experimental.mesh_utils.create_device_mesh",):
         found = by_parameter(("mesh_shape",), args)
-        return Data(frozenset({"device-grid"}), arrays.sizes(found["mesh_shape"].value) if "mesh_shape" in found else None)
+        return Data(
+            frozenset({"device-grid"}), arrays.sizes(found["mesh_shape"].value) if "mesh_shape" in found else None
+        )
     if name in libraries.REPLICATES or name in libraries.SHARDS:
         return Data(travelling(labels_of(args[0].value)) if args else frozenset())
     if name in libraries.FRESH_STATE:
@@ -67,7 +69,9 @@ def call_library(
         noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
     if name.startswith("jax.numpy.") or name.startswith(("jax.lax.", "jax.nn.")):
         known = name.rsplit(".", 1)[-1] in libraries.GIVES_ARRAY
-        return Data(labels | _step(run, args, labels, frame, ctx), _elementwise(name, args), name if known else None, known)
+        return Data(
+            labels | _step(run, args, labels, frame, ctx), _elementwise(name, args), name if known else None, known
+        )
     return None
 
 
@@ -115,8 +119,8 @@ def _elementwise(name: str, args: tuple[Arg, ...]) -> arrays.Sizes | None:
 
 
 _ELEMENTWISE = frozenset(
-    "sin cos tan tanh exp log sqrt abs square relu gelu silu sigmoid add subtract multiply divide maximum minimum power "
-    "where negative sign floor ceil round clip astype".split()
+    "sin cos tan tanh exp log sqrt abs square relu gelu silu sigmoid add subtract multiply divide maximum "
+    "minimum power where negative sign floor ceil round clip astype".split()
 )
 
 
@@ -185,5 +189,3 @@ def _stacked(first: Value) -> arrays.Sizes | None:
         inner = arrays.shape_of(first.items[0])
         return (len(first.items), *inner) if inner is not None else None
     return None
-
-

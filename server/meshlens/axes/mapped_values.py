@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from meshlens.axes.arrays import is_array
 from meshlens.axes.joining import labels_of
-from meshlens.axes.labels import travelling
 from meshlens.axes.records import Context
 from meshlens.axes.values import UNKNOWN, Arg, Binder, Const, Data, Dict, Seq, Spec, Union, Value
 
@@ -65,9 +64,7 @@ def _enter(binder: Binder, place: int, value: Value, entry: Value, shared: bool 
         )
         return Seq(value.kind, items, value.open)
     if isinstance(value, Dict):
-        return Dict(
-            tuple((key, _enter(binder, place, item, entry, shared)) for key, item in value.items), value.open
-        )
+        return Dict(tuple((key, _enter(binder, place, item, entry, shared)) for key, item in value.items), value.open)
     if isinstance(value, Union):
         return Union(tuple(dict.fromkeys(_enter(binder, place, item, entry, shared) for item in value.options)))
     if isinstance(value, (Data, Const)):
@@ -129,6 +126,11 @@ def stacked(binder: Binder, returned: Value, args: tuple[Arg, ...]) -> Value:
         return Dict(tuple((key, stacked(binder, item, args)) for key, item in returned.items), returned.open)
     labels = labels_of(returned)
     kept: frozenset[object] = labels & {"mean"}
-    if "reduced" in labels and "varying" not in labels and binder.kind == "pmap" and binder.argument("out_axes") is None:
+    if (
+        "reduced" in labels
+        and "varying" not in labels
+        and binder.kind == "pmap"
+        and binder.argument("out_axes") is None
+    ):
         kept |= {"replicated-result"}
     return Data(kept, None, None, is_array(returned))

@@ -213,4 +213,3 @@ def name_of(value: Value) -> str:
     if isinstance(value, Union):
         return name_of(value.options[0])
     return "function"
-

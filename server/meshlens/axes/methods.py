@@ -9,7 +9,8 @@ from meshlens.axes.calls import call, call_unknown
 from meshlens.axes.collecting import note_uses
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all, labels_of
-from meshlens.axes.labels import travelling
+from meshlens.axes.labels import NONE, travelling
+from meshlens.axes.naming import by_parameter
 from meshlens.axes.records import ApiCall, Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import (
@@ -28,14 +29,21 @@ from meshlens.axes.values import (
     Wrapped,
 )
 from meshlens.jaxapi.collectives import NAMED_METHODS
-from meshlens.jaxapi.libraries import INIT_METHODS
+from meshlens.jaxapi.libraries import GENERATOR_SIZES, GENERATORS, INIT_METHODS
 
 _MODULE_METHODS = ("apply", "init", "init_with_output", "lazy_init")
 _MODULE_KEYWORDS = frozenset({"mutable", "rngs", "method", "capture_intermediates"})
 
 
 def call_method(
-    run: Run, receiver: Value, dotted: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
+    run: Run,
+    receiver: Value,
+    dotted: str,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
 ) -> Value:
     """What calling a method of a value gives."""
     name = dotted.rsplit(".", 1)[-1]
@@ -48,7 +56,7 @@ def call_method(
     if isinstance(receiver, Dict):
         return _of_dict(run, receiver, name, args, frame, ctx)
     if isinstance(receiver, Seq):
-        return Seq("list", (*receiver.items, ), True) if name in ("copy",) else UNKNOWN
+        return Seq("list", (*receiver.items,), True) if name in ("copy",) else UNKNOWN
     if isinstance(receiver, Const):
         return _of_string(receiver, name, args)
     if isinstance(receiver, (Mapped, Wrapped)):
@@ -59,7 +67,14 @@ def call_method(
 
 
 def _module(
-    run: Run, receiver: Instance, name: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
+    run: Run,
+    receiver: Instance,
+    name: str,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
 ) -> Value:
     method: Value = next((arg.value for arg in args if arg.label == "method"), UNKNOWN)
     positional = tuple(arg for arg in args if arg.label is None)[1:]
@@ -83,25 +98,50 @@ def _module(
 
 
 def _of_array(
-    run: Run, receiver: Data, name: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
+    run: Run,
+    receiver: Data,
+    name: str,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
 ) -> Value:
     labels = travelling(receiver.labels)
     for arg in args:
         labels |= travelling(labels_of(arg.value))
     if name == "reshape":
-        wanted = args[0].value if len(args) == 1 and isinstance(args[0].value, Seq) else Seq("tuple", tuple(arg.value for arg in args))
+        wanted = (
+            args[0].value
+            if len(args) == 1 and isinstance(args[0].value, Seq)
+            else Seq("tuple", tuple(arg.value for arg in args))
+        )
         sizes = arrays.sizes(wanted) if isinstance(wanted, Seq) else None
         kept = receiver.labels & {"devices", "uniform"}
         result = Data(labels | kept, arrays.reshaped(receiver.shape, sizes))
         run.records.calls.append(
-            ApiCall("numpy.ndarray.reshape", site, callee_site, (Arg("self", receiver, None, callee_site), *args), result, ctx)
+            ApiCall(
+                "numpy.ndarray.reshape",
+                site,
+                callee_site,
+                (Arg("self", receiver, None, callee_site), *args),
+                result,
+                ctx,
+            )
         )
         return result
     if name in NAMED_METHODS:
         _named_reduction(run, receiver, name, args, site, callee_site, ctx)
         if "replicated-result" in receiver.labels and ctx.env.maps == ():
             run.records.calls.append(
-                ApiCall(f"numpy.ndarray.{name}", site, callee_site, (Arg("self", receiver, None, callee_site), *args), UNKNOWN, ctx)
+                ApiCall(
+                    f"numpy.ndarray.{name}",
+                    site,
+                    callee_site,
+                    (Arg("self", receiver, None, callee_site), *args),
+                    UNKNOWN,
+                    ctx,
+                )
             )
         shape = () if not args else None
         if name == "sum" and not args:
@@ -118,7 +158,10 @@ def _named_reduction(
     for place, arg in enumerate(args):
         if arg.label == "axis" or (arg.label is None and place == 0):
             texts = isinstance(arg.value, Const) and isinstance(arg.value.value, str)
-            if texts or (isinstance(arg.value, Seq) and any(isinstance(item, Const) and isinstance(item.value, str) for item in arg.value.items)):
+            if texts or (
+                isinstance(arg.value, Seq)
+                and any(isinstance(item, Const) and isinstance(item.value, str) for item in arg.value.items)
+            ):
                 given = (Arg("self", receiver, None, callee_site), *args)
                 run.records.calls.append(ApiCall(f"numpy.ndarray.{name}", site, callee_site, given, UNKNOWN, ctx))
                 if not texts and (receiver.shape is not None or receiver.made_by is not None):
@@ -147,7 +190,9 @@ def _of_dict(run: Run, receiver: Dict, name: str, args: tuple[Arg, ...], frame: 
 
 
 def _of_string(receiver: Const, name: str, args: tuple[Arg, ...]) -> Value:
-    if not isinstance(receiver.value, str) or not all(isinstance(arg.value, Const) and arg.label is None for arg in args):
+    if not isinstance(receiver.value, str) or not all(
+        isinstance(arg.value, Const) and arg.label is None for arg in args
+    ):
         return UNKNOWN
     given = [arg.value.value for arg in args if isinstance(arg.value, Const)]
     if name in ("lower", "upper", "strip", "title", "removeprefix", "removesuffix", "replace", "format"):
@@ -157,7 +202,9 @@ def _of_string(receiver: Const, name: str, args: tuple[Arg, ...]) -> Value:
             return UNKNOWN
     if name == "split":
         try:
-            return Seq("list", tuple(Const(part, receiver.origin, receiver.via) for part in receiver.value.split(*given)))
+            return Seq(
+                "list", tuple(Const(part, receiver.origin, receiver.via) for part in receiver.value.split(*given))
+            )
         except (TypeError, ValueError):
             return UNKNOWN
     return UNKNOWN
@@ -194,11 +241,16 @@ def _note_named(run: Run, value: Value) -> None:
         run.entered.add(value.site)
 
 
-def _of_made(run: Run, receiver: Made, name: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context) -> Value:
+def _of_made(
+    run: Run, receiver: Made, name: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context
+) -> Value:
     if name in INIT_METHODS:
         call_unknown(run, args, receiver, frame, ctx)
         if receiver.dotted.startswith("optax."):
             return Data(frozenset({"fresh"}) & (labels_of(args[0].value) if args else frozenset()))
         return Data(frozenset({"fresh"}))
+    if receiver.dotted in GENERATORS and name in GENERATOR_SIZES:
+        size = by_parameter(("",) * GENERATOR_SIZES[name] + ("size",), args).get("size")
+        return Data(NONE, arrays.sizes(size.value) if size is not None else None)
     result = call_unknown(run, args, receiver, frame, ctx)
     return Data(labels_of(result) | {"mean"}) if name == "mean" else result

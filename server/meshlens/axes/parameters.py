@@ -23,7 +23,9 @@ def bind(function: Function, args: tuple[Arg, ...]) -> dict[str, Value]:
                 values[name] = Seq("tuple", tuple(through(arg) for arg in rest), star)
             continue
         if how == "**":
-            values[name] = Dict(tuple((label, through(arg)) for label, arg in keywords.items() if label is not None), double)
+            values[name] = Dict(
+                tuple((label, through(arg)) for label, arg in keywords.items() if label is not None), double
+            )
             continue
         given = next(rest, None) if how != "key" else None
         if given is None and how != "only":

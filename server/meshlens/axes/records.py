@@ -138,6 +138,7 @@ class ApiCall:
         context: the circumstances.
         decorator: true for `@callee(…)`, whose result is then called with the decorated function.
         guarded: behind `try/except (ImportError|AttributeError|TypeError)`, `hasattr` or a version check.
+        mesh: for a sharding constraint, the mesh that is in force.
     """
 
     dotted: str
@@ -148,6 +149,7 @@ class ApiCall:
     context: Context
     decorator: bool = False
     guarded: bool = False
+    mesh: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,7 @@ class Binding:
         function: qualified name of the operand if it is a function of the workspace.
         parameters: its parameters as (name, how, has a default), bound ones (`self`, a partial's) left out;
             None when the operand is not known.
-        """
+    """
 
     binder: Binder
     context: Context

@@ -142,7 +142,16 @@ def finish(run: Run) -> None:
             if function.site in run.entered:
                 continue
             inner = replace(ctx, env=replace(ctx.env, open=True), conditional=True, sure=False)
-            call(run, function, unknown_arguments(function, 0), function.site, function.site, function.frame, inner, how="start")
+            call(
+                run,
+                function,
+                unknown_arguments(function, 0),
+                function.site,
+                function.site,
+                function.frame,
+                inner,
+                how="start",
+            )
             run.entered.add(function.site)
 
 
@@ -181,5 +190,3 @@ def methods(cls: Class) -> Iterator[Function]:
         inner = _inner(value)
         if isinstance(inner, Function):
             yield inner
-
-

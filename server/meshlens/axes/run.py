@@ -19,7 +19,9 @@ DEEPEST_IN_MAP = 24
 DEEPEST_CLOSED = 8
 DEEPEST_OPEN = 3
 
-_AXIS_WORDS = re.compile(r"axis|axes|mesh|pmap|parallel|distributed|device|shard|spmd|replica|multi_?host", re.IGNORECASE)
+_AXIS_WORDS = re.compile(
+    r"axis|axes|mesh|pmap|parallel|distributed|device|shard|spmd|replica|multi_?host", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,25 +6,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from meshlens.axes import conditions, definitions, imports, skipping
+from meshlens.axes import conditions, definitions, guards, imports, loops, skipping
 from meshlens.axes.assign import assign, delete
-from meshlens.axes.expressions import binary, evaluate, site_of
-from meshlens.axes.frames import Frame
-from meshlens.axes.joining import join, join_all, labels_of
-from meshlens.axes.records import ApiMention, Context
+from meshlens.axes.expressions import evaluate
+from meshlens.axes.frames import Frame, site_of
+from meshlens.axes.joining import labels_of
+from meshlens.axes.leaving import LEFT_LOOP, NEXT_TURN, RAISED, RETURNED, joined
+from meshlens.axes.operators import binary
+from meshlens.axes.records import Context
 from meshlens.axes.run import Run, mentions, speaks_of_axes
-from meshlens.axes.unpacking import elements
-from meshlens.axes.values import UNKNOWN, Const, Made, Mesh, Value
+from meshlens.axes.values import Const, Value
 
-RETURNED = "return"
-LEFT_LOOP = "break"
-NEXT_TURN = "continue"
-RAISED = "raise"
-
-_API_ERRORS = frozenset({"ImportError", "AttributeError", "ModuleNotFoundError", "Exception", "BaseException", "TypeError"})
-_AXIS_ERRORS = frozenset({"NameError", "Exception", "BaseException", "KeyError", "AssertionError", "ValueError"})
-_EXPECTED_TO_RAISE = frozenset({"raises", "assertRaises", "assertRaisesRegex", "assertRaisesWithLiteralMatch", "suppress", "patch", "mock"})
-_VERSION_WORDS = frozenset({"hasattr", "__version__", "__version_info__", "version", "jax_version", "getattr", "find_spec", "TYPE_CHECKING"})
+_VERSION_WORDS = frozenset(
+    {"hasattr", "__version__", "__version_info__", "version", "jax_version", "getattr", "find_spec", "TYPE_CHECKING"}
+)
 
 
 def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context) -> str | None:
@@ -129,124 +124,6 @@ def _meet(
     return None
 
 
-def joined(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:
-    """The variables after two ways meet; one that is set on one way only keeps its value."""
-    if left == right:
-        return left
-    result = dict(left)
-    for name, value in right.items():
-        known = result.get(name)
-        result[name] = value if known is None or known is value else join(known, value)
-    return result
-
-
-def _for(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
-    _, _, target, iterable, body, orelse = node
-    values, exact = elements(evaluate(run, iterable, frame, ctx))
-    inner = ctx if ctx.loop else replace(ctx, loop=True)
-    if exact and not values:
-        return run_block(run, orelse, frame, ctx) if orelse else None
-    turns = values if exact else [*values, join_all(values)] if values else [UNKNOWN]
-    for value in turns:
-        before = dict(frame.vars)
-        assign(run, target, value, frame, ctx)
-        left = run_block(run, body, frame, inner)
-        if left in (RETURNED, RAISED) and exact:
-            return left
-        if left == LEFT_LOOP:
-            break
-        if not exact and frame.vars != before:
-            frame.vars = joined(before, frame.vars)
-            assign(run, target, value, frame, ctx)
-            run_block(run, body, frame, inner)
-            frame.vars = joined(before, frame.vars)
-    return run_block(run, orelse, frame, ctx) if orelse else None
-
-
-def _while(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
-    _, _, test, body, orelse = node
-    truth = conditions.truth(evaluate(run, test, frame, ctx))
-    if truth is False:
-        return None
-    inner = ctx if ctx.loop else replace(ctx, loop=True)
-    before = dict(frame.vars)
-    run_block(run, body, frame, inner)
-    if frame.vars != before:
-        frame.vars = joined(before, frame.vars)
-        run_block(run, body, frame, inner)
-    return run_block(run, orelse, frame, ctx) if orelse else None
-
-
-def _with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
-    ambient = len(run.ambient)
-    guards = 0
-    for expression, target in node[2]:
-        value = evaluate(run, expression, frame, ctx)
-        if mentions(expression, _EXPECTED_TO_RAISE):
-            ctx = replace(ctx, guarded=True, conditional=True, expected=True)
-            guards += 1
-        if isinstance(value, Made) and value.dotted in ("jax.set_mesh", "jax.sharding.use_mesh", "jax.sharding.use_abstract_mesh"):
-            mesh = next((inner for _, inner in value.arguments), UNKNOWN)
-            run.ambient.append(mesh)
-            value = mesh
-        elif isinstance(value, Mesh):
-            run.records.mentions.append(
-                ApiMention("jax.sharding.Mesh.__enter__", site_of(frame, expression), False, run.api_guard > 0, ctx.conditional)
-            )
-        if target is not None:
-            assign(run, target, value, frame, ctx)
-    run.api_guard += guards
-    left = run_block(run, node[3], frame, ctx)
-    run.api_guard -= guards
-    del run.ambient[ambient:]
-    return None if left == RAISED and guards else left
-
-
-def _try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
-    _, _, body, handlers, orelse, final = node
-    caught = frozenset().union(*(_caught(handler) for handler in handlers)) if handlers else frozenset()
-    api = bool(caught & _API_ERRORS)
-    guarded = bool(caught & _AXIS_ERRORS)
-    inner = replace(ctx, guarded=True) if guarded and not ctx.guarded else ctx
-    before = dict(frame.vars)
-    run.api_guard += api
-    left = run_block(run, body, frame, inner)
-    if left is None and orelse:
-        left = run_block(run, orelse, frame, inner)
-    after_body = frame.vars
-    results: list[tuple[dict[str, Value], str | None]] = [(after_body, left)]
-    for kind, text, handler in handlers:
-        frame.vars = joined(before, after_body)
-        if kind is not None:
-            evaluate(run, kind, frame, ctx)
-        if text is not None:
-            frame.vars[text] = UNKNOWN
-        left_handler = run_block(run, handler, frame, replace(ctx, conditional=True))
-        results.append((frame.vars, left_handler))
-        if left_handler in (RETURNED, NEXT_TURN) and guarded and kind is not None:
-            frame.exits |= {"guarded"}
-    run.api_guard -= api
-    going_on = [variables for variables, how in results if how is None]
-    frame.vars = going_on[0] if going_on else results[0][0]
-    for variables in going_on[1:]:
-        frame.vars = joined(frame.vars, variables)
-    if final:
-        left_final = run_block(run, final, frame, ctx)
-        if left_final is not None:
-            return left_final
-    return None if going_on else results[0][1]
-
-
-def _caught(handler: Any) -> frozenset[str]:
-    kind, _, body = handler
-    if body and body[-1][0] == "raise":
-        return frozenset()
-    if kind is None:
-        return frozenset({"BaseException"})
-    kinds = kind[2] if kind[0] == "tuple" else (kind,)
-    return frozenset(item[2] if item[0] == "name" else item[3] for item in kinds if item[0] in ("name", "attr"))
-
-
 def _assert(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     evaluate(run, node[2], frame, ctx)
     conditions.refine(run, node[2], True, frame, ctx)
@@ -302,10 +179,10 @@ _STATEMENTS: dict[str, Callable[[Run, Any, Frame, Context], str | None]] = {
     "return": _return,
     "raise": _raise,
     "if": _if,
-    "for": _for,
-    "while": _while,
-    "with": _with,
-    "try": _try,
+    "for": loops.run_for,
+    "while": loops.run_while,
+    "with": guards.run_with,
+    "try": guards.run_try,
     "import": imports.import_modules,
     "from": imports.import_names,
     "global": _global,

@@ -34,12 +34,31 @@ from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.transparent import COMPILES, Transparent
 
 _WRAPPERS = frozenset(
-    {"same", "lift", "grad", "value_and_grad", "jacobian", "make_jaxpr", "checkify", "forward_backward", "transform", "apply", "init"}
+    {
+        "same",
+        "lift",
+        "grad",
+        "value_and_grad",
+        "jacobian",
+        "make_jaxpr",
+        "checkify",
+        "forward_backward",
+        "transform",
+        "apply",
+        "init",
+    }
 )
 
 
 def apply_transparent(
-    run: Run, row: Transparent, dotted: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context, decorator: bool
+    run: Run,
+    row: Transparent,
+    dotted: str,
+    args: tuple[Arg, ...],
+    site: Site,
+    frame: Frame,
+    ctx: Context,
+    decorator: bool,
 ) -> Value:
     """The value of `jit(f)`, or what `scan(f, init, xs)` gives after running `f`."""
     if not row.operands:
@@ -55,7 +74,9 @@ def apply_transparent(
             return value
         if not is_callable(value):
             return Data(travelling(labels_of(value)))
-        labelled = tuple(Arg(name, arg.value, arg.whole, arg.site) for name, arg in found.items() if name not in row.operands)
+        labelled = tuple(
+            Arg(name, arg.value, arg.whole, arg.site) for name, arg in found.items() if name not in row.operands
+        )
         return Wrapped(row.how, dotted, value, site, labelled if len(labelled) == len(rest) else rest)
     if row.how in ("partial", "partialmethod"):
         return Partial(operands[0].value, _without(args, operands[0]), site)
@@ -138,7 +159,9 @@ def _run_now(
         run.differentiating -= 1
         return Seq("tuple", (value, Data(travelling(labels_of(value)))))
     if how == "jvp":
-        primals = given(row.parameters[row.parameters.index("primals")] if "primals" in row.parameters else row.parameters[1])
+        primals = given(
+            row.parameters[row.parameters.index("primals")] if "primals" in row.parameters else row.parameters[1]
+        )
         items = primals.items if isinstance(primals, Seq) else (UNKNOWN,)
         value = run_operand(first, positional(*items))
         return Seq("tuple", (value, value))
@@ -163,7 +186,10 @@ def _run_now(
         value = _blurred(given(row.parameters[-1]))
         return join(value, run_operand(first, positional(UNKNOWN, value)))
     if how in ("map", "builtin_map", "builtin_filter", "tree_map", "tree_map_with_path", "solve", "associative_scan"):
-        trees = [element(arg.value) if how.startswith("builtin") or how == "map" else _leaf(arg.value) for arg in _rest_of_map(row, args)]
+        trees = [
+            element(arg.value) if how.startswith("builtin") or how == "map" else _leaf(arg.value)
+            for arg in _rest_of_map(row, args)
+        ]
         if how == "associative_scan":
             trees = trees * 2
         leaves = positional(UNKNOWN, *trees) if how == "tree_map_with_path" else positional(*trees)
@@ -189,7 +215,9 @@ def _rest(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
     positional = [arg for arg in args if arg.label is None]
     splats = tuple(arg for arg in args if arg.label in ("*", "**"))
     keywords = tuple(
-        arg for arg in args if arg.label not in (None, "*", "**", *row.parameters) and row.how in ("eval_shape", "callback")
+        arg
+        for arg in args
+        if arg.label not in (None, "*", "**", *row.parameters) and row.how in ("eval_shape", "callback")
     )
     return (*positional[len(row.parameters) :], *splats, *keywords)
 

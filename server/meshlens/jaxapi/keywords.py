@@ -89,6 +89,7 @@ def _accepted(dotted: str, name: str, version: Version) -> bool:
 
 MEANT: dict[tuple[str, str], str] = {
     ("jax.pmap", "static_argnums"): "static_broadcasted_argnums",
+    ("jax.pmap", "static_argnames"): "static_broadcasted_argnums",
     ("jax.pmap", "in_axis"): "in_axes",
     ("jax.pmap", "out_axis"): "out_axes",
     ("jax.pmap", "axis"): "axis_name",

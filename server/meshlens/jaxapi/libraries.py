@@ -109,6 +109,14 @@ SHAPED: dict[str, Shaped] = {
     "numpy.random.random": Shaped("shape", "size", 0),
 }
 
+GENERATORS: frozenset[str] = frozenset({"numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator"})
+"""Makers of NumPy's random generators."""
+
+GENERATOR_SIZES: dict[str, int] = {
+    "normal": 2, "uniform": 2, "integers": 2, "randint": 2, "standard_normal": 0, "random": 0, "poisson": 1,
+}  # fmt: skip
+"""Methods of a generator that draw an array, with the position of its `size`."""
+
 GIVES_ARRAY: frozenset[str] = frozenset(
     (
         "sum mean max min prod std var median nansum nanmean nanmax nanmin average logsumexp all any argmax argmin "

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from meshlens.axes.arrays import shape_of
 from meshlens.axes.records import Binding, MappedCall
-from meshlens.axes.values import Arg, Const, Dict, Seq, Site, Value
+from meshlens.axes.values import Arg, Const, Seq, Site
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.rules._entries import as_tuple
+from meshlens.rules._leaves import leaves
 from meshlens.rules._model import FileEdit, Finding, Fix
 from meshlens.rules._rename_axis import is_string
 from meshlens.rules._routes import certain
@@ -46,22 +47,13 @@ def _faults(view: FileView, binding: Binding, parameter: str) -> list[Finding]:
         edits = as_tuple(view, arg.site) if parameter == "in_axes" else ()
         return [Finding(view.span(arg.site), message, (Fix("write a tuple", edits),) if edits else ())]
     found = []
-    for leaf in _leaves(value):
+    for leaf in leaves(value):
+        if not isinstance(leaf, Const):
+            continue
         finding = _fault(view, binding, arg, leaf, parameter, pmap=pmap)
         if finding is not None:
             found.append(finding)
     return found
-
-
-def _leaves(value: Value) -> Iterator[Const]:
-    if isinstance(value, Const):
-        yield value
-    elif isinstance(value, Seq):
-        for item in value.items:
-            yield from _leaves(item)
-    elif isinstance(value, Dict):
-        for _, item in value.items:
-            yield from _leaves(item)
 
 
 def _fault(view: FileView, binding: Binding, arg: Arg, leaf: Const, parameter: str, *, pmap: bool) -> Finding | None:

@@ -12,6 +12,7 @@ from meshlens.axes.values import Arg, Const, Data, Mesh, Seq, Site, Spec, Value
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.rules._counting import counted
+from meshlens.rules._leaves import leaves
 from meshlens.rules._miscounts import entries_of, positional
 from meshlens.rules._model import Finding, Related
 from meshlens.rules._routes import certain
@@ -67,9 +68,17 @@ def _of_pmap(call: MappedCall, devices: int) -> _Complaint | None:
     said = call.binder.argument("axis_size")
     if said is not None and isinstance(said.value, Const) and said.value.value not in (None, rows[0][1]):
         return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, axis_size is {said.value.value}"
-    for arg, size in rows[1:]:
-        if size != rows[0][1] and arg.site is not None:
-            return arg.site, f"{counted(size, 'row')} here, the first mapped argument has {rows[0][1]}"
+    return _unequal(call, rows, have)
+
+
+def _unequal(call: MappedCall, rows: list[tuple[Arg, int]], devices: int) -> _Complaint | None:
+    """The first argument whose size differs from that of the others, which is the number of devices if one has it."""
+    common = devices if any(size == devices for _, size in rows) else rows[0][1]
+    other = next(arg for arg, size in rows if size == common)
+    which = f'"{other.label}"' if other.label is not None else str(call.args.index(other))
+    for arg, size in rows:
+        if size != common and arg.site is not None:
+            return arg.site, f"{counted(size, 'row')} here, argument {which} has {common}"
     return None
 
 
@@ -78,18 +87,18 @@ def _rows(call: MappedCall) -> Iterator[tuple[Arg, int]]:
     statics = static_places(call.binder)
     for place, arg in enumerate(call.args):
         axis = axis_of(call.binder, place, arg.label)
-        shape = _shape(arg)
-        if place in statics or shape is None or not isinstance(axis, Const) or type(axis.value) is not int:
+        if place in statics or not isinstance(axis, Const) or type(axis.value) is not int or arg.whole is None:
             continue
-        size = shape[axis.value] if 0 <= axis.value < len(shape) else None
-        if size is not None:
-            yield arg, size
+        for leaf in leaves(arg.value):
+            shape = _shape(leaf)
+            size = shape[axis.value] if shape is not None and 0 <= axis.value < len(shape) else None
+            if size is not None:
+                yield arg, size
 
 
-def _shape(arg: Arg) -> tuple[int | None, ...] | None:
-    """The shape of an argument that is written at the call; one key is never an array of rows."""
-    value = arg.value
-    if arg.whole is None or not isinstance(value, Data) or "key" in value.labels or "fresh" in value.labels:
+def _shape(value: Value) -> tuple[int | None, ...] | None:
+    """The shape of an array; one key is never an array of rows."""
+    if not isinstance(value, Data) or "key" in value.labels or "fresh" in value.labels:
         return None
     return value.shape
 
@@ -100,8 +109,8 @@ def _of_shard_map(call: MappedCall) -> _Complaint | None:
         return None
     axes = {name.value: size for name, size in zip(mesh.names, mesh.sizes, strict=True) if isinstance(name, Const)}
     for place, arg in enumerate(call.args):
-        spec, shape = axis_of(call.binder, place, arg.label), _shape(arg)
-        if not isinstance(spec, Spec) or spec.open or shape is None or arg.site is None:
+        spec, shape = axis_of(call.binder, place, arg.label), _shape(arg.value)
+        if arg.whole is None or not isinstance(spec, Spec) or spec.open or shape is None or arg.site is None:
             continue
         for entry, size in zip(spec.entries, shape, strict=False):
             parts = _parts(entry, axes)

@@ -48,8 +48,8 @@ def _insert(view: FileView, module: str) -> Edit:
 def _module(shape: Shape) -> str:
     if shape[0] == "import":
         return str(shape[2][0][0]) if shape[2] else ""
-    return ("." * shape[2]) + str(shape[3])
+    return "." * int(shape[2]) + str(shape[3])
 
 
 def _is_standard(shape: Shape) -> bool:
-    return _module(shape).split(".")[0] in sys.stdlib_module_names
+    return str(_module(shape)).split(".")[0] in sys.stdlib_module_names

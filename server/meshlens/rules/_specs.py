@@ -52,7 +52,8 @@ def blamed(view: FileView, name: Const, site: Site, fallback: Site | None) -> Si
         return fallback if view.is_here(fallback) else None
     if name.origin is not None and view.is_here(name.origin) and view.span(site).contains(view.span(name.origin)):
         return name.origin
-    return site
+    through = name.via is not None and view.is_here(name.via) and view.text(site).isidentifier()
+    return name.via if through else site
 
 
 def mesh_place(view: FileView, mesh: Value | None) -> tuple[Related, ...]:

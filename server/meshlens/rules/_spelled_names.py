@@ -25,13 +25,14 @@ def _words() -> re.Pattern[bytes]:
 
 def spelled_names(view: FileView) -> Iterator[ApiMention]:
     """The attributes of imported modules of JAX that are written anywhere in functions without guards."""
-    if not _words().search(view.source):
+    if b"jax" not in view.source or not _words().search(view.source):
         return
     modules, lazy = _modules(view)
     if not modules:
         return
     for key, block in view.facts.blocks.items():
-        if _is_guarded(block.shape):
+        span = block.span(0)
+        if not _words().search(view.source, span.start, span.end) or _is_guarded(block.shape):
             continue
         own = _bound(block.shape)
         skipped = _annotations(block.shape) if lazy else frozenset()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from meshlens.axes.values import Binder, Const, Seq, Value
 
-
 STATIC = "static_broadcasted_argnums"
 
 

@@ -71,7 +71,7 @@ def axis_none(view: FileView) -> Iterator[Finding]:
         failing = [use for use in uses if _fails(view, use)]
         others = [use for use in uses if not _is_none(use)]
         if others:
-            failing = [use for use in failing if not use.context.remote and _came_as_argument(use)]
+            failing = [use for use in failing if not use.context.remote]
         if failing:
             use = min(failing, key=lambda use: len(use.context.route))
             finding = _finding(view, use, bool(others))
@@ -86,12 +86,17 @@ def _is_none(use: AxisUse) -> bool:
 def _fails(view: FileView, use: AxisUse) -> bool:
     context = use.context
     certain = context.sure and not (context.guarded or context.expected or context.conditional)
-    return certain and _is_none(use) and use.axis is not None and (_came_as_argument(use) or _is_literal(view, use))
+    known = _came_as_argument(use) or _is_literal(view, use) or _runs_as_program(use)
+    return certain and _is_none(use) and use.axis is not None and known
 
 
 def _came_as_argument(use: AxisUse) -> bool:
-    """Whether the None was given for a parameter; one in an attribute or a global may be replaced by code not seen."""
     return isinstance(use.name, Const) and use.name.via is not None
+
+
+def _runs_as_program(use: AxisUse) -> bool:
+    """Whether the route begins at module level: elsewhere an attribute or a global may have been replaced before."""
+    return all(step.how != "start" for step in use.context.route)
 
 
 def _is_literal(view: FileView, use: AxisUse) -> bool:
@@ -124,7 +129,9 @@ def _where_given(use: AxisUse) -> Site | None:
     name = use.name
     if not isinstance(name, Const):
         return None
-    if name.via is not None and (name.via != name.origin or not _is_default(use, name.via)):
+    if name.via is None:
+        return name.origin
+    if name.via != name.origin or not _is_default(use, name.via):
         return name.via
     calls = [step.site for step in use.context.route if step.how == "call"]
     return calls[-1] if calls else None

@@ -1,9 +1,9 @@
 """A spec or `axis_names` names an axis that the mesh does not have.
 
 A `PartitionSpec` speaks of the axes of one mesh.
-`NamedSharding` raises `ValueError: Resource axis: tensor of P(None, 'tensor') is not found in mesh: ('data', 'model')`;
-`shard_map` raises `ValueError: shard_map in_specs argument must refer to an axis marked as manual`, and for `axis_names`
-`ValueError: jax.shard_map requires axis_names to be a subset of mesh.axis_names`.
+`NamedSharding` raises `ValueError: Resource axis: tensor of P(None, 'tensor') is not found in mesh: ('data',
+'model')`; `shard_map` raises `ValueError: shard_map in_specs argument must refer to an axis marked as manual`, and
+for `axis_names` `ValueError: jax.shard_map requires axis_names to be a subset of mesh.axis_names`.
 
 ```python
 import jax
@@ -65,10 +65,13 @@ def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
 
 def _of_shardings(view: FileView) -> Iterator[_Named]:
     for call in view.records.calls:
-        if call.dotted != "jax.sharding.NamedSharding":
+        if call.dotted == "jax.sharding.NamedSharding":
+            mesh, _ = sharding_parts(call.result)
+            spec = argument_of(call.args, "spec", 1)
+        elif call.mesh is not None:
+            mesh, spec = call.mesh, argument_of(call.args, "shardings", 1)
+        else:
             continue
-        mesh, _ = sharding_parts(call.result)
-        spec = argument_of(call.args, "spec", 1)
         if mesh is None or spec is None:
             continue
         for one in specs_in(spec.value):

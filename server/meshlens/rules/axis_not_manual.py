@@ -1,8 +1,9 @@
 """A spec of a partly manual `shard_map` names a mesh axis that its `axis_names` leaves out.
 
-With `axis_names` only these axes are manual, the others stay with the compiler, and the specs may speak of manual axes only.
-Else `shard_map` raises `ValueError: shard_map in_specs argument must refer to an axis marked as manual (frozenset({'dp'})),
-but: in_specs refers to 'tp'`.
+With `axis_names` only these axes are manual, the others stay with the compiler, and the specs may speak of manual
+axes only.
+Else `shard_map` raises `ValueError: shard_map in_specs argument must refer to an axis marked as manual
+(frozenset({'dp'})), but: in_specs refers to 'tp'`.
 
 ```python
 import jax
@@ -70,11 +71,11 @@ def axis_not_manual(view: FileView) -> Iterator[Finding]:
                     place = blamed(view, name, site, arg.site if arg is not None else None)
                     if place is not None:
                         places[(place, name.value)].append(binding)
-    for (place, name), bindings in places.items():
-        found = certain((one, one.context, name not in (_manual(one) or ())) for one in bindings)
+    for (place, text), bindings in places.items():
+        found = certain((one, one.context, text not in (_manual(one) or ())) for one in bindings)
         axes = mesh_axes(found.binder.mesh) if found is not None else None
-        if found is not None and (axes is None or {name, *(_manual(found) or ())} <= set(axes)):
-            yield _finding(view, place, name, found)
+        if found is not None and (axes is None or {text, *(_manual(found) or ())} <= set(axes)):
+            yield _finding(view, place, text, found)
 
 
 def _manual(binding: Binding) -> tuple[str, ...] | None:

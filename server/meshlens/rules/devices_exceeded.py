@@ -1,9 +1,10 @@
 """The program wants more devices than there are, or a size that they cannot share.
 
-The number of devices is the one that was given with `--devices` or in the configuration; without it this rule is silent.
-`pmap` raises `ValueError: cannot select an axis to squeeze out which has size not equal to one, got shape=(2, 4)` for 16 rows
-on 8 devices; `make_mesh` `ValueError: Number of devices 8 must be >= the product of mesh_shape (16,)`; a batch that does not
-divide is an `IndivisibleError`.
+The number of devices is the one that was given with `--devices` or in the configuration; without it this rule is
+silent.
+`pmap` raises `ValueError: cannot select an axis to squeeze out which has size not equal to one, got shape=(2, 4)` for
+16 rows on 8 devices; `make_mesh` `ValueError: Number of devices 8 must be >= the product of mesh_shape (16,)`; a
+batch that does not divide is an `IndivisibleError`.
 None of these messages names the place.
 
 `devices: 8`

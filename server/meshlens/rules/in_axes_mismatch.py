@@ -1,9 +1,10 @@
 """`in_axes` or `out_axes` does not fit the arguments, or is written in a way that no map understands.
 
-A tuple in `in_axes` wants one entry for each positional argument that a call passes; arguments given by keyword are not
-counted, defaults that are not passed neither.
-Else `pmap` raises `ValueError: pytree structure error: different lengths of tuple at key path: pmap in_axes`, and `vmap`
-`ValueError: vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments`.
+A tuple in `in_axes` wants one entry for each positional argument that a call passes; arguments given by keyword are
+not counted, defaults that are not passed neither.
+Else `pmap` raises `ValueError: pytree structure error: different lengths of tuple at key path: pmap in_axes`, and
+`vmap` `ValueError: vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional
+arguments`.
 A list fails likewise under `pmap`; a bool, a float or a string is a `TypeError`.
 A negative axis is worse: since JAX 0.8 `pmap` accepts it and returns a result of the wrong shape.
 
@@ -77,7 +78,7 @@ def _counted_wrong(view: FileView) -> Iterator[Finding]:
         site = call if miscount.some else given.site if given is not None else None
         if site is None or not view.is_here(site):
             continue
-        related = ()
+        related: tuple[Related, ...] = ()
         if call is not None and call != site:
             related = (Related(view.path_of(call), view.span(call), "called here"),)
         message = explained(miscount, "in_axes", name_of(miscount.binder.operand))

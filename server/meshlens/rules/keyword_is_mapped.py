@@ -13,7 +13,8 @@ def scale(x, factor):
 
 
 scaled = jax.vmap(scale, in_axes=1)(jnp.ones((8, 8)), factor=jnp.ones((8, 8)))
-#                                                     ^^^^^^^^^^^^^^^^^^^^^^^ AX209: "factor" is mapped on axis 0, in_axes=1 speaks of positional arguments only
+#                                                     ^^^^^^^^^^^^^^^^^^^^^^^ AX209: "factor" is mapped on axis \
+#                    0, in_axes=1 speaks of positional arguments only
 ```
 
 becomes
@@ -82,7 +83,7 @@ def _finding(view: FileView, call: MappedCall, arg: Arg) -> Finding:
     given = call.binder.argument("in_axes")
     assert given is not None and isinstance(given.value, Const) and arg.whole is not None
     message = f'"{arg.label}" is mapped on axis 0, in_axes={given.value.value} speaks of positional arguments only'
-    related = ()
+    related: tuple[Related, ...] = ()
     if given.whole is not None:
         related = (Related(view.path_of(given.whole), view.span(given.whole), "mapped here"),)
     return Finding(view.span(arg.whole), message, _by_position(view, call, arg), related)

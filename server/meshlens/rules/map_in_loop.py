@@ -39,6 +39,7 @@ from meshlens.axes.records import Context
 from meshlens.axes.values import Function, Mapped, Partial, Site, Value, Wrapped
 from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.view import FileView
+from meshlens.rules._callees import callee_span
 from meshlens.rules._loops import changing_names, enclosing_loop, turns_often
 from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
 from meshlens.rules._registry import rule
@@ -67,7 +68,7 @@ def map_in_loop(view: FileView) -> Iterator[Finding]:
         return
     seen: set[Site] = set()
     for made in _all_made(view):
-        if made.site in seen or not _is_new(made.operand) or not _runs_eagerly(made.context):
+        if made.site in seen or not _runs_eagerly(made.context):
             continue
         finding = _in_loop(view, made) or _in_function(view, made)
         if finding is not None:
@@ -82,17 +83,6 @@ def _all_made(view: FileView) -> Iterator[_Made]:
     for call in view.records.calls:
         if call.dotted in COMPILES and call.args:
             yield _Made(call.dotted.rsplit(".", 1)[-1], call.call, call.args[0].value, call.context)
-
-
-def _is_new(operand: Value) -> bool:
-    """Whether the operand is made where the map is: not a function of a module or a method, which stays the same."""
-    if isinstance(operand, Partial):
-        return True
-    if isinstance(operand, Function):
-        return operand.name == "<lambda>" or operand.frame.parent is not None
-    if isinstance(operand, Wrapped):
-        return _is_new(operand.operand)
-    return isinstance(operand, Mapped) and operand.binder.kind == "vmap" and _is_new(operand.binder.operand)
 
 
 def _runs_eagerly(context: Context) -> bool:
@@ -111,7 +101,7 @@ def _in_loop(view: FileView, made: _Made) -> Finding | None:
     if not _made_inside(view, made, loop) or _depends(inside[-2:], changing) or not _only_called(inside, inside[0]):
         return None
     message = f"this {made.kind} is built anew in every turn of the loop, and compiles every time"
-    return _finding(view, made, path, message, _fixes(view, made, inside))
+    return Finding(callee_span(view, made.site, made.kind), message, _fixes(view, made, inside))
 
 
 def _in_function(view: FileView, made: _Made) -> Finding | None:
@@ -128,9 +118,8 @@ def _in_function(view: FileView, made: _Made) -> Finding | None:
     if _depends(inside[-2:], changing) or not _only_called(inside, owner):
         return None
     message = f"this {made.kind} is built anew in every call of {owner[2][0]} from a loop, and compiles every time"
-    finding = _finding(view, made, path, message, ())
     place = Related(view.path_of(loop), view.span(loop), f"{owner[2][0]} is called in this loop")
-    return Finding(finding.span, finding.message, (), (place,))
+    return Finding(callee_span(view, made.site, made.kind), message, (), (place,))
 
 
 def _loop_on_the_route(view: FileView, context: Context) -> Site | None:
@@ -172,7 +161,7 @@ def _owner(view: FileView, site: Site, path: tuple[Node, ...]) -> tuple[Node | N
 def _made_inside(view: FileView, made: _Made, around: Site) -> bool:
     """Whether the operand itself comes about in the loop, or in the function, not before it."""
     operand = made.operand
-    while isinstance(operand, (Wrapped, Mapped)):
+    while isinstance(operand, Wrapped) or (isinstance(operand, Mapped) and operand.binder.kind == "vmap"):
         operand = operand.operand if isinstance(operand, Wrapped) else operand.binder.operand
     site = operand.site if isinstance(operand, (Function, Partial)) else None
     return site is not None and site.path == around.path and view.span(around).contains(view.span(site))
@@ -186,7 +175,7 @@ def _depends(ends: tuple[Node, ...], changing: set[str]) -> bool:
 
 
 def _only_called(inside: tuple[Node, ...], scope: Node) -> bool:
-    """Whether all that is done with the map is to call it: it is not stored, returned or handed on."""
+    """Whether all that is done with the map is to call it, once: it is not stored, returned, or called in a loop."""
     parent, node = inside[-2], inside[-1]
     if parent[0] == "call" and parent[2] is node:
         return True
@@ -205,15 +194,10 @@ def _is_only_called(name: str, scope: Node, made: Node) -> bool:
         target[0] == "name" and target[2] == name
         for node in walk(scope) if node[0] == "assign" for target in node[2]
     )  # fmt: skip
-    return bool(callees) and targets <= 1 and len(mentions) == len(callees) + targets + len(operands)
-
-
-def _finding(
-    view: FileView, made: _Made, path: tuple[Node, ...], message: str, fixes: tuple[Fix, ...]
-) -> Finding:
-    node = path[-1]
-    callee = node[2] if node[0] == "call" else node
-    return Finding(view.span(Site(made.site.path, made.site.block, callee[1])), message, fixes)
+    if not callees or targets > 1 or len(mentions) != len(callees) + targets + len(operands):
+        return False
+    inner = [node for node in walk(scope) if node[0] in ("for", "while", "comp") and node is not scope]
+    return not any(callee is below for node in inner for below in walk(node) for callee in callees)
 
 
 def _fixes(view: FileView, made: _Made, inside: tuple[Node, ...]) -> tuple[Fix, ...]:

@@ -1,7 +1,7 @@
 """A map is called without the function that it is to map.
 
-`pmap` and `vmap` want the function as their first argument; unlike `jit` (since JAX 0.8.1) and `shard_map` they are no
-decorator factories.
+`pmap` and `vmap` want the function as their first argument; unlike `jit` (since JAX 0.8.1) and `shard_map` they are
+no decorator factories.
 `@jax.pmap(axis_name="batch")` raises `TypeError: pmap() missing 1 required positional argument: 'fun'`, and
 `jax.pmap(step(x))`, which hands over a result instead of a function, `TypeError: Expected a callable value`.
 
@@ -41,8 +41,8 @@ from meshlens.axes.records import ApiCall
 from meshlens.axes.values import Arg, Const, Dict, Seq, Site
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.project.view import FileView
-from meshlens.rules._new_imports import spelled_or_imported
 from meshlens.rules._model import FileEdit, Finding, Fix, Severity
+from meshlens.rules._new_imports import spelled_or_imported
 from meshlens.rules._registry import rule
 from meshlens.rules._rename_axis import is_string
 from meshlens.rules._routes import certain
@@ -129,7 +129,7 @@ def _no_function(view: FileView, call: ApiCall) -> Finding:
     assert operand is not None and operand.site is not None
     text, span = view.text(operand.site), view.span(operand.site)
     if not text.endswith(")") or text.startswith("("):
-        fixes = _name_it(view, call, operand) if is_string(text) and name == "pmap" else ()
+        fixes = _name_it(view, call, operand) if is_string(text) and name in ("pmap", "vmap") else ()
         return Finding(span, f"{name} wants a function first, {text} is not one", fixes)
     function = text[: text.index("(")]
     edit = FileEdit(view.path, Edit(span, function))

@@ -1,8 +1,8 @@
 """A mesh has more axis names than its array of devices has dimensions, or fewer.
 
 Every dimension of the devices wants one name.
-`Mesh` raises `ValueError: Mesh requires the ndim of its first argument ("devices") to equal the length of its second argument
-("axis_names")`; `make_mesh` and `AbstractMesh` raise likewise.
+`Mesh` raises `ValueError: Mesh requires the ndim of its first argument ("devices") to equal the length of its second
+argument ("axis_names")`; `make_mesh` and `AbstractMesh` raise likewise.
 `jax.devices()` is a list, so an array of it has one dimension until it is reshaped.
 
 ```python
@@ -17,7 +17,8 @@ grid = jax.make_mesh((4, 2), ("data",))
 #                            ^^^^^^^^^ AX203: 1 axis name for a mesh with 2 sizes
 ```
 
-An array of the right shape comes from `reshape`, or from `jax.make_mesh`, which takes the sizes and arranges the devices.
+An array of the right shape comes from `reshape`, or from `jax.make_mesh`, which takes the sizes and arranges the
+devices.
 
 ```python
 import jax
@@ -86,7 +87,7 @@ def _of_sizes(view: FileView, call: ApiCall) -> Finding:
     )
     message = f"{counted(len(mesh.names), 'axis name')} for {what}"
     shape = argument_of(call.args, row.shape or row.devices or "", 0)
-    related = ()
+    related: tuple[Related, ...] = ()
     if shape is not None and shape.site is not None:
         related = (Related(view.path_of(shape.site), view.span(shape.site), f"{counted(dimensions, 'dimension')} here"),)
     return Finding(view.span(_names(view, call)), message, (), related)

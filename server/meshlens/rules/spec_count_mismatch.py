@@ -2,7 +2,8 @@
 
 `shard_map` wants one spec for each argument, as a tuple, or one spec for all; likewise for what the function returns.
 Else it raises `ValueError: pytree structure error: different lengths of tuple at key path: shard_map in_specs`, or
-`different types` where a list stands for a tuple, or a tuple for one array; a spec that is no `PartitionSpec` is a `TypeError`.
+`different types` where a list stands for a tuple, or a tuple for one array; a spec that is no `PartitionSpec` is a
+`TypeError`.
 
 ```python
 import jax
@@ -18,7 +19,8 @@ def affine(x, kernel, bias):
 
 
 parallel = jax.shard_map(affine, mesh=mesh, in_specs=(P("rows"), P()), out_specs=P("rows"))
-#                                                    ^^^^^^^^^^^^^^^^ AX202: in_specs has 2 entries, the call passes 3 arguments
+#                                                    ^^^^^^^^^^^^^^^^ AX202: in_specs has 2 entries, the call \
+#                    passes 3 arguments
 print(parallel(jnp.ones((8, 4)), jnp.ones((4, 4)), jnp.ones(4)))
 ```
 
@@ -93,7 +95,7 @@ def _miscounted(view: FileView, miscount: Miscount) -> Iterator[Finding]:
     site = call if miscount.some else given.site if given is not None else None
     if site is None or not view.is_here(site):
         return
-    related = ()
+    related: tuple[Related, ...] = ()
     if call is not None and call != site:
         related = (Related(view.path_of(call), view.span(call), "called here"),)
     fixes: tuple[Fix, ...] = ()

@@ -1,10 +1,10 @@
 """A static argument is passed in a way that `pmap` cannot take it as static.
 
 `static_broadcasted_argnums` counts positional arguments from 0, as they are passed.
-An index beyond them, and a static argument given by keyword or left to its default, raise `ValueError: pmapped function has
-static_broadcasted_argnums=(2,) but was called with only 2 positional arguments`; a list, dictionary or array as static value
-`ValueError: Non-hashable static arguments are not supported`; an argument both static and donated `ValueError: static_argnums
-and donate_argnums cannot intersect`.
+An index beyond them, and a static argument given by keyword or left to its default, raise `ValueError: pmapped
+function has static_broadcasted_argnums=(2,) but was called with only 2 positional arguments`; a list, dictionary or
+array as static value `ValueError: Non-hashable static arguments are not supported`; an argument both static and
+donated `ValueError: static_argnums and donate_argnums cannot intersect`.
 
 ```python
 from functools import partial

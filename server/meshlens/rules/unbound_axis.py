@@ -1,8 +1,8 @@
 """A collective names an axis that nothing binds.
 
 An axis name exists only while a binder (`pmap`, `vmap`, `shard_map`) runs its operand.
-Outside, tracing fails with `NameError: unbound axis name`; inside a checked `shard_map` with an `AssertionError` that has no
-message (JAX 0.9.2 and later) or a `KeyError` (0.6.2 to 0.8.1).
+Outside, tracing fails with `NameError: unbound axis name`.
+Inside a checked `shard_map` it is an `AssertionError` without a message (JAX 0.9.2 and later) or a `KeyError` (0.6.2 to 0.8.1).
 `jit`, `with mesh:`, `set_mesh` and `spmd_axis_name` bind nothing.
 
 ```python

@@ -1,10 +1,11 @@
 """A transformation gets an argument that it does not take.
 
-`pmap`, `jit`, `vmap` and `shard_map` have similar arguments under different names, and the names changed between releases:
+`pmap`, `jit`, `vmap` and `shard_map` have similar arguments under different names, and the names changed between
+releases:
 `jit` has `static_argnums` where `pmap` has `static_broadcasted_argnums`, `jax.shard_map` has `check_vma` where
 `jax.experimental.shard_map` has `check_rep`.
-Python raises `TypeError: pmap() got an unexpected keyword argument 'static_argnums'`, and for too many positional arguments
-`TypeError: pmap() takes from 1 to 2 positional arguments but 3 were given`.
+Python raises `TypeError: pmap() got an unexpected keyword argument 'static_argnums'`, and for too many positional
+arguments `TypeError: pmap() takes from 1 to 2 positional arguments but 3 were given`.
 What counts is the JAX version that the project uses.
 
 ```python
@@ -16,7 +17,8 @@ def power(x, n):
 
 
 p_power = jax.pmap(power, static_argnums=(1,))
-#                         ^^^^^^^^^^^^^^ AX208: jax.pmap takes no "static_argnums"; did you mean "static_broadcasted_argnums"?
+#                         ^^^^^^^^^^^^^^ AX208: jax.pmap takes no "static_argnums"; did you mean \
+#                    "static_broadcasted_argnums"?
 ```
 
 becomes
@@ -67,16 +69,16 @@ def unknown_argument(view: FileView) -> Iterator[Finding]:
     for calls in places.values():
         labels = {arg.label for call in calls for arg in call.args if arg.label not in (None, "*", "**")}
         for label in sorted(label for label in labels if label is not None):
-            call = certain((call, call.context, _is_unknown(view, call, label)) for call in calls)
-            arg = next((arg for arg in call.args if arg.label == label), None) if call is not None else None
-            if call is None or arg is None or arg.whole is None or not view.is_here(arg.whole):
+            wrong = certain((call, call.context, _is_unknown(view, call, label)) for call in calls)
+            arg = next((arg for arg in wrong.args if arg.label == label), None) if wrong is not None else None
+            if wrong is None or arg is None or arg.whole is None or not view.is_here(arg.whole):
                 continue
             if (arg.whole, label) not in seen:
                 seen.add((arg.whole, label))
-                yield _unknown(view, call, arg, label)
-        call = certain((call, call.context, _too_many(call) > 0) for call in calls)
-        if call is not None:
-            yield _surplus(view, call)
+                yield _unknown(view, wrong, arg, label)
+        surplus = certain((call, call.context, _too_many(call) > 0) for call in calls)
+        if surplus is not None:
+            yield _surplus(view, surplus)
     yield from keywords_of_shard_maps(view)
 
 
@@ -101,6 +103,8 @@ def _unknown(view: FileView, call: ApiCall, arg: Arg, label: str) -> Finding:
     elif meant is None and change is None:
         meant = closest(label, sorted(accepted - given))
     message = f'{call.dotted} takes no "{label}"'
+    if label.endswith("names") and meant is not None and meant.endswith("nums"):
+        return Finding(span, f'{message}, only "{meant}"')
     if meant in accepted and meant not in given:
         fix = Fix(f'rename the argument to "{meant}"', (FileEdit(view.path, Edit(span, str(meant))),))
         return Finding(span, f'{message}; did you mean "{meant}"?', (fix,) if written else ())
@@ -144,7 +148,9 @@ def _by_keyword(view: FileView, call: ApiCall, surplus: list[Arg]) -> tuple[Fix,
         return ()
     edits = []
     for name, arg in zip(order, surplus, strict=False):
-        if arg.site is None or arg.whole is None or view.span(arg.site) != view.span(arg.whole) or not view.is_here(arg.site):
+        if arg.site is None or arg.whole is None or not view.is_here(arg.site):
+            return ()
+        if view.span(arg.site) != view.span(arg.whole):
             return ()
         at = view.span(arg.site).start
         edits.append(FileEdit(view.path, Edit(Span(at, at), f"{name}=")))

@@ -1,9 +1,9 @@
 """One copy of something goes to a mapped argument that wants one for each device.
 
 `pmap` splits an argument along its mapped axis and gives each device one piece.
-State fresh from `init`, a single PRNG key or a Python number have no such axis: at best JAX raises `ValueError: One of pjit
-arguments is incompatible with its sharding annotation` or `IndivisibleError`; where a size happens to fit, every device gets
-a slice of the parameters, or half a key, and nothing is said.
+State fresh from `init`, a single PRNG key or a Python number have no such axis: at best JAX raises `ValueError: One
+of pjit arguments is incompatible with its sharding annotation` or `IndivisibleError`; where a size happens to fit,
+every device gets a slice of the parameters, or half a key, and nothing is said.
 
 ```python
 import jax
@@ -46,10 +46,11 @@ from collections.abc import Iterator
 from meshlens.axes.mapped_values import axis_of
 from meshlens.axes.mapping import name_of
 from meshlens.axes.records import MappedCall
-from meshlens.axes.values import Arg, Const, Data, Made, Site
+from meshlens.axes.values import Arg, Const, Data, Dict, Made, Seq, Site, Value
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.rules._binder_calls import is_accepted
+from meshlens.rules._leaves import leaves
 from meshlens.rules._miscounts import positional
 from meshlens.rules._model import Finding, Related, Severity
 from meshlens.rules._registry import rule
@@ -91,7 +92,13 @@ def _what(view: FileView, call: MappedCall, place: int) -> str:
 
 
 def _copy(arg: Arg) -> str:
-    value = arg.value
+    if isinstance(arg.value, (Seq, Dict)):
+        found = next((what for what in map(_of_leaf, leaves(arg.value)) if what), "")
+        return f"in part {found}" if found else ""
+    return _of_leaf(arg.value)
+
+
+def _of_leaf(value: Value) -> str:
     if isinstance(value, Const) and isinstance(value.value, (bool, int, float)):
         return f"the number {value.value}"
     if isinstance(value, Const) and isinstance(value.value, str):

@@ -1,0 +1,54 @@
+"""Evaluates comprehensions and generator expressions, item by item where the items are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from meshlens.axes import conditions
+from meshlens.axes.frames import Frame
+from meshlens.axes.joining import join_all, labels_of
+from meshlens.axes.labels import travelling
+from meshlens.axes.records import Context
+from meshlens.axes.run import Run
+from meshlens.axes.unpacking import elements
+from meshlens.axes.values import UNKNOWN, Const, Data, Dict, Seq, Value
+
+
+def comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    """The list, set, dictionary or generator that a comprehension gives."""
+    from meshlens.axes.assign import assign
+    from meshlens.axes.expressions import evaluate
+
+    _, _, kind, element_node, clauses = node
+    inner = Frame(frame.path, frame.block, frame)
+    ctx = ctx if ctx.loop else replace(ctx, loop=True)
+    target, iterable, tests = clauses[0]
+    turns, exact = elements(evaluate(run, iterable, frame, ctx))
+    results: list[Value] = []
+    keys: list[Any] = []
+    for turn in turns:
+        assign(run, target, turn, inner, ctx)
+        for other_target, other_iterable, other_tests in clauses[1:]:
+            others, exact_here = elements(evaluate(run, other_iterable, inner, ctx))
+            exact = exact and exact_here and len(others) == 1
+            assign(run, other_target, join_all(others) if others else UNKNOWN, inner, ctx)
+            tests = (*tests, *other_tests)
+        verdicts = [conditions.truth(evaluate(run, test, inner, ctx)) for test in tests]
+        if False in verdicts:
+            continue
+        exact = exact and None not in verdicts
+        for test in tests:
+            conditions.refine(run, test, True, inner, ctx)
+        if kind == "dict":
+            key = evaluate(run, element_node[0], inner, ctx)
+            exact = exact and isinstance(key, Const)
+            keys.append(key.value if isinstance(key, Const) else None)
+            results.append(evaluate(run, element_node[1], inner, ctx))
+        else:
+            results.append(evaluate(run, element_node, inner, ctx))
+    if kind == "dict":
+        if exact:
+            return Dict(tuple(zip(keys, results, strict=True)))
+        return Data(frozenset().union(*(travelling(labels_of(value)) for value in results)) if results else frozenset())
+    return Seq("list" if kind == "gen" else kind, tuple(results), not exact)

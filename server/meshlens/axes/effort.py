@@ -1,0 +1,101 @@
+"""How much work a call is worth: dull functions are not entered, plain ones only a few times, results are shared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.records import Context
+from meshlens.axes.run import MOST_PLAIN_RUNS, MOST_TELLING_RUNS, Run, Shared
+from meshlens.axes.values import (
+    UNKNOWN,
+    Arg,
+    Bound,
+    Const,
+    Dict,
+    Function,
+    Mapped,
+    Mesh,
+    Partial,
+    Seq,
+    Spec,
+    Union,
+    Value,
+    Wrapped,
+)
+
+
+def spent(run: Run, function: Function, values: dict[str, Value]) -> Value | None:
+    """What stands for another run of a function that ran often enough outside every map; None if it may run again."""
+    telling = any(tells(value) for value in values.values())
+    effort = run.world.effort
+    count = effort.get((function.site, telling), 0)
+    if count < (MOST_TELLING_RUNS if telling else MOST_PLAIN_RUNS):
+        effort[(function.site, telling)] = count + 1
+        return None
+    latest = run.world.latest.get(function.site)
+    if latest is None or telling:
+        return UNKNOWN
+    run.relied.add(latest.root)
+    return latest.value
+
+
+def tells(value: Value) -> bool:
+    """Whether an argument may decide about axes: a name, a function, a mesh, a spec."""
+    if isinstance(value, Const):
+        return isinstance(value.value, str)
+    if isinstance(value, Seq):
+        return any(tells(item) for item in value.items)
+    if isinstance(value, Dict):
+        return any(tells(item) for _, item in value.items)
+    return isinstance(value, (Mesh, Spec)) or _holds_function(value)
+
+
+def share(run: Run, key: Any, result: Value, begun: int) -> None:
+    """Keeps a result for other roots, unless the call changed an object that was there before."""
+    new = {number for number, made in run.written[begun:] if made}
+    if all(number in new for number, _ in run.written[begun:]):
+        run.world.shared[key] = Shared(result, run.root, {number: dict(run.heap.get(number, {})) for number in new})
+
+
+def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
+    """Whether running the body can tell nothing: no axis in reach, and no function handed in."""
+    if run.world.reaches(function.path, function.block, ctx.env):
+        return False
+    if ctx.env.maps and run.world.matters_here(function.path, function.block):
+        return False
+    return not any(_holds_function(arg.value) for arg in args)
+
+
+def _holds_function(value: Value) -> bool:
+    if isinstance(value, (Function, Partial, Mapped, Wrapped)):
+        return True
+    if isinstance(value, Bound):
+        return isinstance(value.function, (Function, Mapped, Wrapped))
+    if isinstance(value, Seq):
+        return any(_holds_function(item) for item in value.items)
+    if isinstance(value, Dict):
+        return any(_holds_function(item) for _, item in value.items)
+    return isinstance(value, Union) and any(_holds_function(option) for option in value.options)
+
+
+def memo_key(function: Function, values: dict[str, Value], ctx: Context, run_differentiates: bool) -> Any:
+    """What a call's result depends on, if that can be hashed; None if not."""
+    key = (
+        function,
+        tuple(values.items()),
+        ctx.env,
+        ctx.conditional,
+        ctx.remote,
+        ctx.guarded,
+        ctx.sure,
+        ctx.host,
+        ctx.loop,
+        ctx.branch,
+        ctx.skip,
+        run_differentiates,
+    )
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key

@@ -1,0 +1,108 @@
+"""Runs `with` and `try`: what they guard, which mesh they put in force, what a test expects to raise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from meshlens.axes.assign import assign
+from meshlens.axes.expressions import evaluate
+from meshlens.axes.frames import Frame, site_of
+from meshlens.axes.leaving import NEXT_TURN, RAISED, RETURNED, joined
+from meshlens.axes.records import ApiMention, Context
+from meshlens.axes.run import Run, mentions
+from meshlens.axes.values import UNKNOWN, Made, Mesh, Value
+
+_API_ERRORS = frozenset(
+    {"ImportError", "AttributeError", "ModuleNotFoundError", "Exception", "BaseException", "TypeError"}
+)
+
+
+_AXIS_ERRORS = frozenset({"NameError", "Exception", "BaseException", "KeyError", "AssertionError", "ValueError"})
+
+
+_EXPECTED_TO_RAISE = frozenset(
+    {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesWithLiteralMatch", "suppress", "patch", "mock"}
+)
+
+
+def run_with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
+    """Runs a `with` statement."""
+    from meshlens.axes.statements import run_block
+
+    ambient = len(run.ambient)
+    guards = 0
+    for expression, target in node[2]:
+        value = evaluate(run, expression, frame, ctx)
+        if mentions(expression, _EXPECTED_TO_RAISE):
+            ctx = replace(ctx, guarded=True, conditional=True, expected=True)
+            guards += 1
+        if isinstance(value, Made) and value.dotted in (
+            "jax.set_mesh",
+            "jax.sharding.use_mesh",
+            "jax.sharding.use_abstract_mesh",
+        ):
+            mesh = next((inner for _, inner in value.arguments), UNKNOWN)
+            run.ambient.append(mesh)
+            value = mesh
+        elif isinstance(value, Mesh):
+            run.records.mentions.append(
+                ApiMention(
+                    "jax.sharding.Mesh.__enter__", site_of(frame, expression), False, run.api_guard > 0, ctx.conditional
+                )
+            )
+        if target is not None:
+            assign(run, target, value, frame, ctx)
+    run.api_guard += guards
+    left = run_block(run, node[3], frame, ctx)
+    run.api_guard -= guards
+    del run.ambient[ambient:]
+    return None if left == RAISED and guards else left
+
+
+def run_try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
+    """Runs a `try` statement; a handler that expects an unbound axis guards the body."""
+    from meshlens.axes.statements import run_block
+
+    _, _, body, handlers, orelse, final = node
+    caught = frozenset().union(*(_caught(handler) for handler in handlers)) if handlers else frozenset()
+    api = bool(caught & _API_ERRORS)
+    guarded = bool(caught & _AXIS_ERRORS)
+    inner = replace(ctx, guarded=True) if guarded and not ctx.guarded else ctx
+    before = dict(frame.vars)
+    run.api_guard += api
+    left = run_block(run, body, frame, inner)
+    if left is None and orelse:
+        left = run_block(run, orelse, frame, inner)
+    after_body = frame.vars
+    results: list[tuple[dict[str, Value], str | None]] = [(after_body, left)]
+    for kind, text, handler in handlers:
+        frame.vars = joined(before, after_body)
+        if kind is not None:
+            evaluate(run, kind, frame, ctx)
+        if text is not None:
+            frame.vars[text] = UNKNOWN
+        left_handler = run_block(run, handler, frame, replace(ctx, conditional=True))
+        results.append((frame.vars, left_handler))
+        if left_handler in (RETURNED, NEXT_TURN) and guarded and kind is not None:
+            frame.exits |= {"guarded"}
+    run.api_guard -= api
+    going_on = [variables for variables, how in results if how is None]
+    frame.vars = going_on[0] if going_on else results[0][0]
+    for variables in going_on[1:]:
+        frame.vars = joined(frame.vars, variables)
+    if final:
+        left_final = run_block(run, final, frame, ctx)
+        if left_final is not None:
+            return left_final
+    return None if going_on else results[0][1]
+
+
+def _caught(handler: Any) -> frozenset[str]:
+    kind, _, body = handler
+    if body and body[-1][0] == "raise":
+        return frozenset()
+    if kind is None:
+        return frozenset({"BaseException"})
+    kinds = kind[2] if kind[0] == "tuple" else (kind,)
+    return frozenset(item[2] if item[0] == "name" else item[3] for item in kinds if item[0] in ("name", "attr"))

@@ -1,0 +1,22 @@
+"""How a block of statements is left, and what variables may be where two ways meet."""
+
+from __future__ import annotations
+
+from meshlens.axes.joining import join
+from meshlens.axes.values import Value
+
+RETURNED = "return"
+LEFT_LOOP = "break"
+NEXT_TURN = "continue"
+RAISED = "raise"
+
+
+def joined(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:
+    """The variables after two ways meet; one that is set on one way only keeps its value."""
+    if left == right:
+        return left
+    result = dict(left)
+    for name, value in right.items():
+        known = result.get(name)
+        result[name] = value if known is None or known is value else join(known, value)
+    return result

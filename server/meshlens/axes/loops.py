@@ -1,0 +1,60 @@
+"""Runs loops: item by item where the items are known, else until nothing changes, twice at most."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from meshlens.axes import conditions
+from meshlens.axes.assign import assign
+from meshlens.axes.expressions import evaluate
+from meshlens.axes.frames import Frame
+from meshlens.axes.joining import join_all
+from meshlens.axes.leaving import LEFT_LOOP, RAISED, RETURNED, joined
+from meshlens.axes.records import Context
+from meshlens.axes.run import Run
+from meshlens.axes.unpacking import elements
+from meshlens.axes.values import UNKNOWN
+
+
+def run_for(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
+    """Runs a `for` loop."""
+    from meshlens.axes.statements import run_block
+
+    _, _, target, iterable, body, orelse = node
+    values, exact = elements(evaluate(run, iterable, frame, ctx))
+    inner = ctx if ctx.loop else replace(ctx, loop=True)
+    if exact and not values:
+        return run_block(run, orelse, frame, ctx) if orelse else None
+    turns = values if exact else [*values, join_all(values)] if values else [UNKNOWN]
+    for value in turns:
+        before = dict(frame.vars)
+        assign(run, target, value, frame, ctx)
+        left = run_block(run, body, frame, inner)
+        if left in (RETURNED, RAISED) and exact:
+            return left
+        if left == LEFT_LOOP:
+            break
+        if not exact and frame.vars != before:
+            frame.vars = joined(before, frame.vars)
+            assign(run, target, value, frame, ctx)
+            run_block(run, body, frame, inner)
+            frame.vars = joined(before, frame.vars)
+    return run_block(run, orelse, frame, ctx) if orelse else None
+
+
+def run_while(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
+    """Runs a `while` loop."""
+    from meshlens.axes.statements import run_block
+
+    _, _, test, body, orelse = node
+    truth = conditions.truth(evaluate(run, test, frame, ctx))
+    if truth is False:
+        return None
+    inner = ctx if ctx.loop else replace(ctx, loop=True)
+    before = dict(frame.vars)
+    run_block(run, body, frame, inner)
+    if frame.vars != before:
+        frame.vars = joined(before, frame.vars)
+        run_block(run, body, frame, inner)
+    return run_block(run, orelse, frame, ctx) if orelse else None

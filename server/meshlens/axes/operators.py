@@ -1,0 +1,38 @@
+"""Operators on values, and the gradient steps that show in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes import arrays, noise
+from meshlens.axes.frames import Frame, site_of
+from meshlens.axes.gradients import divided, gradient_step
+from meshlens.axes.joining import labels_of
+from meshlens.axes.labels import travelling
+from meshlens.axes.records import Context
+from meshlens.axes.run import Run
+from meshlens.axes.values import Const, Data, Site, Value
+
+
+def binary(
+    run: Run, node: Any, operator: str, left: Value, right: Value, sides: tuple[Any, Any], frame: Frame, ctx: Context
+) -> Value:
+    """The result of `left operator right`, whose expressions are the two sides."""
+    known = arrays.constant_operation(operator, left, right)
+    if known is not None:
+        if isinstance(known, Const):
+            return Const(known.value, Site(frame.path, frame.block, node[1]))
+        return known
+    left_labels, right_labels = labels_of(left), labels_of(right)
+    labels = travelling(left_labels) | travelling(right_labels)
+    if operator in ("/", "//", "*"):
+        labels -= divided(run, operator, left, right, sides, site_of(frame, node), ctx)
+        if operator == "/" and sides[1][0] != "const":
+            labels |= {"scaled"}
+    if operator != "@":
+        noise.meet(run, (left_labels, right_labels), ctx)
+    labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)
+    shape = arrays.broadcast(arrays.shape_of(left), arrays.shape_of(right))
+    if all(isinstance(side, Const) or "uniform" in labels_of(side) for side in (left, right)):
+        labels |= {"uniform"}
+    return Data(labels, shape, None, arrays.gives_array(operator, left, right))
