@@ -43,9 +43,9 @@ def _of_sequence(container: Seq, index: Value) -> Value:
             return container.items[index.value]
         return element(container)
     if isinstance(index, Seq) and index.kind == "slice" and not container.open:
-        bounds = [part.value if isinstance(part, Const) else "?" for part in index.items]
-        if all(bound is None or isinstance(bound, int) for bound in bounds):
-            return Seq(container.kind, container.items[slice(*bounds)])
+        bounds = [part.value for part in index.items if isinstance(part, Const) and isinstance(part.value, int | None)]
+        if len(bounds) == 3:
+            return Seq(container.kind, container.items[bounds[0] : bounds[1] : bounds[2] or None])
         return Seq(container.kind, container.items, True)
     return element(container)
 

@@ -85,6 +85,8 @@ def call_elsewhere(
         if name.split(".")[0] in _HARMLESS_DECORATORS and ".mock." not in name:
             return args[0].value
         return Wrapped("same", "meshlens.unknown", args[0].value, site)
+    if name in libraries.GENERATORS:
+        return Made(name, site)
     if name.startswith(_NO_CALLBACKS):
         return Data(_labels(args))
     result = call_unknown(run, args, Ext(name), frame, ctx)
@@ -146,10 +148,7 @@ def _make_key(how: str, args: tuple[Arg, ...], ctx: Context) -> Value:
         return args[0].value if args else UNKNOWN
     if how == "keys":
         count = by_parameter(("key", "num"), args).get("num")
-        size: int | None = 2 if count is None else None
-        if count is not None and isinstance(count.value, Const) and isinstance(count.value.value, int):
-            size = count.value.value
-        return Data(labels | {"keys"}, (size,))
+        return Data(labels | {"keys"}, (2,) if count is None else arrays.sizes(count.value))
     return Data(labels | {"key"})
 
 

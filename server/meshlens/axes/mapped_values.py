@@ -112,7 +112,7 @@ def _is_static(binder: Binder, place: int) -> bool:
         return False
     value = given.value
     if isinstance(value, Const):
-        return value.value == place
+        return bool(value.value == place)
     return isinstance(value, Seq) and Const(place) in value.items
 
 

@@ -111,12 +111,8 @@ def _of_array(
     for arg in args:
         labels |= travelling(labels_of(arg.value))
     if name == "reshape":
-        wanted = (
-            args[0].value
-            if len(args) == 1 and isinstance(args[0].value, Seq)
-            else Seq("tuple", tuple(arg.value for arg in args))
-        )
-        sizes = arrays.sizes(wanted) if isinstance(wanted, Seq) else None
+        wanted = args[0].value if len(args) == 1 else Seq("tuple", tuple(arg.value for arg in args))
+        sizes = arrays.sizes(wanted)
         kept = receiver.labels & {"devices", "uniform"}
         result = Data(labels | kept, arrays.reshaped(receiver.shape, sizes))
         run.records.calls.append(

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from meshlens.axes.frames import Frame
 from meshlens.axes.interest import Interest
-from meshlens.axes.meshes import mesh_names
 from meshlens.axes.records import Records
 from meshlens.axes.roots import RootResult, candidates, methods, result_of, run_module, run_root
 from meshlens.axes.run import ModuleState, Run, Shared
-from meshlens.axes.values import Class, Function, Mesh, Module, Site
+from meshlens.axes.values import Class, Function, Module, Site
 from meshlens.facts.model import FileFacts
 from meshlens.project.modules import ModuleIndex
 
 RootKey = tuple[str, str]
+T = TypeVar("T")
 
 
 @dataclass
@@ -32,8 +32,6 @@ class Solution:
         results: by root: (path, "") for a module's top level, (path, name) for a function or class.
         by_file: the records by the file in which their place lies.
         names_bound: the axis names that some binder of the workspace binds.
-        names_known: these, and the axis names of all meshes.
-        binds_unknown: whether some map binds names that are not known.
     """
 
     facts: Mapping[str, FileFacts]
@@ -44,10 +42,16 @@ class Solution:
     results: dict[RootKey, RootResult] = field(default_factory=dict)
     by_file: dict[str, Records] = field(default_factory=dict)
     names_bound: frozenset[str] = frozenset()
-    names_known: frozenset[str] = frozenset()
-    binds_unknown: bool = False
     interest: Interest | None = None
     counter: Iterator[int] = field(default_factory=count)
+    _once: dict[str, Any] = field(default_factory=dict)
+
+    def once(self, key: str, compute: Callable[[Solution], T]) -> T:
+        """What a rule works out for the whole workspace, kept under a key so that it is done once and not per file."""
+        if key not in self._once:
+            self._once[key] = compute(self)
+        found: T = self._once[key]
+        return found
 
     @property
     def paths(self) -> frozenset[str]:
@@ -198,22 +202,17 @@ def _sort(solution: Solution) -> None:
         return found
 
     names: set[str] = set()
-    of_meshes: set[str] = set()
-    binds_unknown = False
     for result in solution.results.values():
         made = result.records
         for use in made.uses:
             records(use.call).uses.append(use)
         for call in made.calls:
             records(call.call).calls.append(call)
-            if isinstance(call.result, Mesh):
-                of_meshes.update(name.value for name in mesh_names(call.result)[0])
         for mention in made.mentions:
             records(mention.site).mentions.append(mention)
         for binding in made.bindings:
             records(binding.binder.site).bindings.append(binding)
             names.update(name.value for name in binding.binder.names)
-            binds_unknown |= binding.binder.open and binding.binder.kind == "pmap"
         for mapped_call in made.mapped_calls:
             records(mapped_call.call).mapped_calls.append(mapped_call)
             records(mapped_call.binder.site).calls_of_maps.append(mapped_call)
@@ -223,5 +222,3 @@ def _sort(solution: Solution) -> None:
             records(gradient_use.site).gradient_uses.append(gradient_use)
     solution.by_file = by_file
     solution.names_bound = frozenset(names)
-    solution.names_known = frozenset(names | of_meshes)
-    solution.binds_unknown = binds_unknown

@@ -49,7 +49,8 @@ def unlike_values(view: FileView, wanted: frozenset[str]) -> Iterator[Finding]:
         found = certain((call, call.context, _nothing_mapped(call)) for call in group)
         given = found.binder.argument("in_axes") if found is not None else None
         if found is not None and given is not None and given.site is not None and view.is_here(given.site):
-            yield Finding(view.span(given.site), f"{found.binder.kind} maps no argument: every entry of in_axes is None")
+            message = f"{found.binder.kind} maps no argument: every entry of in_axes is None"
+            yield Finding(view.span(given.site), message)
 
 
 def _of_arguments(call: MappedCall) -> Mismatch | None:
@@ -130,4 +131,5 @@ def _too_far(view: FileView, call: MappedCall, place: int, axis: int, rank: int)
     entries = entries_at(view, given.site) if given is not None else None
     site = entries[place] if entries and place < len(entries) else call.args[place].site
     if site is not None and view.is_here(site):
-        yield Finding(view.span(site), f"argument {place} has {counted(rank, 'axis', 'axes')}, in_axes maps axis {axis}")
+        has = counted(rank, "axis", "axes")
+        yield Finding(view.span(site), f"argument {place} has {has}, in_axes maps axis {axis}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from meshlens.axes.naming import names_in
 from meshlens.axes.records import AxisUse
 from meshlens.axes.values import Binder, Const, Site
 from meshlens.project.view import FileView
@@ -31,6 +32,8 @@ def fixes_for(view: FileView, use: AxisUse, site: Site, name: str, suggestion: s
 
 
 def _rename(view: FileView, site: Site, use: AxisUse, to: str, safety: str) -> list[Fix]:
+    if to in [name.value for name in names_in(use.whole)[0]]:
+        return []
     literal = use.name.origin if isinstance(use.name, Const) else None
     place = literal if literal is not None and _is_literal(view, literal) else site
     if not _is_literal(view, place) or (place != site and place.path != site.path):
@@ -57,7 +60,6 @@ def _name_the_axis(view: FileView, binder: Binder, name: str) -> list[Fix]:
     if text.endswith(")"):
         inside = text[:-1].rstrip()
         comma = "" if inside.endswith("(") else " " if inside.endswith(",") else ", "
-        at = span.start + len(text[: len(text) - 1].encode())
         at = span.start + len(inside.encode())
         edit = FileEdit(path, Edit(Span(at, at), f'{comma}axis_name="{name}"'))
         return [Fix(f'bind axis "{name}" at the {binder.kind}', (edit,))]

@@ -15,7 +15,9 @@ def entries_at(view: FileView, site: Site | None) -> tuple[Site, ...] | None:
         return None
     block = view.facts.blocks.get(site.block)
     for node in nodes(block.shape) if block is not None else ():
-        if len(node) == 3 and node[1] == site.index and node[0] in ("tuple", "list", "dict") and isinstance(node[2], tuple):
+        if len(node) != 3 or node[1] != site.index or not isinstance(node[2], tuple):
+            continue
+        if node[0] in ("tuple", "list", "dict"):
             items = [item[1] for item in node[2]] if node[0] == "dict" else node[2]
             return tuple(Site(site.path, site.block, item[1]) for item in items)
     return None

@@ -122,7 +122,9 @@ def _positionals(binding: Binding) -> list[bool]:
 
 def _does_not_fit(binding: Binding, parameter: str, called: bool) -> bool | None:
     entries = entries_of(binding.binder, parameter)
-    if entries is None or binding.parameters is None or binding.binder.argument(STATIC) is not None or any(how == "*" for _, how, _ in binding.parameters):
+    if entries is None or binding.parameters is None or binding.binder.argument(STATIC) is not None:
+        return None
+    if any(how == "*" for _, how, _ in binding.parameters):
         return None
     defaults = _positionals(binding)
     if entries > len(defaults):

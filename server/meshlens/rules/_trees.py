@@ -30,6 +30,12 @@ def path_to(view: FileView, site: Site) -> tuple[Node, ...]:
     return tuple(reversed(found)) if found is not None else ()
 
 
+def callee_of(view: FileView, call: Site) -> Site:
+    """The expression that a call calls; the site itself where it is no call."""
+    path = path_to(view, call)
+    return Site(call.path, call.block, path[-1][2][1]) if path and path[-1][0] == "call" else call
+
+
 def _descend(node: Node, index: int) -> list[Node] | None:
     if node[1] == index:
         return [node]

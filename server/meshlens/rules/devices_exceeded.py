@@ -65,7 +65,9 @@ from meshlens.rules._routes import certain
 from meshlens.rules._specs import argument_of
 from meshlens.text import Span
 
-_SETS_DEVICES = re.compile(rb"xla_force_host_platform_device_count|jax_num_cpu_devices|set_n_cpu_devices|JAX_NUM_CPU_DEVICES")
+_SETS_DEVICES = re.compile(
+    rb"xla_force_host_platform_device_count|jax_num_cpu_devices|set_n_cpu_devices|JAX_NUM_CPU_DEVICES"
+)
 
 
 @rule("AX301", Severity.WARNING)
@@ -85,8 +87,6 @@ def devices_exceeded(view: FileView) -> Iterator[Finding]:
     yield from shared_badly(view, view.devices)
 
 
-
-
 def _complaint(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
     if call.dotted == "numpy.ndarray.reshape":
         return _reshape(view, call)
@@ -100,7 +100,7 @@ def _reshape(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
     receiver, wanted = call.args[0].value, [arg.value for arg in call.args[1:] if arg.label is None]
     if not isinstance(receiver, Data) or len(wanted) != len(call.args) - 1:
         return None
-    shape = sizes(wanted[0]) if len(wanted) == 1 and isinstance(wanted[0], Seq) else sizes(Seq("tuple", tuple(wanted)))
+    shape = sizes(wanted[0] if len(wanted) == 1 else Seq("tuple", tuple(wanted)))
     have = product(receiver.shape)
     if have is None or shape is None or any(size is None for size in shape) or shape.count(-1) > 1:
         return None

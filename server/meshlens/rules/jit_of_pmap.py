@@ -41,6 +41,7 @@ from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.view import FileView
 from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
 from meshlens.rules._registry import rule
+from meshlens.rules._trees import callee_of
 from meshlens.text import Edit, Span
 
 _MERGED = (0, 8, 0)
@@ -65,7 +66,7 @@ def jit_of_pmap(view: FileView) -> Iterator[Finding]:
         inside.add((mapped.binder.site, step.function))
         place = Related(view.path_of(step.site), view.span(step.site), f"{step.callee} is called through jit here")
         message = f"a pmap is called inside {step.callee}, which jit runs: the pmap compiles by itself"
-        yield Finding(view.span(mapped.call), message, (), (place,), severity)
+        yield Finding(view.span(callee_of(view, mapped.call)), message, (), (place,), severity)
 
 
 def _applies(call: ApiCall) -> bool:

@@ -1,4 +1,4 @@
-"""A keyword argument of a mapped function is mapped on axis 0, whatever `in_axes` says.
+r"""A keyword argument of a mapped function is mapped on axis 0, whatever `in_axes` says.
 
 `in_axes` speaks of positional arguments only; `pmap` and `vmap` map every keyword argument over its leading axis.
 With `in_axes=1` one expects something else, and gets a size error at best, or the transpose of what was meant.

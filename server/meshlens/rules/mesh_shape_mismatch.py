@@ -89,7 +89,8 @@ def _of_sizes(view: FileView, call: ApiCall) -> Finding:
     shape = argument_of(call.args, row.shape or row.devices or "", 0)
     related: tuple[Related, ...] = ()
     if shape is not None and shape.site is not None:
-        related = (Related(view.path_of(shape.site), view.span(shape.site), f"{counted(dimensions, 'dimension')} here"),)
+        here = f"{counted(dimensions, 'dimension')} here"
+        related = (Related(view.path_of(shape.site), view.span(shape.site), here),)
     return Finding(view.span(_names(view, call)), message, (), related)
 
 

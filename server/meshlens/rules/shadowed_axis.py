@@ -52,6 +52,7 @@ from meshlens.axes.values import Binder, Const, Site
 from meshlens.project.view import FileView
 from meshlens.rules._model import Finding, Related, Severity
 from meshlens.rules._registry import rule
+from meshlens.rules._trees import callee_of
 
 _NAMED_BY_ARGUMENT = frozenset({"pmap", "vmap", "smap"})
 
@@ -69,7 +70,7 @@ def shadowed_axis(view: FileView) -> Iterator[Finding]:
             if outer is None or outer.site == binder.site:
                 continue
             site = _where_named(binder, name)
-            site = site if view.is_here(site) else call.call
+            site = site if view.is_here(site) else callee_of(view, call.call)
             if (site, name.value) not in seen:
                 seen.add((site, name.value))
                 yield _finding(view, site, name.value, outer)

@@ -1,4 +1,4 @@
-"""`in_specs` or `out_specs` and the mapped function disagree in number.
+r"""`in_specs` or `out_specs` and the mapped function disagree in number.
 
 `shard_map` wants one spec for each argument, as a tuple, or one spec for all; likewise for what the function returns.
 Else it raises `ValueError: pytree structure error: different lengths of tuple at key path: shard_map in_specs`, or
@@ -138,7 +138,8 @@ def _strings(view: FileView, group: list[Binding], parameter: str) -> Iterator[F
         values = arg.value.items if isinstance(arg.value, Seq) and entries is not None else (arg.value,)
         for value, site in zip(values, entries or (arg.site,), strict=False):
             if isinstance(value, Const) and isinstance(value.value, str) and view.is_here(site):
-                yield Finding(view.span(site), f'{parameter} wants a PartitionSpec, "{value.value}" is a string', _spec(view, site))
+                message = f'{parameter} wants a PartitionSpec, "{value.value}" is a string'
+                yield Finding(view.span(site), message, _spec(view, site))
 
 
 def _spec(view: FileView, site: Site) -> tuple[Fix, ...]:

@@ -36,6 +36,7 @@ from collections.abc import Iterator
 
 from meshlens.axes.records import AxisUse, Step, literal_name
 from meshlens.axes.values import Binder, Site
+from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.rules._binding_fixes import fixes_for
 from meshlens.rules._did_you_mean import closest
@@ -48,44 +49,32 @@ from meshlens.rules._registry import rule
 def unbound_axis(view: FileView) -> Iterator[Finding]:
     """Reports each collective that some sure, closed route reaches without its axis bound."""
     seen: set[tuple[Site, str]] = set()
-    for (_, name), uses in _by_place(view).items():
-        failing = [use for use in uses if _fails(use, name)]
-        if not failing:
-            yield from _bound_nowhere(view, uses, name)
-            continue
-        binding = [use for use in uses if name in use.context.env.names or _may_bind(use)]
-        if binding:
-            failing = [use for use in failing if not use.context.conditional and not use.context.remote]
-        else:
-            failing = [use for use in failing if use.context.env.maps or not use.context.conditional]
-        for use in _shortest_of_each_route(failing):
+    for name, failing, binding in view.solution.once("unbound-axis", _unbound):
+        for use in failing:
             site = _where_routes_part(use, binding) if binding else axis_site(view, use)
-            if not view.is_here(site) or (site, name) in seen:
-                continue
-            seen.add((site, name))
-            yield _finding(view, use, site, name, bool(binding))
+            if view.is_here(site) and (site, name) not in seen:
+                seen.add((site, name))
+                yield _finding(view, use, site, name, bool(binding))
 
 
-def _bound_nowhere(view: FileView, uses: list[AxisUse], name: str) -> Iterator[Finding]:
-    """A hint for a collective that no route reaches for sure, over an axis that nothing in the workspace binds."""
-    first = uses[0]
-    site = axis_site(view, first)
-    if not view.is_here(site) or name in view.solution.names_known or view.solution.binds_unknown:
-        return
-    if any(use.context.guarded or use.context.env.maps or use.context.expected for use in uses):
-        return
-    message = f'axis "{name}" is bound by no map of this workspace, {first.kind} needs it'
-    yield Finding(view.span(site), message, severity=Severity.HINT)
+Unbound = tuple[str, list[AxisUse], list[AxisUse]]
 
 
-def _by_place(view: FileView) -> dict[tuple[Site, str], list[AxisUse]]:
+def _unbound(solution: Solution) -> list[Unbound]:
+    """The axis names that some route leaves unbound, with the uses on such routes (short ones first) and on others."""
     places: dict[tuple[Site, str], list[AxisUse]] = defaultdict(list)
-    for records in view.solution.by_file.values():
+    for records in solution.by_file.values():
         for use in records.uses:
             name = literal_name(use.name)
             if name is not None:
                 places[(use.call, name)].append(use)
-    return places
+    found: list[Unbound] = []
+    for (_, name), uses in places.items():
+        binding = [use for use in uses if name in use.context.env.names or _may_bind(use)]
+        failing = [use for use in uses if _fails(use, name) and _is_certain(use, bool(binding))]
+        if failing:
+            found.append((name, sorted(failing, key=lambda use: len(use.context.route)), binding))
+    return found
 
 
 def _fails(use: AxisUse, name: str) -> bool:
@@ -93,13 +82,16 @@ def _fails(use: AxisUse, name: str) -> bool:
     return context.sure and not context.guarded and not context.env.open and name not in context.env.names
 
 
+def _is_certain(use: AxisUse, bound_elsewhere: bool) -> bool:
+    """Whether a failing use needs no luck: where other routes bind the axis, no condition may stand on this one."""
+    if bound_elsewhere:
+        return not use.context.conditional and not use.context.remote
+    return bool(use.context.env.maps) or not use.context.conditional
+
+
 def _may_bind(use: AxisUse) -> bool:
     """Whether a map on devices encloses the use whose names are not known, such as one over a mesh handed in."""
     return use.context.env.open and any(binder.open for binder in use.context.env.maps)
-
-
-def _shortest_of_each_route(uses: list[AxisUse]) -> list[AxisUse]:
-    return sorted(uses, key=lambda use: len(use.context.route))
 
 
 def _where_routes_part(use: AxisUse, binding: list[AxisUse]) -> Site:

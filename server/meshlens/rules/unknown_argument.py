@@ -1,4 +1,4 @@
-"""A transformation gets an argument that it does not take.
+r"""A transformation gets an argument that it does not take.
 
 `pmap`, `jit`, `vmap` and `shard_map` have similar arguments under different names, and the names changed between
 releases:
