@@ -79,9 +79,6 @@ def _names(run: Run, row: Row, found: dict[str, Arg]) -> tuple[tuple[Const, ...]
     if not row.names_from:
         return (), row.open
     if value is None:
-        misplaced = value_of(found, row.in_axes) if row.in_axes else None
-        if isinstance(misplaced, Const) and isinstance(misplaced.value, str):
-            return (), True
         return ((Const(row.default_name),) if row.default_name else ()), row.open
     names_here, is_open = names_in(value)
     if isinstance(value, Seq):

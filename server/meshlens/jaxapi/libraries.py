@@ -109,7 +109,9 @@ SHAPED: dict[str, Shaped] = {
     "numpy.random.random": Shaped("shape", "size", 0),
 }
 
-GENERATORS: frozenset[str] = frozenset({"numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator"})
+GENERATORS: frozenset[str] = frozenset(
+    {"numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator"}
+)
 """Makers of NumPy's random generators."""
 
 GENERATOR_SIZES: dict[str, int] = {
@@ -133,7 +135,8 @@ GIVES_ARRAY: frozenset[str] = frozenset(
 
 MAY_REPEAT: frozenset[str] = frozenset(
     (
-        "zeros ones empty full zeros_like ones_like full_like empty_like broadcast_to stack tile repeat broadcast eye identity"
+        "zeros ones empty full zeros_like ones_like full_like empty_like broadcast_to stack tile repeat broadcast "
+        "eye identity"
     ).split()
 )
 """Constructors of arrays whose rows may all be alike."""

@@ -123,9 +123,7 @@ def _specs(view: FileView) -> Iterator[tuple[Site, Finding]]:
 
 
 def _flat(spec: Spec) -> tuple[Value, ...]:
-    return tuple(
-        item for entry in spec.entries for item in (entry.items if isinstance(entry, Seq) else (entry,))
-    )
+    return tuple(item for entry in spec.entries for item in (entry.items if isinstance(entry, Seq) else (entry,)))
 
 
 def _inside(view: FileView, inner: Site, outer: Site) -> bool:

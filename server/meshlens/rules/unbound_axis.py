@@ -2,7 +2,8 @@
 
 An axis name exists only while a binder (`pmap`, `vmap`, `shard_map`) runs its operand.
 Outside, tracing fails with `NameError: unbound axis name`.
-Inside a checked `shard_map` it is an `AssertionError` without a message (JAX 0.9.2 and later) or a `KeyError` (0.6.2 to 0.8.1).
+Inside a checked `shard_map` it is an `AssertionError` without a message (JAX 0.9.2 and later).
+From 0.6.2 to 0.8.1 it was a `KeyError`.
 `jit`, `with mesh:`, `set_mesh` and `spmd_axis_name` bind nothing.
 
 ```python
