@@ -79,7 +79,7 @@ def _len(values: Values, args: tuple[Arg, ...]) -> Value:
 
 def _range(values: Values, args: tuple[Arg, ...]) -> Value:
     numbers = [value.value for value in values if isinstance(value, Const) and isinstance(value.value, int)]
-    if numbers and len(numbers) == len(values) and (len(numbers) < 3 or numbers[2] != 0):
+    if 0 < len(numbers) == len(values) <= 3 and (len(numbers) < 3 or numbers[2] != 0):
         turns = range(*numbers)
         if len(turns) <= 4:
             return Seq("list", tuple(Const(turn) for turn in turns))

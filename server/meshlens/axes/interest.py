@@ -21,6 +21,7 @@ from meshlens.jaxapi.libraries import DEVICE_COUNTS, DEVICE_LISTS, DRAWS
 from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES, SPECS
 
 MAKES_FUNCTIONS = "<function>"
+LOCAL_FUNCTION = "="
 _HOWS = ("only", "any", "*", "key", "**")
 _SMALL = 12
 _ENTRY_METHODS = ("__init__", "__call__", "setup", "__post_init__")
@@ -76,7 +77,8 @@ class Interest:
                 mentioned = kept[1] if kept is not None and kept[0] is block.shape else names_of(block.shape)
                 self.names[id(block.shape)] = (block.shape, mentioned)
                 self._mentioned[(path, key)] = mentioned
-                for own in _own_names(key, block.shape):
+                made_here = [name[1:] for name in mentioned if name[0] == LOCAL_FUNCTION]
+                for own in (*_own_names(key, block.shape), *made_here):
                     for name in mentioned:
                         users[name].add(own)
         self._binding = _closure(_binding_words(), users)
@@ -122,8 +124,18 @@ def _own_names(key: str, shape: Shape) -> tuple[str, ...]:
     return (name,)
 
 
+def _is_local_function(value: Any) -> bool:
+    """Whether an assigned expression is a function by its looks: a lambda or a partial."""
+    if value[0] == "lambda":
+        return True
+    return value[0] == "call" and value[2][0] in ("name", "attr") and value[2][-1] == "partial"
+
+
 def names_of(shape: Any) -> frozenset[str]:
-    """The names and attributes that a shape mentions, annotations left out; a mark where it holds functions."""
+    """The names and attributes that a shape mentions, annotations left out.
+
+    Where it holds functions there is a mark, and behind "=" the local names of functions that it assigns.
+    """
     found: set[str] = set()
     waiting: list[Any] = [shape]
     while waiting:
@@ -140,6 +152,10 @@ def names_of(shape: Any) -> frozenset[str]:
             waiting.append(node[2])
         elif size == 5 and tag == "from":
             found.update(name[0] for name in node[4])
+        elif size == 4 and tag == "assign" and type(node[1]) is int:
+            if _is_local_function(node[3]):
+                found.update(LOCAL_FUNCTION + target[2] for target in node[2] if target[0] == "name")
+            waiting.extend(node)
         elif size == 5 and tag == "ann" and type(node[1]) is int:
             waiting.append(node[2])
             waiting.append(node[4])

@@ -7,6 +7,7 @@ from meshlens.axes.collecting import note_uses
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import labels_of
 from meshlens.axes.labels import travelling
+from meshlens.axes.library_calls import is_harmless
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.transparent import wraps_function
@@ -24,6 +25,8 @@ def call_made(run: Run, made: Made, args: tuple[Arg, ...], site: Site, frame: Fr
     if len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
     if len(args) == 1 and wraps_function(args[0].value) and args[0].whole == args[0].site:
+        if is_harmless(made.dotted):
+            return args[0].value
         return Wrapped("same", "meshlens.unknown", args[0].value, site)
     return call_unknown(run, args, made, frame, ctx)
 

@@ -82,7 +82,7 @@ def call_elsewhere(
     if decorator and len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
     if decorator and len(args) == 1 and wraps_function(args[0].value):
-        if name.split(".")[0] in _HARMLESS_DECORATORS and ".mock." not in name:
+        if is_harmless(name):
             return args[0].value
         return Wrapped("same", "meshlens.unknown", args[0].value, site)
     if name in libraries.GENERATORS:
@@ -94,6 +94,11 @@ def call_elsewhere(
     if decorator or name.split(".")[0] in _LIBRARIES_WITH_OBJECTS:
         return Made(name, site, _labelled(args), labels)
     return Data(labels)
+
+
+def is_harmless(name: str) -> bool:
+    """Whether a decorator of this dotted name leaves the function as it is, as far as axes go."""
+    return name.split(".")[0] in _HARMLESS_DECORATORS and ".mock." not in name
 
 
 def _labelled(args: tuple[Arg, ...]) -> tuple[tuple[str | int, Value], ...]:

@@ -158,7 +158,7 @@ def finish(run: Run) -> None:
 def candidates(frame: Frame) -> Iterator[tuple[str, Value, Function | Class]]:
     """The functions and classes of a module that may be roots, in order: name, value, and what the value wraps."""
     seen: set[Site] = set()
-    for name, value in frame.vars.items():
+    for name, value in list(frame.vars.items()):
         inner = _inner(value)
         if inner is not None and inner.path == frame.path and inner.site not in seen:
             seen.add(inner.site)

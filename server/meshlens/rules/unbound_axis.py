@@ -86,7 +86,7 @@ def _fails(use: AxisUse, name: str) -> bool:
 def _is_certain(use: AxisUse, bound_elsewhere: bool) -> bool:
     """Whether a failing use needs no luck: where other routes bind the axis, no condition may stand on this one."""
     if bound_elsewhere:
-        return not use.context.conditional and not use.context.remote
+        return not use.context.conditional and (bool(use.context.env.maps) or not use.context.remote)
     return bool(use.context.env.maps) or not use.context.conditional
 
 
