@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meshlens.axes.imports import member
+from meshlens.axes.imports import is_dated, member
 from meshlens.axes.joining import join_all
 from meshlens.axes.objects import data_attribute, instance_attribute, static_attribute, super_attribute
 from meshlens.axes.records import ApiMention, Context
@@ -35,7 +35,7 @@ def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Va
     """What `value.name` gives."""
     if isinstance(value, Ext):
         dotted = f"{value.dotted}.{name}"
-        if dotted.startswith("jax."):
+        if is_dated(dotted):
             run.records.mentions.append(ApiMention(dotted, site, False, run.api_guard > 0, ctx.conditional))
         return Ext(dotted)
     if isinstance(value, Instance):

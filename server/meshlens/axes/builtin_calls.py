@@ -26,6 +26,7 @@ from meshlens.axes.values import (
 )
 
 _MOST_ITEMS = 16
+_REPLACES = frozenset({"dataclasses.replace", "copy.replace", "attr.evolve", "attrs.evolve"})
 
 
 def call_builtin(
@@ -36,6 +37,10 @@ def call_builtin(
         return _getattr(run, args, site, ctx)
     if name == "setattr":
         return _setattr(run, args)
+    if name in _REPLACES and args and isinstance(args[0].value, Instance):
+        return _replace(run, args[0].value, args[1:], site)
+    if name == "enum.auto":
+        return Made(name, site)
     if name == "hasattr":
         return Data(frozenset({"version"}))
     handler = _HANDLERS.get(name)
@@ -61,6 +66,17 @@ def _setattr(run: Run, args: tuple[Arg, ...]) -> Value:
     if len(args) == 3 and isinstance(args[0].value, Instance) and isinstance(args[1].value, Const):
         set_attribute(run, args[0].value, str(args[1].value.value), args[2].value)
     return Const(None)
+
+
+def _replace(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> Value | None:
+    """A copy of a configuration with other entries; one of arrays is not followed, as little as they are."""
+    from meshlens.axes.objects import altered, class_attribute
+
+    if any(arg.label in (None, "*", "**") or isinstance(arg.value, Data) for arg in args):
+        return None
+    if class_attribute(instance.cls, "__post_init__") is not None:
+        return None
+    return altered(run, instance, args, site)
 
 
 Values = tuple[Value, ...]

@@ -85,7 +85,7 @@ def call(
     if isinstance(callee, Instance):
         return _call_instance(run, callee, args, site, callee_site, frame, ctx, how)
     if isinstance(callee, Union):
-        inner = replace(ctx, conditional=True) if not ctx.conditional else ctx
+        inner = ctx._replace(conditional=True) if not ctx.conditional else ctx
         return join_all(
             call(run, option, args, site, callee_site, frame, inner, decorator, how) for option in callee.options
         )
@@ -164,7 +164,7 @@ def maybe_run(run: Run, value: Value, site: Site | None, frame: Frame, ctx: Cont
     if isinstance(value, Bound) and not isinstance(value.function, (Function, Mapped, Wrapped)):
         return
     env = replace(ctx.env, open=True)
-    inner = replace(ctx, env=env, conditional=True, sure=False)
+    inner = ctx._replace(env=env, conditional=True, sure=False)
     splat = (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
     call(run, value, splat, site, site, frame, inner, how="run")
 
@@ -198,8 +198,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     if seen >= MOST_CONTEXTS:
         return UNKNOWN
     run.contexts[function.site] = seen + 1
-    inner = replace(
-        ctx,
+    inner = ctx._replace(
         route=(*ctx.route, Step(site, how, function.name, function.site, ctx.env)),
         function=function.site,
     )

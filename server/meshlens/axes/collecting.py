@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from meshlens.axes.arrays import is_array, shape_of
 from meshlens.axes.joining import labels_of, options
 from meshlens.axes.labels import after_reduction, travelling
@@ -84,7 +82,7 @@ def note_uses(
     """
     possible = options(axis.value)
     if len(possible) > 1:
-        ctx = replace(ctx, conditional=True)
+        ctx = ctx._replace(conditional=True)
     for whole in possible:
         for name in _names(whole):
             if isinstance(name, Const) and isinstance(name.value, int):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from meshlens.axes import conditions
@@ -22,7 +21,7 @@ def comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 
     _, _, kind, element_node, clauses = node
     inner = Frame(frame.path, frame.block, frame)
-    ctx = ctx if ctx.loop else replace(ctx, loop=True)
+    ctx = ctx if ctx.loop else ctx._replace(loop=True)
     target, iterable, tests = clauses[0]
     turns, exact = elements(evaluate(run, iterable, frame, ctx))
     results: list[Value] = []

@@ -7,7 +7,7 @@ from typing import Any
 from meshlens.axes.frames import Frame
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
-from meshlens.axes.values import Arg, Class, Const, Ext, Function, Site, Value
+from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Ext, Function, Made, Site, Value
 
 _DATACLASS_WORDS = (
     "dataclass",
@@ -146,6 +146,7 @@ def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     cls = Class(text, frame.path, Site(frame.path, frame.block, name_site), values, inner, fields, is_dataclass)
     inner.owner = cls
     run_block(run, body, inner, ctx)
+    _number_members(cls)
     value: Value = cls
     for callee, decorator in callees:
         if not _makes_dataclass(callee):
@@ -153,6 +154,14 @@ def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
             result = call(run, callee, (Arg(None, value, cls.site, cls.site),), site, site, frame, ctx, decorator=True)
             value = result if isinstance(result, Class) else cls
     frame.home(text).vars[text] = value
+
+
+def _number_members(cls: Class) -> None:
+    """Gives the members of an enum that say `auto()` their values, where these are strings."""
+    lower = any(isinstance(base, Ext) and base.dotted.endswith(".StrEnum") for base in cls.bases)
+    for name, value in cls.frame.vars.items():
+        if isinstance(value, Made) and value.dotted == "enum.auto":
+            cls.frame.vars[name] = Const(name.lower()) if lower else UNKNOWN
 
 
 def _class_variable(annotation: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from meshlens.axes.frames import Frame
@@ -41,6 +42,16 @@ def _sums(loss: Value) -> list[Site]:
     if "varying" in labels or "index" in labels:
         return []
     return [label[1] for label in labels if isinstance(label, tuple) and label[0] == "psum"]
+
+
+def without_sums(value: Value) -> Value:
+    """The value of a function whose derivative is its own: no `psum` in it is transposed."""
+    if isinstance(value, Seq):
+        return Seq(value.kind, tuple(without_sums(item) for item in value.items), value.open)
+    if not isinstance(value, Data):
+        return value
+    kept = frozenset(label for label in value.labels if not (isinstance(label, tuple) and label[0] == "psum"))
+    return replace(value, labels=kept)
 
 
 def _labelled(gradient: Value, labels: set[Any]) -> Value:

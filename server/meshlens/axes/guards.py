@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from meshlens.axes.assign import assign
@@ -35,7 +34,7 @@ def run_with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     for expression, target in node[2]:
         value = evaluate(run, expression, frame, ctx)
         if mentions(expression, _EXPECTED_TO_RAISE):
-            ctx = replace(ctx, guarded=True, conditional=True, expected=True)
+            ctx = ctx._replace(guarded=True, conditional=True, expected=True)
             guards += 1
         if isinstance(value, Made) and value.dotted in (
             "jax.set_mesh",
@@ -68,7 +67,7 @@ def run_try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     caught = frozenset().union(*(_caught(handler) for handler in handlers)) if handlers else frozenset()
     api = bool(caught & _API_ERRORS)
     guarded = bool(caught & _AXIS_ERRORS)
-    inner = replace(ctx, guarded=True) if guarded and not ctx.guarded else ctx
+    inner = ctx._replace(guarded=True) if guarded and not ctx.guarded else ctx
     before = dict(frame.vars)
     run.api_guard += api
     left = run_block(run, body, frame, inner)
@@ -82,7 +81,7 @@ def run_try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
             evaluate(run, kind, frame, ctx)
         if text is not None:
             frame.vars[text] = UNKNOWN
-        left_handler = run_block(run, handler, frame, replace(ctx, conditional=True))
+        left_handler = run_block(run, handler, frame, ctx._replace(conditional=True))
         results.append((frame.vars, left_handler))
         if left_handler in (RETURNED, NEXT_TURN) and guarded and kind is not None:
             frame.exits |= {"guarded"}

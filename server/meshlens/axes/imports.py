@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from meshlens.axes.frames import Frame
 from meshlens.axes.records import ApiMention, Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Ext, Module, Site, Value
+from meshlens.jaxapi.history import change
 
 
 def import_modules(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
@@ -57,8 +59,14 @@ def member(run: Run, module: Module, name: str) -> Value:
 
 def mention(run: Run, dotted: str, site: Site, ctx: Context) -> None:
     """Notes that an import names something outside the workspace."""
-    if dotted.startswith("jax"):
+    if is_dated(dotted):
         run.records.mentions.append(ApiMention(dotted, site, True, run.api_guard > 0, ctx.conditional))
+
+
+@cache
+def is_dated(dotted: str) -> bool:
+    """Whether history tells something of a name: only such mentions are worth a record."""
+    return change(dotted) is not None
 
 
 def _module(run: Run, frame: Frame, dotted: str) -> Value:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from meshlens.axes.labels import joined
-from meshlens.axes.values import UNKNOWN, Bound, Const, Data, Dict, Ext, Made, Seq, Union, Value
+from meshlens.axes.values import UNKNOWN, Bound, Const, Data, Dict, Ext, Function, Made, Seq, Union, Value
 
+_NONE: frozenset[object] = frozenset()
 _MOST_OPTIONS = 8
 _SAYS_VERSION = ("__version__", "__version_info__", "typing.TYPE_CHECKING")
 _VERSION = frozenset({"version"})
@@ -64,10 +65,10 @@ def labels_of(value: Value) -> frozenset[object]:
     """The labels of a value and of everything in it."""
     if isinstance(value, (Data, Made)):
         return value.labels
+    if isinstance(value, (Const, Function)):
+        return _NONE
     if isinstance(value, Bound):
         return labels_of(value.receiver)
-    if isinstance(value, Const):
-        return frozenset()
     if isinstance(value, Ext):
         return _VERSION if value.dotted.endswith(_SAYS_VERSION) else frozenset()
     if isinstance(value, Seq):

@@ -34,7 +34,7 @@ the others describe one value and end at the first operation on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 _TRAVELLING = frozenset(
@@ -59,14 +59,16 @@ def joined(left: frozenset[Any], right: frozenset[Any]) -> frozenset[Any]:
     return (left | right) - (either & OF_ONE_COPY) - sums
 
 
-def travelling(labels: Iterable[Any]) -> frozenset[Any]:
+def travelling(labels: Collection[Any]) -> frozenset[Any]:
     """The labels that a computation on a value hands on to its result."""
+    if not labels:
+        return NONE
     return frozenset(
         label for label in labels if (label in _TRAVELLING if isinstance(label, str) else label[0] in _TRAVELLING_KINDS)
     )
 
 
-def after_reduction(labels: Iterable[Any]) -> frozenset[Any]:
+def after_reduction(labels: Collection[Any]) -> frozenset[Any]:
     """The labels of a value that was reduced over the devices."""
     kept = {
         label

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from meshlens.axes import conditions
@@ -23,7 +22,7 @@ def run_for(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
 
     _, _, target, iterable, body, orelse = node
     values, exact = elements(evaluate(run, iterable, frame, ctx))
-    inner = ctx if ctx.loop else replace(ctx, loop=True)
+    inner = ctx if ctx.loop else ctx._replace(loop=True)
     if exact and not values:
         return run_block(run, orelse, frame, ctx) if orelse else None
     turns = values if exact else [*values, join_all(values)] if values else [UNKNOWN]
@@ -51,7 +50,7 @@ def run_while(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     truth = conditions.truth(evaluate(run, test, frame, ctx))
     if truth is False:
         return None
-    inner = ctx if ctx.loop else replace(ctx, loop=True)
+    inner = ctx if ctx.loop else ctx._replace(loop=True)
     before = dict(frame.vars)
     run_block(run, body, frame, inner)
     if frame.vars != before:

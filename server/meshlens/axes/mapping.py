@@ -159,8 +159,7 @@ def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx
 
     env = extend(ctx.env, binder)
     closes = binder.kind in MAPS_ON_DEVICES
-    inner = replace(
-        ctx,
+    inner = ctx._replace(
         env=env,
         route=(*ctx.route, Step(site, "map", name_of(binder.operand), None, env)),
         conditional=ctx.conditional and not closes,
@@ -188,7 +187,7 @@ def run_uncalled(run: Run, mapped: Mapped, ctx: Context) -> None:
             if not default
         )
     if binder.kind not in MAPS_ON_DEVICES:
-        ctx = replace(ctx, env=replace(ctx.env, open=True))
+        ctx = ctx._replace(env=replace(ctx.env, open=True))
     returned = run_operand(run, binder, splat, binder.site, ctx)
     run.records.mapped_calls.append(MappedCall(binder, binder.site, (), False, ctx, returned, visible=False))
 

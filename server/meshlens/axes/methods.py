@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from meshlens.axes import arrays, noise
 from meshlens.axes.calls import call, call_unknown
 from meshlens.axes.collecting import note_uses
@@ -93,7 +91,7 @@ def _module(
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
         value = Data(labels | travelling(labels_of(value))) if not isinstance(value, Seq) else value
         return value if is_plain else Seq("tuple", (value, Data(labels)))
-    call(run, target, (*positional, *rest), site, callee_site, frame, replace(ctx, skip=True), how="run")
+    call(run, target, (*positional, *rest), site, callee_site, frame, ctx._replace(skip=True), how="run")
     return Data(frozenset({"fresh"}))
 
 

@@ -13,7 +13,7 @@ from meshlens.axes.values import UNKNOWN, Arg, Bound, Class, Const, Data, Functi
 
 def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
     """What an object's own attributes hold in this run."""
-    held = run.heap_entry(instance.number, instance.cls.path)
+    held = run.heap_entry(instance.number, instance.home or instance.cls.path)
     return run.heap.setdefault(instance.number, held)
 
 
@@ -125,7 +125,7 @@ def construct(run: Run, cls: Class, args: tuple[Arg, ...], site: Site, frame: An
     if is_enum(cls):
         return args[0].value if args else UNKNOWN
     number = run.world.number_of((cls, site, tuple((arg.label, arg.value) for arg in args)))
-    instance = Instance(cls, number, site)
+    instance = Instance(cls, number, site, run.path)
     if number in run.heap and site in run.stack:
         return instance
     run.written.append((number, True))
@@ -147,6 +147,15 @@ def construct(run: Run, cls: Class, args: tuple[Arg, ...], site: Site, frame: An
     if isinstance(setup, Function) and has_unknown_base(cls):
         call(run, Bound(instance, setup), (), site, site, frame, ctx)
     return instance
+
+
+def altered(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> Instance:
+    """A copy of an object in which some attributes have other values."""
+    number = run.world.number_of((instance, site, tuple((arg.label, arg.value) for arg in args)))
+    run.written.append((number, True))
+    given = {arg.label: _through(arg) for arg in args if arg.label is not None}
+    run.heap[number] = {**attributes_of(run, instance), **given}
+    return Instance(instance.cls, number, site, run.path)
 
 
 def _fill_fields(cls: Class, args: tuple[Arg, ...], held: dict[str, Value]) -> None:

@@ -7,7 +7,7 @@ records of one place with each other.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from meshlens.axes.values import Arg, Binder, Const, Site, Value
 
@@ -66,8 +66,7 @@ class Step:
     env: AxisEnv
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """Under what circumstances a place was passed.
 
     Attributes:

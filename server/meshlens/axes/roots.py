@@ -141,7 +141,7 @@ def finish(run: Run) -> None:
         for function, ctx in [*functions, *lambdas]:
             if function.site in run.entered:
                 continue
-            inner = replace(ctx, env=replace(ctx.env, open=True), conditional=True, sure=False)
+            inner = ctx._replace(env=replace(ctx.env, open=True), conditional=True, sure=False)
             call(
                 run,
                 function,

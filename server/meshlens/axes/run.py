@@ -191,10 +191,6 @@ class Run:
         return body if isinstance(body, tuple) else ()
 
 
-START = Context(AxisEnv(), ())
-OPEN_START = Context(AxisEnv(open=True), (), sure=True)
-
-
 def speaks_of_axes(node: Any) -> bool:
     """Whether an expression names something to do with axes, meshes or the number of devices."""
     if not isinstance(node, tuple) or not node:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from meshlens.axes import conditions, definitions, guards, imports, loops, skipping
@@ -37,7 +36,7 @@ def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context)
         if "api" in frame.exits:
             run.api_guard = api_guard + 1
         if frame.exits and not (ctx.conditional and (ctx.guarded or "guarded" not in frame.exits)):
-            ctx = replace(ctx, conditional=True, guarded=ctx.guarded or "guarded" in frame.exits)
+            ctx = ctx._replace(conditional=True, guarded=ctx.guarded or "guarded" in frame.exits)
     run.api_guard = api_guard
     return None
 
@@ -84,7 +83,7 @@ def _if(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
         return run_block(run, chosen, frame, ctx) if chosen else None
     labels = labels_of(value)
     api = "version" in labels or mentions(test, _VERSION_WORDS)
-    inner = replace(ctx, conditional=True, guarded=ctx.guarded or (speaks_of_axes(test) and "index" not in labels))
+    inner = ctx._replace(conditional=True, guarded=ctx.guarded or (speaks_of_axes(test) and "index" not in labels))
     run.api_guard += api
     before = dict(frame.vars)
     conditions.refine(run, test, True, frame, ctx)
@@ -101,7 +100,7 @@ def _if(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
 
 def _divergent(ctx: Context, labels: frozenset[object], node: Any, frame: Frame, arm: int) -> Context:
     if "index" in labels:
-        return replace(ctx, branch=(site_of(frame, node[2]), arm))
+        return ctx._replace(branch=(site_of(frame, node[2]), arm))
     return ctx
 
 
@@ -144,7 +143,7 @@ def _nonlocal(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
 
 def _match(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     evaluate(run, node[2], frame, ctx)
-    inner = replace(ctx, conditional=True, guarded=ctx.guarded or speaks_of_axes(node[2]))
+    inner = ctx._replace(conditional=True, guarded=ctx.guarded or speaks_of_axes(node[2]))
     before = frame.vars
     after = dict(before)
     for _, guard, body in node[3]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from meshlens.axes.differentiation import call_gradient
+from meshlens.axes.arrays import is_array
+from meshlens.axes.differentiation import call_gradient, without_sums
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join, join_all, labels_of, options
 from meshlens.axes.labels import travelling
@@ -107,7 +109,7 @@ def call_wrapped(
     if wrapped.how == "transform":
         return UNKNOWN
     if wrapped.dotted == "meshlens.unknown":
-        inner = replace(ctx, env=replace(ctx.env, open=True), sure=False)
+        inner = ctx._replace(env=replace(ctx.env, open=True), sure=False)
         return call(run, wrapped.operand, args, site, callee_site, frame, inner, how="run")
     how = "jit" if canonical(wrapped.dotted) in COMPILES else "run"
     value = call(run, wrapped.operand, args, site, callee_site, frame, ctx, how=how)
@@ -117,6 +119,7 @@ def call_wrapped(
         call(run, forward, args, site, callee_site, frame, ctx, how="grad")
         splat = (Arg("*", UNKNOWN, None, None),)
         call(run, rules.get("backward", UNKNOWN), splat, site, callee_site, frame, ctx, how="grad")
+        value = without_sums(value)
     if wrapped.how == "make_jaxpr":
         return UNKNOWN
     if wrapped.how == "checkify":
@@ -166,7 +169,7 @@ def _run_now(
         value = run_operand(first, positional(*items))
         return Seq("tuple", (value, value))
     if how == "scan":
-        inner = ctx if ctx.loop else replace(ctx, loop=True)
+        inner = ctx if ctx.loop else ctx._replace(loop=True)
         carry = given(row.parameters[1])
         stepped = run_operand(first, positional(_blurred(carry), element(given(row.parameters[2]))), inner)
         if isinstance(stepped, Seq) and len(stepped.items) == 2:
@@ -196,12 +199,14 @@ def _run_now(
         if how == "tree_map" and len(trees) == 1:
             return _mapped_tree(run_operand, first, _rest_of_map(row, args)[0].value, site)
         value = run_operand(first, leaves)
+        if how.startswith("tree_map"):
+            return _as_tree(value)
         return Seq("list", (value,), True) if how.startswith("builtin") else value
     if how in ("tree_reduce", "builtin_reduce"):
         leaf = element(args[1].value) if len(args) > 1 else UNKNOWN
         return run_operand(first, positional(leaf, leaf))
     if how == "callback":
-        inner = replace(ctx, env=AxisEnv(maps=ctx.env.maps), host=True)
+        inner = ctx._replace(env=AxisEnv(maps=ctx.env.maps), host=True)
         run_operand(first, rest, inner)
         return Data(frozenset().union(*(travelling(labels_of(arg.value)) for arg in rest)) if rest else frozenset())
     if how in ("run", "thread", "submit"):
@@ -233,13 +238,16 @@ def _leaf(value: Value) -> Value:
     return value if isinstance(value, (Data, Const)) else Data(travelling(labels))
 
 
-def _mapped_tree(run_operand: object, operand: Arg, tree: Value, site: Site) -> Value:
-    assert callable(run_operand)
+def _mapped_tree(run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site) -> Value:
     if isinstance(tree, Seq) and not tree.open and len(tree.items) <= 8:
         return Seq(tree.kind, tuple(_mapped_tree(run_operand, operand, item, site) for item in tree.items))
     value = run_operand(operand, (Arg(None, _leaf(tree), None, site),))
-    assert not isinstance(value, str)
-    return value  # type: ignore[no-any-return]
+    return value if is_array(tree) else _as_tree(value)
+
+
+def _as_tree(leaf: Value) -> Value:
+    """A tree with such leaves: nothing says that it is one array."""
+    return Data(leaf.labels) if isinstance(leaf, Data) else leaf
 
 
 def _blurred(value: Value) -> Value:
@@ -259,7 +267,7 @@ def _branches(
     place_of_test = test.site if test is not None and test.site is not None else site
     divides = test is not None and _differs_between_devices(test.value, ctx)
     return join_all(
-        run_operand(arm, rest, replace(ctx, branch=(place_of_test, place)) if divides else ctx)
+        run_operand(arm, rest, ctx._replace(branch=(place_of_test, place)) if divides else ctx)
         for place, arm in enumerate(arms)
     )
 

@@ -155,11 +155,13 @@ class Instance:
         cls: the class.
         number: tells places of construction and their arguments apart.
         made: the call that made it.
+        home: the file whose run made it, which may be neither that of the class nor that of the call.
     """
 
     cls: Class
     number: int
     made: Site | None = field(default=None, compare=False)
+    home: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

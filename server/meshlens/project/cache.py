@@ -13,15 +13,14 @@ import struct
 import sys
 import tempfile
 import zlib
-from array import array
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import meshlens
-from meshlens.facts.model import Block, FileFacts, Suppression
-from meshlens.text import Span
+from meshlens.facts.model import FileFacts
+from meshlens.facts.packing import packed, unpacked
 
 FOLDER = ".meshlens_cache"
 
@@ -59,7 +58,7 @@ class FactsCache:
         if blob is None:
             return None
         try:
-            facts = _decoded(marshal.loads(blob))
+            facts = unpacked(blob)
         except (ValueError, EOFError, TypeError, KeyError, IndexError):
             self._entries.pop(key, None)
             return None
@@ -69,7 +68,7 @@ class FactsCache:
     def put(self, raw: bytes, facts: FileFacts) -> None:
         """Remembers the facts of a file with these bytes."""
         with suppress(ValueError):
-            self._new[digest(raw)] = marshal.dumps(_encoded(facts))
+            self._new[digest(raw)] = packed(facts)
 
     def save(self) -> None:
         """Writes what is new; a reader sees the old file or the new one, never a half."""
@@ -175,23 +174,3 @@ def write_cache_file(path: Path, content: bytes) -> None:
         for old in folder.glob(f"{kind}-*.bin"):
             if old != path:
                 old.unlink()
-
-
-def _encoded(facts: FileFacts) -> tuple[Any, ...]:
-    blocks = tuple(
-        (block.key, block.shape, block.spans.typecode, block.spans.tobytes(), block.pieces)
-        for block in facts.blocks.values()
-    )
-    suppressions = tuple((tuple(one.span), one.codes, one.whole_file, one.lines) for one in facts.suppressions)
-    return facts.top, blocks, suppressions, facts.devices, tuple(tuple(span) for span in facts.broken)
-
-
-def _decoded(data: Any) -> FileFacts:
-    top, blocks, suppressions, devices, broken = data
-    return FileFacts(
-        top,
-        {key: Block(key, shape, array(code, spans), pieces) for key, shape, code, spans, pieces in blocks},
-        tuple(Suppression(Span(*span), codes, whole, lines) for span, codes, whole, lines in suppressions),
-        devices,
-        tuple(Span(*span) for span in broken),
-    )

@@ -11,6 +11,7 @@ from meshlens.facts.model import FileFacts
 from meshlens.project.cache import FactsCache
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.notebook import Notebook, read_notebook
+from meshlens.project.pool import extract_all
 from meshlens.project.solution import Solution, solve
 from meshlens.project.view import FileView
 from meshlens.text import LineIndex
@@ -125,13 +126,31 @@ def read_file(path: Path, raw: bytes, facts: FileFacts | None = None) -> SourceF
     return SourceFile(path, raw, raw, facts or extract(raw))
 
 
-def _read_with(cache: FactsCache | None, path: Path, raw: bytes) -> SourceFile:
-    """A file with its facts from the cache, where they are known."""
-    facts = cache.get(raw) if cache is not None else None
-    file = read_file(path, raw, facts)
-    if cache is not None and facts is None:
-        cache.put(raw, file.facts)
-    return file
+def _read_all(
+    raws: Mapping[Path, bytes], cache: FactsCache | None
+) -> tuple[dict[str, SourceFile], list[tuple[Path, str]]]:
+    """Files from their bytes, with their facts from the cache where they are known; and what is no notebook."""
+    read: dict[str, SourceFile] = {}
+    problems: list[tuple[Path, str]] = []
+    new: list[tuple[Path, bytes, Notebook | None]] = []
+    for path, raw in raws.items():
+        facts = cache.get(raw) if cache is not None else None
+        try:
+            notebook = read_notebook(raw) if path.suffix == ".ipynb" else None
+        except ValueError as error:
+            problems.append((path, str(error)))
+            continue
+        if facts is not None:
+            read[str(path)] = SourceFile(path, raw, notebook.source if notebook else raw, facts, notebook)
+        else:
+            new.append((path, raw, notebook))
+    for (path, raw, notebook), facts in zip(
+        new, extract_all([notebook.source if notebook else raw for _, raw, notebook in new]), strict=True
+    ):
+        read[str(path)] = SourceFile(path, raw, notebook.source if notebook else raw, facts, notebook)
+        if cache is not None:
+            cache.put(raw, facts)
+    return read, problems
 
 
 def open_workspace(
@@ -155,20 +174,20 @@ def open_workspace(
     """
     kept = FactsCache(cache) if cache is not None else None
     given = {path.absolute(): raw for path, raw in (overlay or {}).items()}
-    read: dict[str, SourceFile] = {}
+    raws: dict[Path, bytes] = {}
     problems: list[tuple[Path, str]] = []
     for path in [path.absolute() for path in files]:
         try:
             raw = given[path] if path in given else path.read_bytes()
             if not raw.isascii():
                 raw.decode("utf-8")
-            read[str(path)] = _read_with(kept, path, raw)
+            raws[path] = raw
         except UnicodeDecodeError as error:
             problems.append((path, f"not UTF-8 at byte {error.start}"))
         except OSError as error:
             problems.append((path, f"cannot be read: {error.strerror or error}"))
-        except ValueError as error:
-            problems.append((path, str(error)))
+    read, broken = _read_all(raws, kept)
+    problems += broken
     if kept is not None:
         kept.save()
         kept.close()

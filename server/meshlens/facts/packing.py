@@ -1,0 +1,40 @@
+"""Facts as bytes, for the disk and for other processes; the format is `marshal`, which cannot run code."""
+
+from __future__ import annotations
+
+import marshal
+from array import array
+
+from meshlens.facts.model import Block, FileFacts, Suppression
+from meshlens.text import Span
+
+
+def packed(facts: FileFacts) -> bytes:
+    """Facts as bytes.
+
+    Raises:
+        ValueError: a shape is nested too deeply for the format.
+    """
+    blocks = tuple(
+        (block.key, block.shape, block.spans.typecode, block.spans.tobytes(), block.pieces)
+        for block in facts.blocks.values()
+    )
+    suppressions = tuple((tuple(one.span), one.codes, one.whole_file, one.lines) for one in facts.suppressions)
+    broken = tuple(tuple(span) for span in facts.broken)
+    return marshal.dumps((facts.top, blocks, suppressions, facts.devices, broken))
+
+
+def unpacked(blob: bytes) -> FileFacts:
+    """Facts from bytes.
+
+    Raises:
+        ValueError, EOFError, TypeError, KeyError, IndexError: the bytes are no facts.
+    """
+    top, blocks, suppressions, devices, broken = marshal.loads(blob)
+    return FileFacts(
+        top,
+        {key: Block(key, shape, array(code, spans), pieces) for key, shape, code, spans, pieces in blocks},
+        tuple(Suppression(Span(*span), codes, whole, lines) for span, codes, whole, lines in suppressions),
+        devices,
+        tuple(Span(*span) for span in broken),
+    )

@@ -1,0 +1,52 @@
+"""Extracts the facts of many files at once, in worker processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+
+from meshlens.facts.extract import Memo, extract
+from meshlens.facts.model import FileFacts
+from meshlens.facts.packing import packed, unpacked
+
+_WORTH_A_POOL = 2_000_000
+_LOTS_PER_WORKER = 4
+
+
+def extract_all(sources: Sequence[bytes]) -> list[FileFacts]:
+    """The facts of every text, in order; a little work is done here, much work by one process for each core.
+
+    Where processes cannot be started, everything is done here.
+    """
+    workers = min(os.cpu_count() or 1, 8)
+    if workers == 1 or sum(map(len, sources)) < _WORTH_A_POOL:
+        return _here(sources)
+    lots = [sources[start :: workers * _LOTS_PER_WORKER] for start in range(workers * _LOTS_PER_WORKER)]
+    facts: list[FileFacts | None] = [None] * len(sources)
+    try:
+        with ProcessPoolExecutor(workers) as pool:
+            for start, blobs in enumerate(pool.map(_packed_facts, lots)):
+                facts[start :: workers * _LOTS_PER_WORKER] = [unpacked(blob) if blob else None for blob in blobs]
+    except (OSError, BrokenProcessPool):
+        return _here(sources)
+    return [found if found is not None else extract(source) for found, source in zip(facts, sources, strict=True)]
+
+
+def _here(sources: Sequence[bytes]) -> list[FileFacts]:
+    memo: Memo = {}
+    return [extract(source, memo) for source in sources]
+
+
+def _packed_facts(sources: Sequence[bytes]) -> list[bytes]:
+    """What a worker does; an empty answer stands for facts that cannot be packed."""
+    memo: Memo = {}
+    return [_pack(extract(source, memo)) for source in sources]
+
+
+def _pack(facts: FileFacts) -> bytes:
+    try:
+        return packed(facts)
+    except ValueError:
+        return b""
