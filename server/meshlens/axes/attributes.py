@@ -45,7 +45,7 @@ def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Va
     if isinstance(value, Class):
         return static_attribute(run, value, name, site)
     if isinstance(value, Super):
-        return super_attribute(run, value, name)
+        return super_attribute(run, value, name, site, ctx)
     if isinstance(value, Data):
         return _of_data(value, name)
     if isinstance(value, Union):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from meshlens.axes.records import Context
@@ -17,6 +18,7 @@ from meshlens.axes.values import (
     Mesh,
     Partial,
     Seq,
+    Site,
     Spec,
     Union,
     Value,
@@ -28,9 +30,15 @@ def spent(run: Run, function: Function, values: dict[str, Value]) -> Value | Non
     """What stands for another run of a function that ran often enough outside every map; None if it may run again."""
     telling = any(tells(value) for value in values.values())
     effort = run.world.effort
+    handed = frozenset(site for value in values.values() for site in _functions_in(value))
     count = effort.get((function.site, telling), 0)
-    if count < (MOST_TELLING_RUNS if telling else MOST_PLAIN_RUNS):
+    # What a helper makes of a function is news for every function that it has not been given yet.
+    if count < (MOST_TELLING_RUNS if telling else MOST_PLAIN_RUNS) or (
+        handed and (function.site, handed) not in effort
+    ):
         effort[(function.site, telling)] = count + 1
+        if handed:
+            effort[(function.site, handed)] = 1
         return None
     latest = run.world.latest.get(function.site)
     if latest is None or telling:
@@ -61,21 +69,31 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
     """Whether running the body can tell nothing: no axis in reach, and no function handed in."""
     if run.world.reaches(function.path, function.block, ctx.env):
         return False
-    if ctx.env.maps and run.world.matters_here(function.path, function.block):
-        return False
     return not any(_holds_function(arg.value) for arg in args)
 
 
 def _holds_function(value: Value) -> bool:
-    if isinstance(value, (Function, Partial, Mapped, Wrapped)):
-        return True
+    return next(_functions_in(value), None) is not None
+
+
+def _functions_in(value: Value) -> Iterator[Site]:
+    """Where the functions stand that a value is or holds."""
     if isinstance(value, Bound):
-        return isinstance(value.function, (Function, Mapped, Wrapped))
-    if isinstance(value, Seq):
-        return any(_holds_function(item) for item in value.items)
+        if isinstance(value.function, (Function, Mapped, Wrapped)):
+            yield from _functions_in(value.function)
+    elif isinstance(value, (Function, Partial, Wrapped)):
+        yield value.site
+    elif isinstance(value, Mapped):
+        yield value.binder.site
+    elif isinstance(value, (Seq, Dict, Union)):
+        for item in _parts(value):
+            yield from _functions_in(item)
+
+
+def _parts(value: Seq | Dict | Union) -> Iterable[Value]:
     if isinstance(value, Dict):
-        return any(_holds_function(item) for _, item in value.items)
-    return isinstance(value, Union) and any(_holds_function(option) for option in value.options)
+        return (item for _, item in value.items)
+    return value.items if isinstance(value, Seq) else value.options
 
 
 def memo_key(function: Function, values: dict[str, Value], ctx: Context, run_differentiates: bool) -> Any:

@@ -22,6 +22,7 @@ from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES, SPECS
 
 MAKES_FUNCTIONS = "<function>"
 LOCAL_FUNCTION = "="
+_COMPILERS = frozenset("jit grad value_and_grad vmap filter_vmap P set_mesh use_mesh axis".split())
 _HOWS = ("only", "any", "*", "key", "**")
 _SMALL = 12
 _ENTRY_METHODS = ("__init__", "__call__", "setup", "__post_init__")
@@ -49,11 +50,17 @@ def _using_words() -> frozenset[str]:
 
 
 @cache
-def _words_here() -> frozenset[str]:
-    """Names that make a function interesting as a root or inside a map only."""
-    tables = (CHANGES, DRAWS, DEVICE_LISTS, DEVICE_COUNTS, SPECS, DEVICE_GRIDS, PROCESS_COLLECTIVES)
-    words = {dotted.rsplit(".", 1)[-1] for table in tables for dotted in table}
-    return frozenset(words) | {"jit", "grad", "value_and_grad", "vmap", "filter_vmap", "P", "set_mesh", "use_mesh"}
+def _root_words() -> frozenset[str]:
+    """Names that make a function worth running for itself."""
+    tables = (CHANGES, DEVICE_LISTS, DEVICE_COUNTS, SPECS, DEVICE_GRIDS, PROCESS_COLLECTIVES)
+    words = {_last(dotted) for table in tables for dotted in table}
+    return frozenset(words) | _using_words() | _COMPILERS
+
+
+@cache
+def _words_in_maps() -> frozenset[str]:
+    """Names that make a function worth entering inside a map."""
+    return frozenset(_last(dotted) for dotted in DRAWS) | _root_words()
 
 
 Names = dict[int, tuple[Shape, frozenset[str]]]
@@ -71,7 +78,9 @@ class Interest:
         self._mentioned: dict[tuple[str, str], frozenset[str]] = {}
         known = before or {}
         users: dict[str, set[str]] = defaultdict(set)
+        self._keys: dict[str, tuple[str, ...]] = {}
         for path, file in facts.items():
+            self._keys[path] = tuple(file.blocks)
             for key, block in file.blocks.items():
                 kept = known.get(id(block.shape))
                 mentioned = kept[1] if kept is not None and kept[0] is block.shape else names_of(block.shape)
@@ -95,12 +104,29 @@ class Interest:
             return True
         if env.open and not env.maps and MAKES_FUNCTIONS not in mentioned:
             return False
-        return not mentioned.isdisjoint(self._using)
+        if not mentioned.isdisjoint(self._using):
+            return True
+        return bool(env.maps) and not mentioned.isdisjoint(_words_in_maps())
 
-    def matters_here(self, path: str, key: str) -> bool:
-        """Whether a block is worth running for itself."""
+    def is_worth_a_root(self, path: str, key: str, *, starts: bool) -> bool:
+        """Whether a block is worth running for itself.
+
+        Args:
+            path: the file.
+            key: the block.
+            starts: whether Python starts to run code here, so that it is known what is bound.
+        """
         mentioned = self._mentioned.get((path, key))
-        return mentioned is None or not (mentioned.isdisjoint(self._using) and mentioned.isdisjoint(_words_here()))
+        if mentioned is None or not mentioned.isdisjoint(_root_words()):
+            return True
+        return not mentioned.isdisjoint(self._using if starts else self._binding)
+
+    def is_worth_reading(self, path: str) -> bool:
+        """Whether the top level of a file is worth running even if no import leads there."""
+        keys = self._keys.get(path, ())
+        return any(
+            "jax" in self._mentioned[(path, key)] or self.is_worth_a_root(path, key, starts=True) for key in keys
+        )
 
 
 def _closure(words: frozenset[str], users: Mapping[str, set[str]]) -> frozenset[str]:
@@ -152,6 +178,9 @@ def names_of(shape: Any) -> frozenset[str]:
             waiting.append(node[2])
         elif size == 5 and tag == "from":
             found.update(name[0] for name in node[4])
+            found.update(part for part in node[3].split(".") if part)
+        elif size == 3 and tag == "import" and type(node[1]) is int:
+            found.update(part for name in node[2] for part in name[0].split(".") if part)
         elif size == 4 and tag == "assign" and type(node[1]) is int:
             if _is_local_function(node[3]):
                 found.update(LOCAL_FUNCTION + target[2] for target in node[2] if target[0] == "name")

@@ -102,8 +102,10 @@ def as_method(receiver: Value, value: Value) -> Value:
     return value
 
 
-def super_attribute(run: Run, value: Super, name: str) -> Value:
+def super_attribute(run: Run, value: Super, name: str, site: Site, ctx: Context) -> Value:
     """What `super().name` gives."""
+    from meshlens.axes.calls import call
+
     receiver_class = value.receiver.cls if isinstance(value.receiver, Instance) else value.cls
     line = lineage(receiver_class)
     behind = line[line.index(value.cls) + 1 :] if value.cls in line else lineage(value.cls)[1:]
@@ -113,7 +115,7 @@ def super_attribute(run: Run, value: Super, name: str) -> Value:
             if isinstance(found, Function) and found.kind == "static":
                 return found
             if isinstance(found, Function) and found.kind == "property":
-                return UNKNOWN
+                return call(run, Bound(value.receiver, found), (), site, site, found.frame, ctx)
             return Bound(value.receiver, found)
     return UNKNOWN
 

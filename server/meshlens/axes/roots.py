@@ -78,9 +78,13 @@ def result_of(run: Run) -> RootResult:
     return RootResult(run.records, frozenset(run.deps), frozenset(run.entered), frozenset(run.relied - {run.root}))
 
 
+def is_start(function: Function) -> bool:
+    """Whether Python itself, or a test runner, starts to run code at a function."""
+    return function.name.startswith("test") or function.name in _STARTS
+
+
 def _run_function(run: Run, function: Function, receiver: tuple[Arg, ...] = ()) -> None:
-    starts = function.name.startswith("test") or function.name in _STARTS
-    ctx = _CLOSED if starts else _OPEN
+    ctx = _CLOSED if is_start(function) else _OPEN
     args = (*receiver, *unknown_arguments(function, len(receiver)), Arg("**", UNKNOWN, None, None))
     call(run, function, args, function.site, function.site, function.frame, ctx, how="start")
 
@@ -107,6 +111,8 @@ def _run_class(run: Run, cls: Class) -> None:
     for name, value in list(cls.frame.vars.items()):
         inner = _inner(value)
         if not isinstance(inner, Function) or inner.site in run.entered or name == "__init__":
+            continue
+        if not run.world.is_worth_a_root(inner.path, inner.block, starts=is_start(inner)):
             continue
         if not isinstance(value, Function):
             _run_wrapped(run, as_method(instance, value), inner, 1)

@@ -46,14 +46,15 @@ class World(Protocol):
         devices: how many devices the code is meant for, None if unknown.
         jax_version: the JAX version that the project uses.
         shared: results of calls by their arguments and environment, with the root that made each.
-        effort: how often each function ran outside every map, with arguments that tell nothing and with others.
+        effort: how often each function ran outside every map, with arguments that tell nothing, with others, and
+            with these functions.
         latest: the latest result of each function outside every map.
     """
 
     devices: int | None
     jax_version: tuple[int, ...]
     shared: dict[Any, Shared]
-    effort: dict[tuple[Site, bool], int]
+    effort: dict[tuple[Site, bool | frozenset[Site]], int]
     latest: dict[Site, Shared]
 
     def number_of(self, key: Any) -> int:
@@ -64,7 +65,7 @@ class World(Protocol):
         """Whether calling a block in an environment can tell anything about axes."""
         ...
 
-    def matters_here(self, path: str, block: str) -> bool:
+    def is_worth_a_root(self, path: str, block: str, *, starts: bool) -> bool:
         """Whether a block is worth running for itself."""
         ...
 

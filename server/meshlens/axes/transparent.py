@@ -12,6 +12,7 @@ from meshlens.axes.joining import join, join_all, labels_of, options
 from meshlens.axes.labels import travelling
 from meshlens.axes.mapped_values import axis_of, is_shared
 from meshlens.axes.naming import by_parameter
+from meshlens.axes.padding import padded, unpadded
 from meshlens.axes.records import AxisEnv, Context
 from meshlens.axes.run import Run
 from meshlens.axes.unpacking import element
@@ -38,6 +39,7 @@ from meshlens.jaxapi.transparent import COMPILES, Transparent
 _WRAPPERS = frozenset(
     {
         "same",
+        "pad",
         "lift",
         "grad",
         "value_and_grad",
@@ -111,6 +113,9 @@ def call_wrapped(
     if wrapped.dotted == "meshlens.unknown":
         inner = ctx._replace(env=replace(ctx.env, open=True), sure=False)
         return call(run, wrapped.operand, args, site, callee_site, frame, inner, how="run")
+    if wrapped.how == "pad":
+        given = padded(wrapped, args)
+        return unpadded(wrapped, call(run, wrapped.operand, given, site, callee_site, frame, ctx, how="run"))
     how = "jit" if canonical(wrapped.dotted) in COMPILES else "run"
     value = call(run, wrapped.operand, args, site, callee_site, frame, ctx, how=how)
     rules = run.heap_entry(("custom", wrapped.site), wrapped.site.path)

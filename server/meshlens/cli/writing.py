@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -21,17 +23,34 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
         CannotWrite: a file, or its folder, must not be written to.
     """
     prepared: list[tuple[str, str]] = []
+    with _uninterrupted():
+        try:
+            for path, content in contents.items():
+                prepared.append(_prepare(path, content))
+            while prepared:
+                temporary, target = prepared[-1]
+                os.replace(temporary, target)
+                prepared.pop()
+        finally:
+            for temporary, _ in prepared:
+                with suppress(OSError):
+                    os.unlink(temporary)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Puts Ctrl-C off until the block is over, as it would else strike between a file's making and its name."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    struck: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: struck.append(number))
     try:
-        for path, content in contents.items():
-            prepared.append(_prepare(path, content))
-        while prepared:
-            temporary, target = prepared[-1]
-            os.replace(temporary, target)
-            prepared.pop()
+        yield
     finally:
-        for temporary, _ in prepared:
-            with suppress(OSError):
-                os.unlink(temporary)
+        signal.signal(signal.SIGINT, before)
+    if struck:
+        raise KeyboardInterrupt
 
 
 def _prepare(path: Path, content: bytes) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 HOW: dict[str, str] = {
     "same": "gives a callable that is called like the operand and returns what it returns",
+    "pad": "gives a callable that pads and shards all but its static arguments for the operand",
     "lift": "gives a class or callable in place of the operand, called like it, perhaps with other results",
     "grad": "gives a callable like the operand that returns the gradient (with `has_aux`: and the rest)",
     "value_and_grad": "gives a callable like the operand that returns the value and the gradient",
@@ -184,7 +185,7 @@ _FLAX = (
     *_rows("jvp", "f primals tangents", "flax.nnx.jvp"),
     *_rows("checkify", "f errors", "flax.nnx.checkify"),
     *_rows("partial", "f", "flax.nnx.cached_partial", rest=True),
-    *_rows("same", "wrapped static_argnums static_argnames static_return", "flax.jax_utils.pad_shard_unpad"),
+    *_rows("pad", "wrapped static_argnums static_argnames static_return", "flax.jax_utils.pad_shard_unpad"),
     *_rows("scan", "body_fn init xs", "flax.jax_utils.scan_in_dim"),
     *_rows("eval_shape", "fn input_spec", "flax.jax_utils.partial_eval_by_shape"),
     *_rows("tree_map_with_path", "f nested_dict", "flax.traverse_util.path_aware_map"),

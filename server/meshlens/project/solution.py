@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from meshlens.axes.frames import Frame
 from meshlens.axes.interest import Interest
 from meshlens.axes.records import Records
-from meshlens.axes.roots import RootResult, candidates, methods, result_of, run_module, run_root
+from meshlens.axes.roots import RootResult, candidates, is_start, methods, result_of, run_module, run_root
 from meshlens.axes.run import ModuleState, Run, Shared
 from meshlens.axes.values import Class, Function, Module, Site
 from meshlens.facts.model import FileFacts
@@ -65,12 +65,12 @@ class _World:
     def __init__(self, solution: Solution, interest: Interest) -> None:
         self._solution = solution
         self.reaches = interest.reaches
-        self.matters_here = interest.matters_here
+        self.is_worth_a_root = interest.is_worth_a_root
         self._numbers: dict[Any, int] = {}
         self.devices = solution.devices
         self.jax_version = solution.jax_version
         self.shared: dict[Any, Shared] = {}
-        self.effort: dict[tuple[Site, bool], int] = {}
+        self.effort: dict[tuple[Site, bool | frozenset[Site]], int] = {}
         self.latest: dict[Site, Shared] = {}
 
     def number_of(self, key: Any) -> int:
@@ -123,7 +123,7 @@ def solve(
                 solution.modules[path] = before.modules[path]
                 solution.results[(path, "")] = result
     for path in sorted(facts):
-        if facts[path].top:
+        if facts[path].top and interest.is_worth_reading(path):
             world.module_state(path, Run(world, path))
     entered: set[Site] = set()
     for path in sorted(facts):
@@ -147,8 +147,8 @@ def solve(
 
 def _matters(interest: Interest, value: Function | Class) -> bool:
     if isinstance(value, Function):
-        return interest.matters_here(value.path, value.block)
-    return any(interest.matters_here(method.path, method.block) for method in methods(value))
+        return interest.is_worth_a_root(value.path, value.block, starts=is_start(value))
+    return any(interest.is_worth_a_root(one.path, one.block, starts=is_start(one)) for one in methods(value))
 
 
 def _kept(solution: Solution, before: Solution) -> dict[RootKey, RootResult]:

@@ -10,7 +10,9 @@ from meshlens.rules._model import FileEdit, Fix
 from meshlens.text import Edit, Span
 
 
-def fixes_for(view: FileView, use: AxisUse, site: Site, name: str, suggestion: str | None) -> tuple[Fix, ...]:
+def fixes_for(
+    view: FileView, use: AxisUse, site: Site, name: str, suggestion: str | None, common: tuple[str, ...]
+) -> tuple[Fix, ...]:
     """What can be done about an unbound axis, the most likely first.
 
     Args:
@@ -19,12 +21,14 @@ def fixes_for(view: FileView, use: AxisUse, site: Site, name: str, suggestion: s
         site: the place that is blamed.
         name: the axis name.
         suggestion: a bound name that looks alike.
+        common: the names that are bound on every route that reads the name from the same literal.
     """
     env = use.context.env
     found: list[Fix] = []
     if suggestion is not None:
-        found.extend(_rename(view, site, use, suggestion, "safe"))
-    elif len(env.names) == 1:
+        if suggestion in common:
+            found.extend(_rename(view, site, use, suggestion, "safe"))
+    elif len(env.names) == 1 and env.names == common:
         found.extend(_rename(view, site, use, env.names[0], "unsafe"))
     if env.maps and not env.names:
         found.extend(_name_the_axis(view, env.maps[-1], name))

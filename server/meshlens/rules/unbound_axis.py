@@ -36,7 +36,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from meshlens.axes.records import AxisUse, Step, literal_name
-from meshlens.axes.values import Binder, Site
+from meshlens.axes.values import Binder, Const, Site
 from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.rules._binding_fixes import fixes_for
@@ -55,7 +55,7 @@ def unbound_axis(view: FileView) -> Iterator[Finding]:
             site = _where_routes_part(use, binding) if binding else axis_site(view, use)
             if view.is_here(site) and (site, name) not in seen:
                 seen.add((site, name))
-                yield _finding(view, use, site, name, bool(binding))
+                yield _finding(view, use, site, name, bool(binding), _common(use, failing + binding))
 
 
 Unbound = tuple[str, list[AxisUse], list[AxisUse]]
@@ -112,7 +112,18 @@ def _bound_steps(use: AxisUse) -> list[Step]:
     return [step for step in use.context.route if name in step.env.names]
 
 
-def _finding(view: FileView, use: AxisUse, site: Site, name: str, elsewhere: bool) -> Finding:
+def _common(use: AxisUse, others: list[AxisUse]) -> tuple[str, ...]:
+    """The bound names that could stand in this literal: no map on another route that reads it lacks them."""
+    literal = use.name.origin if isinstance(use.name, Const) else None
+    names = [
+        other.context.env.names
+        for other in others
+        if other.context.env.names and isinstance(other.name, Const) and other.name.origin == literal
+    ]
+    return tuple(name for name in use.context.env.names if all(name in bound for bound in names))
+
+
+def _finding(view: FileView, use: AxisUse, site: Site, name: str, elsewhere: bool, common: tuple[str, ...]) -> Finding:
     env = use.context.env
     bound = env.names
     hint = ""
@@ -135,7 +146,7 @@ def _finding(view: FileView, use: AxisUse, site: Site, name: str, elsewhere: boo
     place = axis_site(view, use)
     if place != site:
         related.append(Related(view.path_of(use.call), view.span(use.call), f'{use.kind} uses axis "{name}" here'))
-    fixes = () if elsewhere and not env.maps else fixes_for(view, use, site, name, suggestion)
+    fixes = () if elsewhere and not env.maps else fixes_for(view, use, site, name, suggestion, common)
     return Finding(view.span(site), message, fixes, tuple(related))
 
 
