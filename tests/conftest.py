@@ -8,6 +8,12 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# The same examples in every CI run, so that a red one can be run again; elsewhere new ones each time.
+settings.register_profile("ci", derandomize=True, deadline=None)
+settings.register_profile("here", deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

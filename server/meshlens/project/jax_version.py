@@ -24,11 +24,13 @@ _JAX = r"(?<![\w.-])jax(?![\w.-])"
 _REQUIREMENT = re.compile(
     rf"^[\s\"'\-]*{_JAX}\s*(?:\[[^\]]*\])?\s*\(?\s*(?P<bounds>(?:[<>=!~]=?=?\s*[\w.*+]+\s*,?\s*)+)"
 )
-_BOUND = re.compile(r"(?P<how>===?|~=|<=?|>=?|!=)\s*(?P<version>\d+(?:\.\d+)*)(?P<any>\.\*)?")
+_BOUND = re.compile(r"(?P<how>={1,3}|~=|<=?|>=?|!=)\s*(?P<version>\d+(?:\.\d+)*)(?P<any>\.\*)?")
 _LOCKED = re.compile(r"^name\s*=\s*\"jax\"\s*$.*?^version\s*=\s*\"([\d.]+)", re.MULTILINE | re.DOTALL)
 _PIXI = re.compile(r"/jax-([\d.]+?)-[^/\s]*\.(?:whl|conda|tar\.bz2)|\bname:\s*jax\s*\n\s*version:\s*['\"]?([\d.]+)")
 _STRING = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'")
 _POETRY = re.compile(r"^\s*jax\s*=\s*(?:\{[^}\n]*version\s*=\s*)?[\"']([^\"'\n]+)", re.MULTILINE)
+
+_CONDA = re.compile(r"^dependencies:\s*$", re.MULTILINE)
 
 _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
 
@@ -117,8 +119,9 @@ def _required(root: Path) -> JaxVersion | None:
 
 
 def _requirement_lines(root: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    names = sorted(path.name for path in root.glob("*requirements*.txt")) if root.is_dir() else []
-    for name in sorted(names, key=lambda name: name != "requirements.txt"):
+    patterns = ("*requirements*.txt", "requirements/*.txt")
+    names = {path.relative_to(root).as_posix() for pattern in patterns for path in root.glob(pattern)}
+    for name in sorted(names, key=lambda name: (name.count("/"), not name.endswith("requirements.txt"), name)):
         yield name, _read(root / name).splitlines()
     if text := _read(root / "pyproject.toml"):
         strings = (first or second for first, second in _STRING.findall(text))
@@ -126,6 +129,10 @@ def _requirement_lines(root: Path) -> Iterator[tuple[str, Iterable[str]]]:
     for name in ("setup.py", "setup.cfg"):
         if text := _read(root / name):
             yield name, [*(first or second for first, second in _STRING.findall(text)), *text.splitlines()]
+    for path in sorted((*root.glob("*.yml"), *root.glob("*.yaml"))):
+        text = _read(path)
+        if _CONDA.search(text):
+            yield path.name, text.splitlines()
 
 
 def _from_poetry(bound: str) -> str:
@@ -144,7 +151,7 @@ def _bounds(text: str) -> tuple[Version | None, Version | None]:
         given = bound["version"].count(".") + 1
         if how in ("==", "===") and not bound["any"]:
             return version, None
-        if how == "==":
+        if how in ("=", "=="):
             cap = _newest_below(_next(version, given))
         elif how == "~=":
             cap = _newest_below(_next(version, given - 1))
