@@ -30,9 +30,9 @@ def spent(run: Run, function: Function, values: dict[str, Value]) -> Value | Non
     """What stands for another run of a function that ran often enough outside every map; None if it may run again."""
     telling = any(tells(value) for value in values.values())
     effort = run.world.effort
-    handed = frozenset(site for value in values.values() for site in _functions_in(value))
+    handed = frozenset(site for value in values.values() for site in _worthwhile(run, value))
     count = effort.get((function.site, telling), 0)
-    # What a helper makes of a function is news for every function that it has not been given yet.
+    # What a helper makes of a function that has to do with axes is news, however often the helper ran for others.
     if count < (MOST_TELLING_RUNS if telling else MOST_PLAIN_RUNS) or (
         handed and (function.site, handed) not in effort
     ):
@@ -73,27 +73,35 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
 
 
 def _holds_function(value: Value) -> bool:
-    return next(_functions_in(value), None) is not None
-
-
-def _functions_in(value: Value) -> Iterator[Site]:
-    """Where the functions stand that a value is or holds."""
+    if isinstance(value, (Function, Partial, Mapped, Wrapped)):
+        return True
     if isinstance(value, Bound):
-        if isinstance(value.function, (Function, Mapped, Wrapped)):
-            yield from _functions_in(value.function)
-    elif isinstance(value, (Function, Partial, Wrapped)):
-        yield value.site
-    elif isinstance(value, Mapped):
-        yield value.binder.site
-    elif isinstance(value, (Seq, Dict, Union)):
-        for item in _parts(value):
-            yield from _functions_in(item)
+        return isinstance(value.function, (Function, Mapped, Wrapped))
+    return any(_holds_function(part) for part in _parts(value))
 
 
-def _parts(value: Seq | Dict | Union) -> Iterable[Value]:
+def _worthwhile(run: Run, value: Value) -> Iterator[Site]:
+    """Where the functions stand that a value comes down to, those only that have to do with axes."""
+    if isinstance(value, Function):
+        if run.world.is_worth_a_root(value.path, value.block, starts=True):
+            yield value.site
+    elif isinstance(value, Bound):
+        yield from _worthwhile(run, value.function)
+    elif isinstance(value, Partial):
+        yield from _worthwhile(run, value.callee)
+    elif isinstance(value, Wrapped):
+        yield from _worthwhile(run, value.operand)
+    else:
+        for part in _parts(value):
+            yield from _worthwhile(run, part)
+
+
+def _parts(value: Value) -> Iterable[Value]:
+    if isinstance(value, Seq):
+        return value.items
     if isinstance(value, Dict):
         return (item for _, item in value.items)
-    return value.items if isinstance(value, Seq) else value.options
+    return value.options if isinstance(value, Union) else ()
 
 
 def memo_key(function: Function, values: dict[str, Value], ctx: Context, run_differentiates: bool) -> Any:

@@ -42,7 +42,6 @@ def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
     facts = world.facts(path)
     if facts is None:
         return
-    state.deps = run.deps
     run.heap = state.heap
     run.ambient = state.ambient
     run.deps.add((path, "module"))
@@ -56,7 +55,6 @@ def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
         frame.block = key
         run_block(run, (block.shape,), frame, _CLOSED)
     finish(run)
-    state.done = True
 
 
 def run_root(world: World, path: str, name: str, value: Value) -> RootResult:

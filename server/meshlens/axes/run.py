@@ -93,15 +93,11 @@ class ModuleState:
     Attributes:
         frame: the module's variables.
         heap: attributes of the objects made there.
-        deps: the blocks that this depends on.
-        done: false while the top level is still running.
         ambient: meshes that `set_mesh` made current, innermost last.
     """
 
     frame: Frame
     heap: dict[Any, dict[str, Value]]
-    deps: set[tuple[str, str]] = field(default_factory=set)
-    done: bool = False
     ambient: list[Value] = field(default_factory=list)
 
 

@@ -29,7 +29,6 @@ _LOCKED = re.compile(r"^name\s*=\s*\"jax\"\s*$.*?^version\s*=\s*\"([\d.]+)", re.
 _PIXI = re.compile(r"/jax-([\d.]+?)-[^/\s]*\.(?:whl|conda|tar\.bz2)|\bname:\s*jax\s*\n\s*version:\s*['\"]?([\d.]+)")
 _STRING = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'")
 _POETRY = re.compile(r"^\s*jax\s*=\s*(?:\{[^}\n]*version\s*=\s*)?[\"']([^\"'\n]+)", re.MULTILINE)
-
 _CONDA = re.compile(r"^dependencies:\s*$", re.MULTILINE)
 
 _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
@@ -121,7 +120,7 @@ def _required(root: Path) -> JaxVersion | None:
 def _requirement_lines(root: Path) -> Iterator[tuple[str, Iterable[str]]]:
     patterns = ("*requirements*.txt", "requirements/*.txt")
     names = {path.relative_to(root).as_posix() for pattern in patterns for path in root.glob(pattern)}
-    for name in sorted(names, key=lambda name: (name.count("/"), not name.endswith("requirements.txt"), name)):
+    for name in sorted(names, key=lambda name: (name.count("/"), Path(name).name != "requirements.txt", name)):
         yield name, _read(root / name).splitlines()
     if text := _read(root / "pyproject.toml"):
         strings = (first or second for first, second in _STRING.findall(text))

@@ -98,7 +98,7 @@ class _World:
             run = Run(self, path)
             run_module(self, path, state, run)
             self._solution.results[(path, "")] = result_of(run)
-        asking.deps |= state.deps if state.done else {(path, "module")}
+        asking.relied.add((path, ""))
         return state
 
 
@@ -141,6 +141,8 @@ def solve(
             result = found
             solution.results[key] = result
             entered |= result.entered | sites
+    if before is not None and any(not result.relied <= solution.results.keys() for result in solution.results.values()):
+        return solve(facts, index, devices, jax_version, None)
     _sort(solution)
     return solution
 
