@@ -136,8 +136,13 @@ def call_unknown(run: Run, args: tuple[Arg, ...], callee: Value, frame: Frame, c
     """A callee that is not known: it may call the functions it is given, under names that are not seen."""
     labels = travelling(labels_of(callee))
     for arg in args:
+        if type(arg.value) is Const or arg.value is UNKNOWN:
+            continue
         labels |= travelling(labels_of(arg.value))
-        maybe_run(run, arg.value, arg.site, frame, ctx)
+        if type(arg.value) is not Data:
+            maybe_run(run, arg.value, arg.site, frame, ctx)
+    if not labels:
+        return UNKNOWN
     from meshlens.axes.gradients import gradient_step, may_reduce, without_gradient
 
     if may_reduce(callee):

@@ -87,8 +87,8 @@ def arguments(run: Run, nodes: Any, frame: Frame, ctx: Context) -> tuple[Arg, ..
     out: list[Arg] = []
     for label, index, node in nodes:
         value = evaluate(run, node, frame, ctx)
-        whole = Site(frame.path, frame.block, index)
         site = site_of(frame, node)
+        whole = site if label is None else Site(frame.path, frame.block, index)
         if label == "*" and isinstance(value, Seq) and not value.open:
             out.extend(Arg(None, item, whole, site) for item in value.items)
         elif label == "**" and isinstance(value, Dict):

@@ -8,7 +8,7 @@ from meshlens.axes import arrays, noise
 from meshlens.axes.calls import call_unknown
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import labels_of
-from meshlens.axes.labels import travelling
+from meshlens.axes.labels import NONE, travelling
 from meshlens.axes.naming import by_parameter
 from meshlens.axes.records import Context, RandomUse
 from meshlens.axes.run import Run
@@ -106,7 +106,11 @@ def _labelled(args: tuple[Arg, ...]) -> tuple[tuple[str | int, Value], ...]:
 
 
 def _labels(args: tuple[Arg, ...]) -> frozenset[object]:
-    return frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
+    labels = NONE
+    for arg in args:
+        if type(arg.value) is not Const and arg.value is not UNKNOWN:
+            labels |= travelling(labels_of(arg.value))
+    return labels
 
 
 def _step(run: Run, args: tuple[Arg, ...], labels: frozenset[object], frame: Frame, ctx: Context) -> frozenset[object]:
