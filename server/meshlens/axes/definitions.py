@@ -198,8 +198,3 @@ def is_enum(cls: Class) -> str | None:
     if any(kind in ("enum.Enum", "enum.IntEnum", "enum.Flag", "enum.IntFlag") for kind in kinds):
         return "plain"
     return None
-
-
-def no_value() -> Const:
-    """What a function returns that returns nothing."""
-    return Const(None)

@@ -44,14 +44,14 @@ def _sums(loss: Value) -> list[Site]:
     return [label[1] for label in labels if isinstance(label, tuple) and label[0] == "psum"]
 
 
-def without_sums(value: Value) -> Value:
-    """The value of a function whose derivative is its own: no `psum` in it is transposed."""
+def without_sums(value: Value, cotangents: Value) -> Value:
+    """The value of a function whose derivative is its own: no `psum` in it is transposed, but it may reduce."""
     if isinstance(value, Seq):
-        return Seq(value.kind, tuple(without_sums(item) for item in value.items), value.open)
+        return Seq(value.kind, tuple(without_sums(item, cotangents) for item in value.items), value.open)
     if not isinstance(value, Data):
         return value
     kept = frozenset(label for label in value.labels if not (isinstance(label, tuple) and label[0] == "psum"))
-    return replace(value, labels=kept)
+    return replace(value, labels=kept | ({"reduced-behind"} if "met" in labels_of(cotangents) else set()))
 
 
 def _labelled(gradient: Value, labels: set[Any]) -> Value:
@@ -87,7 +87,7 @@ def _gradient(run: Run, args: tuple[Arg, ...], place: Value, loss: Value, ctx: C
     everything = loss_labels.union(*(labels_of(arg.value) for arg in args))
     if binder is None or "varying" not in everything:
         return Data(frozenset(labels | ({"varying"} & everything)))
-    if "varying" not in loss_labels:
+    if "varying" not in loss_labels or "reduced-behind" in loss_labels:
         return Data(frozenset(labels | {"varying"}))
     own = labels_of(value)
     if binder.checked and run.world.jax_version >= _GRADIENTS_ARE_SUMMED_SINCE and "varying" not in own:

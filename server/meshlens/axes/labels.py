@@ -23,6 +23,7 @@ the others describe one value and end at the first operation on it.
     ("over", axis, call)   exactly what a reduction over this axis gave
     ("drawn", call, key)   random numbers that are the same on every device
     ("host-sum", call)     sum over the devices of a value that all of them hold
+    reduced-behind         the derivative reduces over the devices by a rule of its own
     version                says which JAX this is, or what it has
     same                   certainly the same on every device of the innermost map
     uniform                an array that may hold the same along every axis
@@ -38,7 +39,19 @@ from collections.abc import Collection
 from typing import Any
 
 _TRAVELLING = frozenset(
-    {"varying", "index", "gradient", "auto-summed", "mean", "data", "met", "opaque", "version", "scaled"}
+    {
+        "varying",
+        "index",
+        "gradient",
+        "auto-summed",
+        "mean",
+        "data",
+        "met",
+        "opaque",
+        "version",
+        "scaled",
+        "reduced-behind",
+    }
 )
 _TRAVELLING_KINDS = frozenset({"wrt", "argument", "summed", "psum", "stepped", "of-psum", "drawn", "host-sum"})
 _CLEARED_BY_REDUCTION = frozenset({"varying", "gradient", "index", "mean", "scaled", "data", "opaque"})

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from meshlens.axes.arrays import is_array
 from meshlens.axes.differentiation import call_gradient, without_sums
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join, join_all, labels_of, options
@@ -15,6 +13,7 @@ from meshlens.axes.naming import by_parameter
 from meshlens.axes.padding import padded, unpadded
 from meshlens.axes.records import AxisEnv, Context
 from meshlens.axes.run import Run
+from meshlens.axes.tree_maps import as_tree, leaf, mapped_tree
 from meshlens.axes.unpacking import element
 from meshlens.axes.values import (
     UNKNOWN,
@@ -52,6 +51,7 @@ _WRAPPERS = frozenset(
         "init",
     }
 )
+_CALLS = frozenset({"run", "thread", "submit"})
 
 
 def apply_transparent(
@@ -115,7 +115,7 @@ def call_wrapped(
         return call(run, wrapped.operand, args, site, callee_site, frame, inner, how="run")
     if wrapped.how == "pad":
         given = padded(wrapped, args)
-        return unpadded(wrapped, call(run, wrapped.operand, given, site, callee_site, frame, ctx, how="run"))
+        return unpadded(wrapped, call(run, wrapped.operand, given, site, callee_site, frame, ctx))
     how = "jit" if canonical(wrapped.dotted) in COMPILES else "run"
     value = call(run, wrapped.operand, args, site, callee_site, frame, ctx, how=how)
     rules = run.heap_entry(("custom", wrapped.site), wrapped.site.path)
@@ -123,8 +123,8 @@ def call_wrapped(
         forward = rules.get("forward", UNKNOWN)
         call(run, forward, args, site, callee_site, frame, ctx, how="grad")
         splat = (Arg("*", UNKNOWN, None, None),)
-        call(run, rules.get("backward", UNKNOWN), splat, site, callee_site, frame, ctx, how="grad")
-        value = without_sums(value)
+        cotangents = call(run, rules.get("backward", UNKNOWN), splat, site, callee_site, frame, ctx, how="grad")
+        value = without_sums(value, cotangents)
     if wrapped.how == "make_jaxpr":
         return UNKNOWN
     if wrapped.how == "checkify":
@@ -148,7 +148,8 @@ def _run_now(
         from meshlens.axes.calls import call
 
         place = operand.site or site
-        return call(run, operand.value, given, place, place, frame, inner, how="run")
+        step = "call" if row.how in _CALLS else "run"
+        return call(run, operand.value, given, place, place, frame, inner, how=step)
 
     def positional(*values: Value) -> tuple[Arg, ...]:
         return tuple(Arg(None, value, None, site) for value in values)
@@ -195,28 +196,25 @@ def _run_now(
         return join(value, run_operand(first, positional(UNKNOWN, value)))
     if how in ("map", "builtin_map", "builtin_filter", "tree_map", "tree_map_with_path", "solve", "associative_scan"):
         trees = [
-            element(arg.value) if how.startswith("builtin") or how == "map" else _leaf(arg.value)
+            element(arg.value) if how.startswith("builtin") or how == "map" else leaf(arg.value)
             for arg in _rest_of_map(row, args)
         ]
         if how == "associative_scan":
             trees = trees * 2
         leaves = positional(UNKNOWN, *trees) if how == "tree_map_with_path" else positional(*trees)
         if how == "tree_map" and len(trees) == 1:
-            return _mapped_tree(run_operand, first, _rest_of_map(row, args)[0].value, site)
+            return mapped_tree(run_operand, first, _rest_of_map(row, args)[0].value, site)
         value = run_operand(first, leaves)
         if how.startswith("tree_map"):
-            return _as_tree(value)
+            return as_tree(value)
         return Seq("list", (value,), True) if how.startswith("builtin") else value
     if how in ("tree_reduce", "builtin_reduce"):
-        leaf = element(args[1].value) if len(args) > 1 else UNKNOWN
-        return run_operand(first, positional(leaf, leaf))
+        item = element(args[1].value) if len(args) > 1 else UNKNOWN
+        return run_operand(first, positional(item, item))
     if how == "callback":
         inner = ctx._replace(env=AxisEnv(maps=ctx.env.maps), host=True)
         run_operand(first, rest, inner)
         return Data(frozenset().union(*(travelling(labels_of(arg.value)) for arg in rest)) if rest else frozenset())
-    if how in ("run", "thread", "submit"):
-        run_operand(first, (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None)))
-        return UNKNOWN
     run_operand(first, (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None)))
     return UNKNOWN
 
@@ -234,25 +232,6 @@ def _rest(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
 
 def _rest_of_map(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
     return tuple(arg for arg in args if arg.label in (None, "tree", "xs", "elems"))[1:]
-
-
-def _leaf(value: Value) -> Value:
-    if isinstance(value, Seq):
-        return join_all(_leaf(item) for item in value.items) if value.items else UNKNOWN
-    labels = labels_of(value)
-    return value if isinstance(value, (Data, Const)) else Data(travelling(labels))
-
-
-def _mapped_tree(run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site) -> Value:
-    if isinstance(tree, Seq) and not tree.open and len(tree.items) <= 8:
-        return Seq(tree.kind, tuple(_mapped_tree(run_operand, operand, item, site) for item in tree.items))
-    value = run_operand(operand, (Arg(None, _leaf(tree), None, site),))
-    return value if is_array(tree) else _as_tree(value)
-
-
-def _as_tree(leaf: Value) -> Value:
-    """A tree with such leaves: nothing says that it is one array."""
-    return Data(leaf.labels) if isinstance(leaf, Data) else leaf
 
 
 def _blurred(value: Value) -> Value:

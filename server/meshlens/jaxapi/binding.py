@@ -55,11 +55,6 @@ class Binder:
     until: Version | None = None
     wrapped_keywords: bool = True
 
-    @property
-    def names_index(self) -> int | None:
-        """Position of the parameter that holds the names, None when it is keyword-only."""
-        return self.parameters.index(self.names) if self.names in self.parameters else None
-
 
 PMAP_KEYWORDS = (
     "in_axes",

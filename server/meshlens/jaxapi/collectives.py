@@ -262,11 +262,6 @@ PROCESS_COLLECTIVES = frozenset(
 )
 """Calls in which every process waits for the others; they name no axis."""
 
-REFUSES_NAMED_AXES = frozenset(
-    f"jax.numpy.{name}"
-    for name in ("prod", "any", "all", "argmax", "argmin", "cumsum", "cumprod", "median", "average", "squeeze")
-) | {"jax.numpy.linalg.norm"}
-
 
 def collective(dotted: str) -> Collective | None:
     """The collective or axis query with a canonical name, or None."""

@@ -47,11 +47,6 @@ PROCESS_QUERIES: dict[str, str] = {
 }
 """The canonical name and what it counts; "index" differs between processes."""
 
-STARTS_BACKEND: frozenset[str] = frozenset(
-    {*DEVICE_LISTS, *DEVICE_COUNTS, *PROCESS_QUERIES, "jax.default_backend", "jax.extend.backend.get_backend"}
-)
-"""Calls after which the number of devices cannot be changed any more."""
-
 
 @dataclass(frozen=True, slots=True)
 class Shaped:
@@ -189,11 +184,6 @@ KEEPS_FRESH: frozenset[str] = frozenset(
 INIT_METHODS: frozenset[str] = frozenset({"init", "init_with_output", "lazy_init"})
 """Methods of library objects that return such state."""
 
-UPDATES: frozenset[str] = frozenset(
-    {"optax.apply_updates", "flax.training.train_state.TrainState.apply_gradients", "equinox.apply_updates"}
-)
-UPDATE_METHODS: frozenset[str] = frozenset({"apply_gradients", "apply_gradient", "update"})
-"""What makes a step along gradients: functions, and methods of states and optimizers."""
 
 MEANS: frozenset[str] = frozenset(
     {
@@ -204,40 +194,3 @@ SUMS: frozenset[str] = frozenset(
     {*(f"{module}.{name}" for module in ("jax.numpy", "numpy") for name in ("sum", "nansum"))}
 )
 """Reductions of arrays on one device."""
-
-TO_HOST: frozenset[str] = frozenset(
-    {
-        "jax.device_get",
-        "numpy.asarray",
-        "numpy.array",
-        "numpy.save",
-        "numpy.savez",
-        "jax.experimental.multihost_utils.process_allgather",
-    }
-)
-"""What brings values to the host."""
-
-STOPS_GRADIENT: frozenset[str] = frozenset({"jax.lax.stop_gradient"})
-CONSTANT_IN_TRACING: frozenset[str] = frozenset(
-    {"jax.numpy.ndim", "jax.numpy.shape", "jax.numpy.size", "jax.numpy.result_type", "builtins.len", "len"}
-)
-"""What is known while tracing, whatever the data are."""
-
-GUARD_EXCEPTIONS: frozenset[str] = frozenset(
-    {"NameError", "Exception", "BaseException", "builtins.NameError", "builtins.Exception", "builtins.BaseException"}
-)
-"""Exceptions whose handler expects that an axis may be unbound."""
-
-AXIS_PROBES: frozenset[str] = frozenset(
-    {
-        "jax.core.axis_frame",
-        "jax.core.unsafe_get_axis_names_DO_NOT_USE",
-        "jax.extend.core.unsafe_get_axis_names_DO_NOT_USE",
-        "jax.core.nonempty_axis_env_DO_NOT_USE",
-        "jax.core.get_axis_env",
-        "jax.core.unsafe_get_current_trace",
-        "jax.core.thread_local_state.trace_state.axis_env",
-        "kfac_jax.utils.in_pmap",
-    }
-)
-"""What asks which axis names are bound; code behind such a question is guarded."""

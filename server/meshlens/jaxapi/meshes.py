@@ -120,14 +120,6 @@ _CONTEXTS = (
 
 MESH_CONTEXTS: dict[str, MeshContext] = {row.dotted: row for row in _CONTEXTS}
 
-CURRENT_MESH = frozenset(
-    {
-        "jax.sharding.get_abstract_mesh",
-        "jax.sharding.get_mesh",
-        "jax.interpreters.pxla.thread_resources.env.physical_mesh",
-    }
-)
-"""What reads the mesh in force; its axis names are not known."""
 
 PARTITION_SPEC = "jax.sharding.PartitionSpec"
 

@@ -243,25 +243,6 @@ COMPILES: frozenset[str] = frozenset(
 )
 """The transformations that compile what they are given."""
 
-OPERAND_KEYWORDS: dict[str, tuple[str, ...]] = {
-    "builtins.sorted": ("key",),
-    "builtins.max": ("key",),
-    "builtins.min": ("key",),
-    "sorted": ("key",),
-}
-"""Callables that take a key function by keyword, which they call with an item."""
-
-METHODS_THAT_RUN: dict[str, str] = {
-    "lower": "trace",
-    "trace": "trace",
-    "eval_shape": "trace",
-    "clear_cache": "",
-}
-"""Methods of a transformed function that trace its operand with the arguments given."""
-
-METHODS_THAT_DEFINE: frozenset[str] = frozenset({"defvjp", "defjvp", "defjvps", "def_vmap", "def_partition"})
-"""Methods of a `custom_vjp` and its relatives whose arguments run when the function is differentiated or mapped."""
-
 
 def transparent(dotted: str) -> Transparent | None:
     """The transparent transformation with a canonical name, or None."""

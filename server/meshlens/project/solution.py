@@ -31,7 +31,6 @@ class Solution:
         modules: what each module's top level leaves behind.
         results: by root: (path, "") for a module's top level, (path, name) for a function or class.
         by_file: the records by the file in which their place lies.
-        names_bound: the axis names that some binder of the workspace binds.
     """
 
     facts: Mapping[str, FileFacts]
@@ -41,7 +40,6 @@ class Solution:
     modules: dict[str, ModuleState] = field(default_factory=dict)
     results: dict[RootKey, RootResult] = field(default_factory=dict)
     by_file: dict[str, Records] = field(default_factory=dict)
-    names_bound: frozenset[str] = frozenset()
     interest: Interest | None = None
     counter: Iterator[int] = field(default_factory=count)
     _once: dict[str, Any] = field(default_factory=dict)
@@ -203,7 +201,6 @@ def _sort(solution: Solution) -> None:
             found = by_file[site.path] = Records()
         return found
 
-    names: set[str] = set()
     for result in solution.results.values():
         made = result.records
         for use in made.uses:
@@ -214,7 +211,6 @@ def _sort(solution: Solution) -> None:
             records(mention.site).mentions.append(mention)
         for binding in made.bindings:
             records(binding.binder.site).bindings.append(binding)
-            names.update(name.value for name in binding.binder.names)
         for mapped_call in made.mapped_calls:
             records(mapped_call.call).mapped_calls.append(mapped_call)
             records(mapped_call.binder.site).calls_of_maps.append(mapped_call)
@@ -223,4 +219,3 @@ def _sort(solution: Solution) -> None:
         for gradient_use in made.gradient_uses:
             records(gradient_use.site).gradient_uses.append(gradient_use)
     solution.by_file = by_file
-    solution.names_bound = frozenset(names)

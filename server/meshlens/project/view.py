@@ -64,7 +64,3 @@ class FileView:
     def path_of(self, site: Site) -> Path:
         """The file of a site."""
         return Path(site.path)
-
-    def binds_anywhere(self, name: str) -> bool:
-        """Whether any binder of the workspace binds this axis name."""
-        return name in self.solution.names_bound

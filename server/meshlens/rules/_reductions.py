@@ -6,11 +6,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from meshlens.axes.records import AxisUse, literal_name
+from meshlens.axes.transparent import wraps_function
 from meshlens.axes.values import Binder
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.view import FileView
 
 REDUCTIONS = frozenset({"psum", "pmean", "pmax", "pmin", "psum_scatter"})
+
+_OWN_OPTIMIZERS = frozenset(
+    {
+        "optax.GradientTransformation",
+        "optax.GradientTransformationExtraArgs",
+        "optax.stateless",
+        "optax.stateless_with_tree_map",
+    }
+)
 
 
 def reductions_of(view: FileView, binder: Binder) -> Iterator[AxisUse]:
@@ -22,6 +32,16 @@ def reductions_of(view: FileView, binder: Binder) -> Iterator[AxisUse]:
                 continue
             if any(outer.site == binder.site for outer in use.context.env.maps):
                 yield use
+
+
+def in_own_optimizer(view: FileView) -> bool:
+    """Whether a file that makes an optimizer of its own reduces something: its update is then run out of sight."""
+    for records in view.solution.by_file.values():
+        if any(use.kind in REDUCTIONS for use in records.uses):
+            for call in records.calls:
+                if call.dotted in _OWN_OPTIMIZERS and any(wraps_function(arg.value) for arg in call.args):
+                    return True
+    return False
 
 
 def has(labels: frozenset[Any], kind: str) -> bool:

@@ -163,7 +163,8 @@ def _too_long(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:
 
 
 def _longer_than_rank(call: MappedCall) -> int | None:
-    if positional(call) is None:
+    given, specs = positional(call), call.binder.argument("in_specs")
+    if given is None or (specs is not None and isinstance(specs.value, Seq) and len(specs.value.items) != given):
         return None
     for place, arg in enumerate(call.args):
         spec, shape = axis_of(call.binder, place, arg.label), shape_of(arg.value)

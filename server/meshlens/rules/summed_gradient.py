@@ -48,6 +48,7 @@ Differentiating *through* a `psum` does the same: under `pmap` and unchecked `sh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from meshlens.axes.records import AxisUse, literal_name
@@ -57,7 +58,10 @@ from meshlens.rules._callees import callee_span
 from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
 from meshlens.rules._reductions import has, unchecked_map
 from meshlens.rules._registry import rule
+from meshlens.rules._trees import path_to, walk
 from meshlens.text import Edit, Span
+
+_COUNT = re.compile(r"device_count\(|axis_size\(|psum\(1\b")
 
 
 @rule("AX402", Severity.HINT)
@@ -66,7 +70,7 @@ def summed_gradient(view: FileView) -> Iterator[Finding]:
     divided = {use.other for use in view.records.gradient_uses if use.kind == "divided"}
     seen: set[Span] = set()
     for use in view.records.uses:
-        if _is_sum_of_mean(use) and use.call not in divided:
+        if _is_sum_of_mean(use) and use.call not in divided and not _counts_devices(view, use.call):
             span = callee_span(view, use.call, "psum")
             if span not in seen:
                 seen.add(span)
@@ -78,6 +82,15 @@ def _is_sum_of_mean(use: AxisUse) -> bool:
     context = use.context
     known = literal_name(use.name) is not None and not context.guarded and not context.expected
     return known and use.kind == "psum" and {"gradient", "mean"} <= use.labels
+
+
+def _counts_devices(view: FileView, call: Site) -> bool:
+    """Whether the function that sums divides something else, a learning rate say, by the number of devices."""
+    function = next((node for node in reversed(path_to(view, call)) if node[0] == "fn"), None)
+    return function is not None and any(
+        node[0] == "bin" and node[2] == "/" and _COUNT.search(view.text(Site(call.path, call.block, node[4][1])))
+        for node in walk(function)
+    )
 
 
 def _summed(view: FileView, use: AxisUse, span: Span) -> Finding:

@@ -60,7 +60,7 @@ from meshlens.project.view import FileView
 from meshlens.rules._callees import callee_span
 from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
 from meshlens.rules._places import quoted
-from meshlens.rules._reductions import has, reductions_of, unchecked_map
+from meshlens.rules._reductions import has, in_own_optimizer, reductions_of, unchecked_map
 from meshlens.rules._registry import rule
 from meshlens.text import Edit, Span
 
@@ -84,7 +84,7 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
             if reductions and not any(has(other.labels, "stepped") for other in reductions):
                 seen.add(span)
                 yield _left_out(view, use.site, binder)
-        elif _drifts(view, use.site, binder, reductions) and not _averages_state(view):
+        elif _drifts(view, use.site, binder, reductions) and not (_averages_state(view) or in_own_optimizer(view)):
             seen.add(span)
             yield _finding(view, span, binder, reductions)
 
