@@ -51,6 +51,9 @@ def unlike_values(view: FileView, wanted: frozenset[str]) -> Iterator[Finding]:
         if found is not None and given is not None and given.site is not None and view.is_here(given.site):
             message = f"{found.binder.kind} maps no argument: every entry of in_axes is None"
             yield Finding(view.span(given.site), message)
+        found = certain((call, call.context, _nothing_passed(call)) for call in group)
+        if found is not None and view.is_here(found.call):
+            yield Finding(view.span(found.call), f"{found.binder.kind} maps no argument: the call passes none")
 
 
 def _of_arguments(call: MappedCall) -> Mismatch | None:
@@ -98,6 +101,15 @@ def _with_keys(view: FileView, site: Site, differs: Mismatch) -> tuple[Fix, ...]
 def _is_attribute(view: FileView, arg: Arg) -> bool:
     """Whether an argument is `self.rate` or the like, of which another method may have made an array."""
     return arg.site is None or _ATTRIBUTE.fullmatch(view.text(arg.site)) is not None
+
+
+def _nothing_passed(call: MappedCall) -> bool:
+    """Whether a call passes nothing at all; `vmap` can do with a size alone."""
+    given = call.binder.argument("in_axes")
+    if call.args or not (call.exact and call.visible) or (given is not None and not isinstance(given.value, Const)):
+        return False
+    arguments = {name for name, _ in call.binder.arguments}
+    return not arguments & {"*", "**"} and (call.binder.kind == "pmap" or "axis_size" not in arguments)
 
 
 def _nothing_mapped(call: MappedCall) -> bool | None:
