@@ -94,12 +94,14 @@ def _run_wrapped(run: Run, value: Value, inner: Value | None, receiver: int = 0)
 
 
 def unknown_arguments(function: Function, given: int) -> tuple[Arg, ...]:
-    """Unknown values for the parameters that a call must give, behind those given already."""
-    return tuple(
+    """Unknown values for the parameters that a call must give, behind those given already, and for `*args`."""
+    parameters = function.parameters[given:]
+    needed = tuple(
         Arg(None, UNKNOWN, None, None)
-        for _, _, how, default, _ in function.parameters[given:]
+        for _, _, how, default, _ in parameters
         if how in ("any", "only") and default is None
     )
+    return (*needed, _SPLAT[0]) if any(how == "*" and name for name, _, how, _, _ in parameters) else needed
 
 
 def _run_class(run: Run, cls: Class) -> None:

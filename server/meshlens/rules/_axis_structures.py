@@ -52,7 +52,7 @@ def unlike_values(view: FileView, wanted: frozenset[str]) -> Iterator[Finding]:
             message = f"{found.binder.kind} maps no argument: every entry of in_axes is None"
             yield Finding(view.span(given.site), message)
         found = certain((call, call.context, _nothing_passed(call)) for call in group)
-        if found is not None and view.is_here(found.call):
+        if found is not None and view.is_here(found.call) and view.text(found.call).endswith("()"):
             yield Finding(view.span(found.call), f"{found.binder.kind} maps no argument: the call passes none")
 
 
