@@ -11,17 +11,12 @@ from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Ext, Function, Made
 
 _DATACLASS_WORDS = (
     "dataclass",
-    "dataclasses.dataclass",
-    "flax.struct.dataclass",
-    "chex.dataclass",
     "attr.s",
     "attr.define",
     "attrs.define",
     "attrs.frozen",
     "attr.attrs",
     "jax_dataclasses.pytree_dataclass",
-    "tjax.dataclasses.dataclass",
-    "simple_pytree.dataclass",
 )
 _FIELD_BASES = (
     "flax.linen.Module",
@@ -30,7 +25,6 @@ _FIELD_BASES = (
     "flax.struct.PyTreeNode",
     "pydantic.BaseModel",
     "simple_parsing.Serializable",
-    "kauldron.konfig",
 )
 
 
@@ -175,11 +169,9 @@ def _makes_dataclass(decorator: Value) -> bool:
 
     if isinstance(decorator, Partial):
         decorator = decorator.callee
-    if isinstance(decorator, Made):
-        return decorator.dotted in _DATACLASS_WORDS
-    return isinstance(decorator, Ext) and (
-        decorator.dotted in _DATACLASS_WORDS or decorator.dotted.endswith(".dataclass")
-    )
+    if not isinstance(decorator, (Ext, Made)):
+        return False
+    return decorator.dotted in _DATACLASS_WORDS or decorator.dotted.endswith(".dataclass")
 
 
 def _has_fields(base: Value) -> bool:

@@ -177,9 +177,9 @@ def _run_now(
     if how == "scan":
         inner = ctx if ctx.loop else ctx._replace(loop=True)
         carry = given(row.parameters[1])
-        stepped = run_operand(first, positional(_blurred(carry), element(given(row.parameters[2]))), inner)
+        stepped = run_operand(first, positional(carry, element(given(row.parameters[2]))), inner)
         if isinstance(stepped, Seq) and len(stepped.items) == 2:
-            return Seq("tuple", (join(_blurred(carry), stepped.items[0]), _stacked(stepped.items[1])))
+            return Seq("tuple", (join(carry, stepped.items[0]), _stacked(stepped.items[1])))
         return Seq("tuple", (stepped, stepped))
     if how == "cond":
         return _branches(run, found.get("pred"), operands, rest, site, ctx, run_operand)
@@ -188,11 +188,11 @@ def _run_now(
         arms = [Arg(None, branch, first.whole, first.site) for branch in branches]
         return _branches(run, found.get(row.parameters[0]), arms, rest, site, ctx, run_operand)
     if how == "while":
-        value = _blurred(given(row.parameters[-1]))
+        value = given(row.parameters[-1])
         run_operand(operands[0], positional(value))
         return join(value, run_operand(operands[-1], positional(value)))
     if how == "fori":
-        value = _blurred(given(row.parameters[-1]))
+        value = given(row.parameters[-1])
         return join(value, run_operand(first, positional(UNKNOWN, value)))
     if how in ("map", "builtin_map", "builtin_filter", "tree_map", "tree_map_with_path", "solve", "associative_scan"):
         trees = [
@@ -232,10 +232,6 @@ def _rest(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
 
 def _rest_of_map(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
     return tuple(arg for arg in args if arg.label in (None, "tree", "xs", "elems"))[1:]
-
-
-def _blurred(value: Value) -> Value:
-    return value
 
 
 def _stacked(value: Value) -> Value:
