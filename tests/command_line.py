@@ -69,13 +69,13 @@ def meshlens(*arguments: str | Path, cwd: Path, stdin: bytes = b"", terminal: bo
     return Ran(code, *texts)
 
 
-def start(*arguments: str, cwd: Path) -> subprocess.Popen[bytes]:
-    """Starts `meshlens` as a program of its own."""
+def start(*arguments: str, cwd: Path, **environment: str) -> subprocess.Popen[bytes]:
+    """Starts `meshlens` as a program of its own, with variables added to its environment."""
     package = str(Path(meshlens_package.__file__).parents[1])
     return subprocess.Popen(
         [sys.executable, "-m", "meshlens", *arguments],
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": package},
+        env={**os.environ, "PYTHONPATH": package, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -169,8 +168,10 @@ def test_broken_syntax_is_not_an_error(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of another kind")
 def test_ctrl_c_leaves_every_file_whole(tmp_path):
-    run = start("check", "--fix", "--no-cache", cwd=write(tmp_path, {f"a{n}.py": TYPO for n in range(300)}))
-    time.sleep(0.8)
+    tree = write(tmp_path, {f"a{n}.py": TYPO for n in range(300)})
+    run = start("check", "--fix", "--no-cache", cwd=tree, MESHLENS_DEBUG="1")
+    assert run.stderr is not None
+    assert b"files to check" in run.stderr.readline()
     run.send_signal(signal.SIGINT)
     _, err = run.communicate(timeout=60)
     assert run.returncode in (130, 1, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -23,6 +24,13 @@ class Edit(NamedTuple):
 
     span: Span
     text: str
+
+
+class FileEdit(NamedTuple):
+    """An edit in a named file."""
+
+    path: Path
+    edit: Edit
 
 
 class LineIndex:

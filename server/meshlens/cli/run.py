@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from meshlens.rules._model import Safety
 
 _WORTH_CACHING = 20
+_log = logging.getLogger("meshlens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, *, cached
     from meshlens.cli.sources import line_reader
 
     gc.disable()
+    _log.debug("%d files to check", sum(len(group.files) for group in request.groups))
     findings: list[Reported] = []
     problems: list[str] = list(request.errors)
     fixed: Counter[str] = Counter()

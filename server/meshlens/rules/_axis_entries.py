@@ -12,10 +12,10 @@ from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.rules._entries import as_tuple
 from meshlens.rules._leaves import leaves
-from meshlens.rules._model import FileEdit, Finding, Fix
+from meshlens.rules._model import Finding, Fix
 from meshlens.rules._rename_axis import is_string
 from meshlens.rules._routes import certain
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 
 def badly_written(view: FileView, wanted: frozenset[str]) -> Iterator[Finding]:

@@ -16,11 +16,11 @@ from meshlens.project.view import FileView
 from meshlens.rules._counting import counted
 from meshlens.rules._entries import entries_at, place_of
 from meshlens.rules._miscounts import keyword_arguments, positional
-from meshlens.rules._model import FileEdit, Finding, Fix
+from meshlens.rules._model import Finding, Fix
 from meshlens.rules._prefixes import Mismatch, mismatch
 from meshlens.rules._routes import certain
 from meshlens.rules._static import static_places
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 _ATTRIBUTE = re.compile(r"[^\W\d]\w*(\.\w+)+")
 

@@ -6,8 +6,8 @@ from meshlens.axes.naming import names_in
 from meshlens.axes.records import AxisUse
 from meshlens.axes.values import Binder, Const, Site
 from meshlens.project.view import FileView
-from meshlens.rules._model import FileEdit, Fix
-from meshlens.text import Edit, Span
+from meshlens.rules._model import Fix
+from meshlens.text import Edit, FileEdit, Span
 
 
 def fixes_for(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from meshlens.axes.values import Site
 from meshlens.project.view import FileView
 from meshlens.rules._imports import nodes
-from meshlens.rules._model import FileEdit
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 
 def entries_at(view: FileView, site: Site | None) -> tuple[Site, ...] | None:

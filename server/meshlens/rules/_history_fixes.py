@@ -6,10 +6,10 @@ from meshlens.jaxapi.history import change, spell_version
 from meshlens.project.view import FileView
 from meshlens.rules._history import Dated
 from meshlens.rules._imports import import_from_elsewhere, local_name, name_of_module
-from meshlens.rules._model import FileEdit, Fix
+from meshlens.rules._model import Fix
 from meshlens.rules._renames import renamed, respelled
 from meshlens.rules._uses_of_names import UseOfName, uses_of_expression, with_keywords
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 _OLD_SHARD_MAP = (("mesh", "in_specs", "out_specs", "check_vma"), {"check_rep": "check_vma"})
 _SIGNATURES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {

@@ -8,8 +8,7 @@ from typing import Any
 
 from meshlens.axes.values import Site
 from meshlens.project.view import FileView
-from meshlens.rules._model import FileEdit
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 
 def nodes(shape: Any) -> Iterator[Any]:

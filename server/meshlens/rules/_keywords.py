@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from meshlens.axes.values import Site
 from meshlens.project.view import FileView
-from meshlens.rules._model import FileEdit
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 
 def with_keyword(view: FileView, call: Site, argument: str) -> FileEdit | None:

@@ -7,7 +7,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Literal
 
-from meshlens.text import Edit, Span
+from meshlens.text import FileEdit, Span
 
 
 class Severity(str, Enum):
@@ -19,14 +19,6 @@ class Severity(str, Enum):
 
 
 Safety = Literal["safe", "unsafe", "suggestion"]
-
-
-@dataclass(frozen=True, slots=True)
-class FileEdit:
-    """An edit in a named file."""
-
-    path: Path
-    edit: Edit
 
 
 @dataclass(frozen=True, slots=True)

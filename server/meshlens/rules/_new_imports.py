@@ -7,8 +7,7 @@ import sys
 from meshlens.facts.model import Shape
 from meshlens.project.view import FileView
 from meshlens.rules._imports import name_of_module
-from meshlens.rules._model import FileEdit
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 
 def spelled_or_imported(view: FileView, module: str, name: str) -> tuple[str, tuple[FileEdit, ...]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from meshlens.axes.values import Site
 from meshlens.project.view import FileView
-from meshlens.rules._model import FileEdit, Fix
-from meshlens.text import Edit
+from meshlens.rules._model import Fix
+from meshlens.text import Edit, FileEdit
 
 
 def is_string(text: str) -> bool:

@@ -7,8 +7,8 @@ import re
 from meshlens.project.view import FileView
 from meshlens.rules._history import Dated
 from meshlens.rules._imports import import_from_elsewhere, name_of_module
-from meshlens.rules._model import FileEdit, Fix
-from meshlens.text import Edit, Span
+from meshlens.rules._model import Fix
+from meshlens.text import Edit, FileEdit, Span
 
 _NOT_WITH_JAX = (
     "jax.extend",

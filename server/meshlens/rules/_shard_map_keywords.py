@@ -11,9 +11,9 @@ from meshlens.axes.values import Arg, Site
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.rules._miscounts import keyword_arguments, positional
-from meshlens.rules._model import FileEdit, Finding, Fix, Related
+from meshlens.rules._model import Finding, Fix, Related
 from meshlens.rules._routes import certain
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 _MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})
 

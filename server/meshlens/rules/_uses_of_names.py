@@ -9,8 +9,7 @@ from typing import Any
 from meshlens.axes.values import Site
 from meshlens.project.view import FileView
 from meshlens.rules._imports import nodes
-from meshlens.rules._model import FileEdit
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 
 @dataclass(frozen=True, slots=True)

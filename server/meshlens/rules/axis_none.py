@@ -51,10 +51,10 @@ from meshlens.axes.records import AxisUse
 from meshlens.axes.values import Const, Site
 from meshlens.jaxapi.collectives import COLLECTIVES
 from meshlens.project.view import FileView
-from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._model import Finding, Fix, Related, Severity
 from meshlens.rules._places import route_places
 from meshlens.rules._registry import rule
-from meshlens.text import Edit
+from meshlens.text import Edit, FileEdit
 
 _REFUSE_NONE = frozenset(row.name for row in COLLECTIVES.values() if row.none == "error")
 _LEAVE_ONE_VALUE = frozenset({"psum", "pmean", "pmax", "pmin"})

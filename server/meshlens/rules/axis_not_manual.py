@@ -49,12 +49,12 @@ from meshlens.axes.records import Binding
 from meshlens.axes.values import Seq, Site
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.view import FileView
-from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._model import Finding, Fix, Related, Severity
 from meshlens.rules._places import quoted
 from meshlens.rules._registry import rule
 from meshlens.rules._routes import certain
 from meshlens.rules._specs import blamed, mesh_axes, spec_names, specs_in
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 
 @rule("AX204", Severity.ERROR)

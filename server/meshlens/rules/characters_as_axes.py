@@ -46,9 +46,9 @@ from meshlens.axes.records import ApiCall
 from meshlens.axes.values import Arg, Const, Data, Site
 from meshlens.jaxapi.collectives import NAMED_METHODS, NAMED_REDUCTIONS, NamedReduction
 from meshlens.project.view import FileView
-from meshlens.rules._model import FileEdit, Finding, Fix, Severity
+from meshlens.rules._model import Finding, Fix, Severity
 from meshlens.rules._registry import rule
-from meshlens.text import Edit
+from meshlens.text import Edit, FileEdit
 
 _METHOD = "numpy.ndarray."
 

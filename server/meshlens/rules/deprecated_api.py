@@ -39,9 +39,9 @@ from meshlens.project.view import FileView
 from meshlens.rules._history import dated_names
 from meshlens.rules._history_fixes import history_fixes, version_words, wording
 from meshlens.rules._imports import name_of_module
-from meshlens.rules._model import FileEdit, Finding, Fix, Severity
+from meshlens.rules._model import Finding, Fix, Severity
 from meshlens.rules._registry import rule
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 _MESH_ENTERED = "jax.sharding.Mesh.__enter__"
 

@@ -49,10 +49,10 @@ from meshlens.rules._axis_entries import badly_written
 from meshlens.rules._axis_structures import unlike_values
 from meshlens.rules._entries import with_entry
 from meshlens.rules._miscounts import Miscount, explained, keyword_arguments, miscounts
-from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._model import Finding, Fix, Related, Severity
 from meshlens.rules._registry import rule
 from meshlens.rules._static import static_places
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 _MAPS = frozenset({"jax.pmap", "jax.vmap"})
 

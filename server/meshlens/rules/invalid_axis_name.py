@@ -39,9 +39,9 @@ from meshlens.axes.records import Binding
 from meshlens.axes.values import Arg, Binder, Const, Dict, Seq, Site, Value
 from meshlens.project.view import FileView
 from meshlens.rules._displays import only_item
-from meshlens.rules._model import FileEdit, Finding, Fix, Severity
+from meshlens.rules._model import Finding, Fix, Severity
 from meshlens.rules._registry import rule
-from meshlens.text import Edit
+from meshlens.text import Edit, FileEdit
 
 _STRINGS_ONLY = (0, 8, 1)
 

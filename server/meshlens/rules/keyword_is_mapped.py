@@ -43,10 +43,10 @@ from meshlens.axes.values import Arg, Const, Site
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.rules._miscounts import keyword_arguments, positional
-from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._model import Finding, Fix, Related, Severity
 from meshlens.rules._registry import rule
 from meshlens.rules._routes import certain
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 _MAPS = frozenset({"jax.pmap", "jax.vmap"})
 

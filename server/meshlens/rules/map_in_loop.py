@@ -41,10 +41,10 @@ from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.view import FileView
 from meshlens.rules._callees import callee_span
 from meshlens.rules._loops import changing_names, enclosing_loop, turns_often
-from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._model import Finding, Fix, Related, Severity
 from meshlens.rules._registry import rule
 from meshlens.rules._trees import Node, names_used, path_to, tree, walk
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 _TESTS = re.compile(r"(^|[_.])(tests?|conftest|bench\w*|profile)([_.]|$)", re.IGNORECASE)
 _SOMETIMES = frozenset({"if", "try", "ifexp", "bool", "match", "for", "while"})

@@ -44,10 +44,10 @@ from meshlens.axes.records import RandomUse
 from meshlens.axes.values import Binder
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.view import FileView
-from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._model import Finding, Fix, Related, Severity
 from meshlens.rules._registry import rule
 from meshlens.rules._renames import spelled
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 _LIKE_THE_DATA = re.compile(r"\bshape\b|_like\b|\b(bernoulli|categorical|rademacher|gumbel|multinomial|poisson)\b")
 

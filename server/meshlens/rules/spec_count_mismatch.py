@@ -61,11 +61,11 @@ from meshlens.rules._counting import counted
 from meshlens.rules._entries import as_tuple, entries_at, place_of, with_entry
 from meshlens.rules._imports import name_of_module
 from meshlens.rules._miscounts import Miscount, explained, miscounts, positional
-from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._model import Finding, Fix, Related, Severity
 from meshlens.rules._prefixes import Mismatch, mismatch
 from meshlens.rules._registry import rule
 from meshlens.rules._routes import certain
-from meshlens.text import Edit
+from meshlens.text import Edit, FileEdit
 
 _MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})
 _WHY = "whether the argument is split, and how, only you know"

@@ -52,11 +52,11 @@ from meshlens.project.view import FileView
 from meshlens.rules._counting import counted
 from meshlens.rules._entries import as_tuple, entries_at
 from meshlens.rules._miscounts import keyword_arguments, positional
-from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._model import Finding, Fix, Related, Severity
 from meshlens.rules._registry import rule
 from meshlens.rules._routes import certain
 from meshlens.rules._static import integers, static_places
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 
 @rule("AX206", Severity.ERROR)

@@ -48,11 +48,11 @@ from meshlens.jaxapi.keywords import MEANT, keywords
 from meshlens.project.view import FileView
 from meshlens.rules._counting import counted
 from meshlens.rules._did_you_mean import closest
-from meshlens.rules._model import FileEdit, Finding, Fix, Severity
+from meshlens.rules._model import Finding, Fix, Severity
 from meshlens.rules._registry import rule
 from meshlens.rules._routes import certain
 from meshlens.rules._shard_map_keywords import keywords_of_shard_maps
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 _CHECKED = ("jax.jit", "jax.pmap", "jax.vmap", "jax.shard_map", "jax.experimental.shard_map.shard_map", "jax.smap")
 _ALSO_CHECKED = ("jax.grad", "jax.value_and_grad", "jax.make_mesh", "jax.sharding.Mesh")

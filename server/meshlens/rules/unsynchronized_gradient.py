@@ -58,11 +58,11 @@ from meshlens.axes.records import AxisUse, MappedCall
 from meshlens.axes.values import Binder, Site
 from meshlens.project.view import FileView
 from meshlens.rules._callees import callee_span
-from meshlens.rules._model import FileEdit, Finding, Fix, Related, Severity
+from meshlens.rules._model import Finding, Fix, Related, Severity
 from meshlens.rules._places import quoted
 from meshlens.rules._reductions import has, in_own_optimizer, reductions_of, unchecked_map
 from meshlens.rules._registry import rule
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 _WORD = re.compile(rb"[A-Za-z_][\w.]*")
 _GRADIENT_WORD = re.compile(rb"grad|^(d[a-z]|gs?)$")

@@ -41,10 +41,10 @@ from collections.abc import Iterator
 from meshlens.axes.records import Binding
 from meshlens.axes.values import Binder, Const, Function, Partial, Site, Value, Wrapped
 from meshlens.project.view import FileView
-from meshlens.rules._model import FileEdit, Finding, Fix, Severity
+from meshlens.rules._model import Finding, Fix, Severity
 from meshlens.rules._registry import rule
 from meshlens.rules._whole_body import strings_in_sight
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 
 @rule("AX103", Severity.HINT, default=False)

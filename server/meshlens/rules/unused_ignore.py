@@ -32,11 +32,11 @@ import re
 from collections.abc import Iterator
 
 from meshlens.project.view import FileView
-from meshlens.rules._model import FileEdit, Finding, Fix, Severity
+from meshlens.rules._model import Finding, Fix, Severity
 from meshlens.rules._registry import rule
 from meshlens.rules._select import did_you_mean
 from meshlens.rules._suppress import CheckedView, Idle
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 _CODES = re.compile(rb"(?i:noqa)\s*:\s*(?P<noqa>[A-Za-z]+[0-9]\w*(?:[\s,]+[A-Za-z]+[0-9]\w*)*)|\[(?P<ours>[^\]#]*)\]")
 _CODE = re.compile(rb"[\w-]+")

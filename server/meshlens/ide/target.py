@@ -1,0 +1,34 @@
+"""What stands at an offset of a file: the sites there, innermost first, and their records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.values import Site
+from meshlens.project.view import FileView
+
+
+def sites_at(view: FileView, offset: int) -> tuple[Site, ...]:
+    """The sites whose text holds an offset, the shortest first; an offset at the end of a site is in it.
+
+    A site that stands for a whole statement or block comes last; where two have the same text, the inner one of the
+    shape comes first.
+
+    Args:
+        view: the file.
+        offset: UTF-8 bytes from the start of the file.
+    """
+    found = sorted(_sites(view, offset))
+    return tuple(site for _, _, site in found)
+
+
+def _sites(view: FileView, offset: int) -> Iterator[tuple[int, int, Site]]:
+    path = str(view.path)
+    for key, block in view.facts.blocks.items():
+        whole = block.span(0)
+        if not whole.start <= offset <= whole.end:
+            continue
+        for index in range(len(block.spans) // 2):
+            span = block.span(index)
+            if span.start <= offset <= span.end:
+                yield span.end - span.start, -index, Site(path, key, index)
