@@ -22,6 +22,7 @@ _COMMANDS = {
     "explain": "Show the page of a rule.",
     "config": "Show the settings that hold here and where each comes from.",
     "docs": "Write docs/rules.md and docs/settings.md.",
+    "server": "Speak the Language Server Protocol with an editor.",
 }
 
 

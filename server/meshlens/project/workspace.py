@@ -14,7 +14,7 @@ from meshlens.project.notebook import Notebook, read_notebook
 from meshlens.project.pool import extract_all
 from meshlens.project.solution import Solution, solve
 from meshlens.project.view import FileView
-from meshlens.text import LineIndex
+from meshlens.text import Edit, LineIndex
 
 NEWEST_JAX = (0, 11, 0)
 
@@ -96,6 +96,28 @@ class Workspace:
         before = self._memory.get("now") or self._memory.get("before")
         memory = {"before": before} if before is not None else {}
         return replace(self, files=files, checked=checked, _memory=memory)
+
+    def with_files(self, raws: Mapping[Path, bytes]) -> Workspace:
+        """The workspace after several files have got new texts; what cannot be read as a notebook stays out."""
+        workspace = self
+        for path, raw in raws.items():
+            try:
+                workspace = workspace.with_file(path, raw)
+            except ValueError:
+                continue
+        return workspace
+
+    def with_edits(self, path: Path, edits: Sequence[Edit]) -> Workspace:
+        """The workspace after edits of one file, one after the other."""
+        raw = self.files[str(path)].raw
+        for edit in edits:
+            raw = b"".join((raw[: edit.span.start], edit.text.encode("utf-8", "replace"), raw[edit.span.end :]))
+        return self.with_file(path, raw)
+
+    def without_file(self, path: Path) -> Workspace:
+        """The workspace without one file."""
+        files = {name: file for name, file in self.files.items() if name != str(path)}
+        return replace(self, files=files, checked=tuple(one for one in self.checked if one != path), _memory={})
 
 
 class _Texts(Mapping[str, bytes]):

@@ -1,0 +1,21 @@
+"""`meshlens server`: the language server, for editors to start."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.command("server")
+@click.option("--stdio", is_flag=True, help="Speak on stdin and stdout; what happens anyway.")
+@click.option("--tcp", type=click.IntRange(0, 65535), metavar="PORT", help="Listen on a port of this machine instead.")
+@click.option("--clientProcessId", "client", type=int, hidden=True)
+def command(stdio: bool, tcp: int | None, client: int | None) -> None:
+    """Speak the Language Server Protocol with an editor.
+
+    Editors start this by themselves; docs/editors.md shows how to tell them.
+    """
+    from meshlens.lsp.server import serve_stdio, serve_tcp
+
+    sys.exit(serve_stdio() if tcp is None else serve_tcp(tcp))

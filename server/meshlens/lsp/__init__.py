@@ -1,0 +1,12 @@
+"""The language server: `server.py` holds the table of requests, `handlers/` one file for each.
+
+transport   bytes of stdin and stdout to messages and back
+protocol    messages to handlers; what pygls does well stays with pygls
+session     all that changes: documents, folders, the client's wishes
+client      what the client can
+documents   open texts
+folders     a project: its settings and its workspace
+from_lsp    positions and ranges of the protocol to bytes
+to_lsp      bytes, findings and edits to the protocol
+publishing  when findings are computed and sent
+"""

@@ -1,0 +1,56 @@
+"""The first moments of a session: who the client is, what it has open, which files it shall watch."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from meshlens.lsp.client import read_client
+from meshlens.lsp.documents import path_of
+from meshlens.lsp.handlers.configuration import ask_for_settings, take
+from meshlens.lsp.handlers.watched_files import PATTERNS
+from meshlens.lsp.protocol import Protocol
+from meshlens.lsp.publishing import Publisher
+from meshlens.lsp.session import Session
+
+
+def begin(protocol: Protocol, params: Mapping[str, Any]) -> Session:
+    """The session of a client.
+
+    Args:
+        protocol: how to reach the client.
+        params: those of `initialize`.
+    """
+
+    def notify(method: str, content: Any) -> None:
+        protocol.send({"method": method, "params": content})
+
+    def ask(method: str, content: Any) -> asyncio.Future[Any]:
+        return protocol.ask(method, content)
+
+    encoding = protocol.server_capabilities.position_encoding or "utf-16"
+    session = Session(notify, ask, replace(read_client(params), encoding=str(getattr(encoding, "value", encoding))))
+    folders = params.get("workspaceFolders") or []
+    uris = [folder["uri"] for folder in folders] or [params["rootUri"]] * bool(params.get("rootUri"))
+    session.given = tuple(path_of(uri) for uri in uris if uri.startswith("file:"))
+    options = params.get("initializationOptions")
+    if isinstance(options, Mapping):
+        take(session, None, options.get("settings", options.get("meshlens", {})))
+    publisher = Publisher(session, asyncio.get_running_loop())
+    session.schedule, session.clear = publisher.schedule, publisher.clear
+    return session
+
+
+async def settle_in(session: Session) -> None:
+    """Asks for the editor's settings, and to be told of files that change."""
+    if session.client.watches:
+        watchers = [{"globPattern": pattern} for pattern in PATTERNS]
+        method = "workspace/didChangeWatchedFiles"
+        registration = {"id": "meshlens-files", "method": method, "registerOptions": {"watchers": watchers}}
+        session.ask("client/registerCapability", {"registrations": [registration]})
+    if session.client.configures:
+        registration = {"id": "meshlens-settings", "method": "workspace/didChangeConfiguration"}
+        session.ask("client/registerCapability", {"registrations": [registration]})
+        await ask_for_settings(session)

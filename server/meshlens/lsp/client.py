@@ -1,0 +1,103 @@
+"""What the client can, read once from its capabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+ENCODINGS = ("utf-8", "utf-16", "utf-32")
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What the client can.
+
+    Attributes:
+        name: what it calls itself; empty if it does not say.
+        encoding: what columns count: "utf-8", "utf-16" or "utf-32" units.
+        pulls: it asks for diagnostics of a document instead of waiting for them.
+        refreshes_diagnostics, refreshes_hints, refreshes_lenses: it can be told to ask again.
+        related, tags, descriptions: what it shows of a diagnostic: other places, faded text, a link to the rule.
+        configures: it answers `workspace/configuration`.
+        watches: it can be asked to watch files.
+        progresses: it shows progress that we begin.
+        versioned_edits: it takes `documentChanges`.
+        action_literals: it takes code actions, and not only commands.
+        resolves_edits: it asks for the edit of a code action when it is chosen.
+        disabled_actions: it shows why a code action does not apply.
+        snippets: it expands placeholders in completions.
+        markdown: it renders Markdown in a hover; otherwise it gets plain text.
+        hierarchical_symbols: it takes document symbols as a tree.
+        labelled_signatures: it takes the labels of parameters as offsets.
+    """
+
+    name: str = ""
+    encoding: str = "utf-16"
+    pulls: bool = False
+    refreshes_diagnostics: bool = False
+    refreshes_hints: bool = False
+    refreshes_lenses: bool = False
+    related: bool = False
+    tags: bool = False
+    descriptions: bool = False
+    configures: bool = False
+    watches: bool = False
+    progresses: bool = False
+    versioned_edits: bool = False
+    action_literals: bool = False
+    resolves_edits: bool = False
+    disabled_actions: bool = False
+    snippets: bool = False
+    markdown: bool = False
+    hierarchical_symbols: bool = False
+    labelled_signatures: bool = False
+
+
+def read_client(params: Mapping[str, Any]) -> Client:
+    """What the client can, from the parameters of `initialize`."""
+    given = params.get("capabilities")
+
+    def can(path: str) -> Any:
+        found: Any = given
+        for part in path.split("."):
+            found = found.get(part) if isinstance(found, Mapping) else None
+        return found
+
+    diagnostic = "textDocument.publishDiagnostics"
+    action = "textDocument.codeAction"
+    info = params.get("clientInfo")
+    return Client(
+        name=str(info.get("name", "")) if isinstance(info, Mapping) else "",
+        encoding=_encoding(can("general.positionEncodings")),
+        pulls=can("textDocument.diagnostic") is not None,
+        refreshes_diagnostics=bool(can("workspace.diagnostics.refreshSupport")),
+        refreshes_hints=bool(can("workspace.inlayHint.refreshSupport")),
+        refreshes_lenses=bool(can("workspace.codeLens.refreshSupport")),
+        related=bool(can(f"{diagnostic}.relatedInformation")),
+        tags=bool(can(f"{diagnostic}.tagSupport")),
+        descriptions=bool(can(f"{diagnostic}.codeDescriptionSupport")),
+        configures=bool(can("workspace.configuration")),
+        watches=bool(can("workspace.didChangeWatchedFiles.dynamicRegistration")),
+        progresses=bool(can("window.workDoneProgress")),
+        versioned_edits=bool(can("workspace.workspaceEdit.documentChanges")),
+        action_literals=can(f"{action}.codeActionLiteralSupport") is not None,
+        resolves_edits="edit" in _strings(can(f"{action}.resolveSupport.properties")),
+        disabled_actions=bool(can(f"{action}.disabledSupport")),
+        snippets=bool(can("textDocument.completion.completionItem.snippetSupport")),
+        markdown="markdown" in _strings(can("textDocument.hover.contentFormat")),
+        hierarchical_symbols=bool(can("textDocument.documentSymbol.hierarchicalDocumentSymbolSupport")),
+        labelled_signatures=bool(
+            can("textDocument.signatureHelp.signatureInformation.parameterInformation.labelOffsetSupport")
+        ),
+    )
+
+
+def _encoding(offered: Any) -> str:
+    """The cheapest encoding for us among those that the client offers; UTF-16 is what every client can."""
+    names = _strings(offered)
+    return next((name for name in ENCODINGS if name in names), "utf-16")
+
+
+def _strings(value: Any) -> Iterable[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, (list, tuple)) else []

@@ -1,0 +1,99 @@
+"""Open texts: files, cells of notebooks, and what has no file yet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+from meshlens.text import Edit, LineIndex, Span
+
+NOWHERE = Path("/untitled") if os.sep == "/" else Path("C:/untitled")
+"""Where texts without a file are filed in a workspace; nothing is read or written there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One open text.
+
+    Attributes:
+        uri: as the client spells it.
+        version: as the client counts; None for a client that does not.
+        path: the file, in whose source this text lies.
+        text: UTF-8.
+        lines: its lines and columns.
+        base: where the text begins in the source of the file: 0, or the place of a notebook's cell.
+        notebook: the URI of the notebook that it is a cell of.
+    """
+
+    uri: str
+    version: int | None
+    path: Path
+    text: bytes
+    lines: LineIndex
+    base: int = 0
+    notebook: str | None = None
+
+    def changed(self, version: int | None, edits: Sequence[Edit]) -> Document:
+        """The document after edits, one after the other."""
+        text = self.text
+        for edit in edits:
+            text = b"".join((text[: edit.span.start], edit.text.encode("utf-8", "replace"), text[edit.span.end :]))
+        return replace(self, version=version, text=text, lines=LineIndex(text))
+
+
+def opened(uri: str, version: int | None, text: str, notebook: str | None = None) -> Document:
+    """A document as the client opens it."""
+    raw = text.encode("utf-8", "replace")
+    return Document(uri, version, path_of(notebook or uri), raw, LineIndex(raw), 0, notebook)
+
+
+def edits_of(document: Document, changes: Sequence[Mapping[str, Any]], encoding: str) -> tuple[Document, list[Edit]]:
+    """A document after the changes of a `didChange`, and the changes as edits, one after the other.
+
+    Args:
+        document: before the changes.
+        changes: as the client sends them: each with a range, or the whole text.
+        encoding: what the client's columns count.
+    """
+    edits: list[Edit] = []
+    for change in changes:
+        text = str(change.get("text", ""))
+        span = _span(document.lines, change["range"], encoding) if change.get("range") else Span(0, len(document.text))
+        edit = Edit(span, text)
+        edits.append(edit)
+        document = document.changed(document.version, [edit])
+    return document, edits
+
+
+def _span(lines: LineIndex, given: Mapping[str, Any], encoding: str) -> Span:
+    start, end = (lines.offset(given[side]["line"], given[side]["character"], encoding) for side in ("start", "end"))
+    return Span(min(start, end), max(start, end))
+
+
+def path_of(uri: str) -> Path:
+    """The file that a URI names; for other schemes a place in `NOWHERE`."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file":
+        name = quote(unquote(uri.split(":", 1)[-1]).strip("/"), safe="") or "text"
+        suffix = "" if name.endswith((".py", ".ipynb", ".pyi")) else ".py"
+        return NOWHERE / (parts.scheme or "text") / f"{name}{suffix}"
+    path = unquote(parts.path)
+    if os.sep == "\\" and len(path) > 2 and path[0] == "/" and path[2] == ":":
+        path = path[1:]
+    if parts.netloc and parts.netloc != "localhost":
+        path = f"//{parts.netloc}{path}"
+    return Path(os.path.normpath(path))
+
+
+def uri_of(path: Path) -> str:
+    """The URI of a file."""
+    return path.as_uri()
+
+
+def is_nowhere(path: Path) -> bool:
+    """Whether a text has no file."""
+    return path.is_relative_to(NOWHERE)

@@ -1,0 +1,90 @@
+"""A project of the editor: its configuration, its settings and its workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from meshlens.project.configuration import Configuration, find_configuration, project_root, read_configuration
+from meshlens.project.jax_version import JaxVersion, default_jax_version, locate_jax_version
+from meshlens.project.patterns import matches
+from meshlens.project.workspace import Workspace, open_workspace
+from meshlens.settings import BadSetting, Settings, parse
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """One project.
+
+    Attributes:
+        root: the folder.
+        configuration: what its configuration file says.
+        settings: that and what the editor sets; the version of JAX is always set.
+        jax: the version of JAX and how we know it.
+        workspace: the files that are loaded.
+        revision: tells one state of the project from another.
+    """
+
+    root: Path
+    configuration: Configuration
+    settings: Settings
+    jax: JaxVersion
+    workspace: Workspace
+    revision: int = 0
+
+    def excludes(self, path: Path) -> bool:
+        """Whether the settings leave out a file."""
+        if not self.settings.exclude or not path.is_relative_to(self.root):
+            return False
+        home = Path(self.settings.folder) if self.settings.folder else self.root
+        return path.is_relative_to(home) and matches(self.settings.exclude, path.relative_to(home).as_posix())
+
+
+def root_for(path: Path, given: tuple[Path, ...]) -> Path:
+    """The folder of the project that a file belongs to.
+
+    Args:
+        path: the file.
+        given: the folders that the client has open.
+    """
+    found = find_configuration(path.parent)
+    inside = [folder for folder in given if path.is_relative_to(folder)]
+    nearest = max(inside, key=lambda folder: len(folder.parts), default=None)
+    if found is not None and (nearest is None or found.parent.is_relative_to(nearest)):
+        return found.parent
+    return nearest or project_root(path)
+
+
+def open_folder(root: Path, editor: Mapping[str, Any]) -> tuple[Folder, tuple[str, ...]]:
+    """A project without files yet, and one line for each setting that is wrong.
+
+    Args:
+        root: the folder.
+        editor: what the editor sets, by key; it goes before what the configuration file says.
+    """
+    configuration = read_configuration(find_configuration(root), "")
+    changes, errors = editor_settings(editor)
+    settings = replace(configuration.settings, **changes)
+    if "exclude" in changes:
+        settings = replace(settings, exclude=configuration.settings.exclude + settings.exclude)
+    jax = locate_jax_version(root, settings) or default_jax_version()
+    settings = replace(settings, jax_version=jax.version)
+    workspace = open_workspace([root], files=[], jax_version=jax.version, devices=settings.devices)
+    return Folder(root, configuration, settings, jax, workspace), (*configuration.errors, *errors)
+
+
+def editor_settings(editor: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What the editor sets, as fields of the settings, and what is wrong with it; empty values set nothing."""
+    changes: dict[str, Any] = {}
+    errors: list[str] = []
+    for key, value in editor.items():
+        spelled = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in key)
+        if value is None or value in ("", [], {}):
+            continue
+        try:
+            changes[spelled.replace("-", "_")] = parse(spelled, value)
+        except BadSetting as error:
+            errors.append(str(error))
+    return changes, tuple(errors)

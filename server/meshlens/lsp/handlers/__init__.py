@@ -1,0 +1,1 @@
+"""One file for each request or notification, named after it; `server.py` lists them."""

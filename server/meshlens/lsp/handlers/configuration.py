@@ -1,0 +1,45 @@
+"""`workspace/didChangeConfiguration`: the editor's settings changed; and asking for them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from meshlens.lsp.documents import uri_of
+from meshlens.lsp.session import Session
+
+SECTION = "meshlens"
+_log = logging.getLogger("meshlens")
+
+
+async def did_change_configuration(session: Session, params: dict[str, Any]) -> None:
+    """Takes the settings that came, or asks for them where the client answers questions."""
+    if session.client.configures:
+        await ask_for_settings(session)
+        return
+    take(session, None, (params.get("settings") or {}).get(SECTION))
+    session.reopen()
+
+
+async def ask_for_settings(session: Session) -> None:
+    """Asks the client for the settings that hold everywhere and in each of its folders."""
+    scopes: list[Path | None] = [None, *session.given]
+    items = [{"section": SECTION, **({"scopeUri": uri_of(scope)} if scope else {})} for scope in scopes]
+    try:
+        answers = await session.ask("workspace/configuration", {"items": items})
+    except Exception as error:  # a client may refuse; its defaults hold then
+        _log.warning("the client did not tell its settings: %s", error)
+        return
+    before = dict(session.editor)
+    for scope, answer in zip(scopes, answers or (), strict=False):
+        take(session, scope, answer)
+    if session.editor != before:
+        session.reopen()
+
+
+def take(session: Session, scope: Path | None, given: object) -> None:
+    """Notes what the editor sets for a folder, or for everything."""
+    if isinstance(given, Mapping):
+        session.editor[scope] = dict(given)

@@ -1,0 +1,18 @@
+"""`textDocument/didClose`: the file on the disk is the true one again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.lsp.loading import unload
+from meshlens.lsp.session import Session
+
+
+def did_close(session: Session, params: dict[str, Any]) -> None:
+    """Forgets a text, and takes back its diagnostics."""
+    document = session.remove(params["textDocument"]["uri"])
+    if document is None:
+        return
+    session.clear(document.uri)
+    unload(session, document.path)
+    session.touch_others(document.path)

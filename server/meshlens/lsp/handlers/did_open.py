@@ -1,0 +1,22 @@
+"""`textDocument/didOpen`: a text is shown; from now on the client's text is the true one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.lsp.documents import opened
+from meshlens.lsp.loading import load
+from meshlens.lsp.session import Session
+
+PYTHON = frozenset({"python"})
+
+
+def did_open(session: Session, params: dict[str, Any]) -> None:
+    """Loads a Python text; others are not ours."""
+    item = params["textDocument"]
+    if item.get("languageId", "python") not in PYTHON:
+        return
+    document = opened(item["uri"], item.get("version"), item.get("text", ""))
+    session.add(document)
+    load(session, document.path)
+    session.touch(document.path)

@@ -1,0 +1,16 @@
+"""`textDocument/didSave`: a text was written; its imports may lead elsewhere now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.lsp.loading import load
+from meshlens.lsp.session import Session
+
+
+def did_save(session: Session, params: dict[str, Any]) -> None:
+    """Loads what the saved text imports and what was not loaded yet."""
+    document = session.documents.get(params["textDocument"]["uri"])
+    if document is not None:
+        load(session, document.path)
+        session.touch(document.path)

@@ -1,0 +1,24 @@
+"""`notebookDocument/didClose`: the file on the disk is the true one again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.lsp.loading import unload
+from meshlens.lsp.session import Session
+
+
+def notebook_did_close(session: Session, params: dict[str, Any]) -> None:
+    """Forgets a notebook and its cells."""
+    book = session.notebooks.pop(params["notebookDocument"]["uri"], None)
+    if book is None:
+        return
+    for cell in book.cells:
+        session.clear(cell)
+        session.remove(cell)
+    unload(session, book.path)
+    session.touch_others(book.path)
+
+
+def notebook_did_save(session: Session, params: dict[str, Any]) -> None:
+    """Nothing to do: the client's text was the true one already."""

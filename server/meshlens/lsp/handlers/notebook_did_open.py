@@ -1,0 +1,30 @@
+"""`notebookDocument/didOpen`: the cells of a notebook are one module, in their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.lsp.documents import opened, path_of
+from meshlens.lsp.handlers.did_open import PYTHON
+from meshlens.lsp.notebook_texts import settle
+from meshlens.lsp.notebooks import OpenNotebook
+from meshlens.lsp.session import Session
+
+CODE = 2
+
+
+def notebook_did_open(session: Session, params: dict[str, Any]) -> None:
+    """Loads a notebook."""
+    book = params["notebookDocument"]
+    cells = book.get("cells", ())
+    languages = {item["uri"]: item.get("languageId", "python") for item in params.get("cellTextDocuments", ())}
+    code = frozenset(
+        cell["document"] for cell in cells if cell.get("kind") == CODE and languages.get(cell["document"]) in PYTHON
+    )
+    for item in params.get("cellTextDocuments", ()):
+        if item["uri"] in code:
+            session.add(opened(item["uri"], item.get("version"), item.get("text", ""), book["uri"]))
+    session.notebooks[book["uri"]] = OpenNotebook(
+        book["uri"], book.get("version"), path_of(book["uri"]), tuple(cell["document"] for cell in cells), code
+    )
+    settle(session, book["uri"])

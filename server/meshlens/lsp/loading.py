@@ -1,0 +1,112 @@
+"""Which files of a project are loaded: what is open, and what it imports.
+
+A small project is loaded whole, so that a caller in another file is seen; of a large one the index tells what matters.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from meshlens.lsp.documents import is_nowhere
+from meshlens.lsp.folders import Folder
+from meshlens.lsp.notebooks import written
+from meshlens.lsp.session import Session
+from meshlens.project.discover import python_files
+from meshlens.project.imports import imported_files
+from meshlens.project.magics import without_magics
+
+SMALL = 400_000
+"""Bytes of Python up to which a project is loaded whole."""
+
+_LARGEST = 3_000_000
+_log = logging.getLogger("meshlens")
+
+
+def load(session: Session, path: Path) -> None:
+    """Puts an open file, and what is needed to understand it, into the workspace of its project."""
+    folder = session.folder_of(path)
+    if folder.excludes(path):
+        return
+    raw = raw_of(session, path)
+    if raw is None:
+        return
+    loaded = folder.workspace.files
+    wanted: dict[Path, bytes] = {path: raw}
+    if not is_nowhere(path):
+        if not loaded:
+            wanted.update(_read(session, _whole(folder), loaded.keys() | {str(path)}))
+        wanted.update(_read(session, _imports(session, folder, path, raw), loaded.keys() | set(map(str, wanted))))
+    session.put(replace(folder, workspace=folder.workspace.with_files(wanted)))
+
+
+def unload(session: Session, path: Path) -> None:
+    """Takes a file that was closed back to what is on the disk, or out of the workspace if it is not there."""
+    folder = session.folder_of(path)
+    session.forget_positions(path)
+    if str(path) not in folder.workspace.files:
+        return
+    raw = None if is_nowhere(path) or folder.excludes(path) else _bytes(path)
+    workspace = folder.workspace.with_file(path, raw) if raw is not None else folder.workspace.without_file(path)
+    session.put(replace(folder, workspace=workspace))
+
+
+def raw_of(session: Session, path: Path) -> bytes | None:
+    """The bytes of a file as the editor has it, or as they are on the disk."""
+    texts = list(session.texts(path))
+    if not texts:
+        return None if is_nowhere(path) else _bytes(path)
+    if texts[0].notebook is not None:
+        return written(document.text.decode("utf-8", "replace") for document in texts)
+    return source_of(path, texts[0].text)
+
+
+def source_of(path: Path, text: bytes) -> bytes:
+    """An open text as Python: a notebook that the client sends as one text may hold magics."""
+    if ".ipynb" in path.suffixes:
+        return without_magics(text.decode("utf-8", "replace")).encode()
+    return text
+
+
+def _whole(folder: Folder) -> list[Path]:
+    files = python_files([folder.root], folder.settings.exclude)
+    return files if sum(map(_size, files)) <= SMALL else []
+
+
+def _imports(session: Session, folder: Folder, path: Path, raw: bytes) -> list[Path]:
+    def text_of(file: Path) -> bytes:
+        if file == path:
+            return raw
+        known = folder.workspace.files.get(str(file))
+        return known.source if known is not None else file.read_bytes()
+
+    return imported_files([path], [folder.root], text_of)
+
+
+def _read(session: Session, paths: Iterable[Path], known: Iterable[str]) -> dict[Path, bytes]:
+    have = set(known)
+    found = {}
+    for path in paths:
+        if str(path) not in have and (raw := raw_of(session, path)) is not None:
+            found[path] = raw
+    return found
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        if path.stat().st_size > _LARGEST:
+            return None
+        raw = path.read_bytes()
+        raw.decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return raw
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

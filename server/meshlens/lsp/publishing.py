@@ -1,0 +1,81 @@
+"""When findings are computed and sent: behind everything that has arrived, never for a text that is not the newest."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from meshlens.lsp.session import Session
+from meshlens.lsp.to_lsp import diagnostics
+
+LATER = 0.15
+"""Seconds without a keystroke until the other open files of a project are checked again."""
+
+
+class Publisher:
+    """Sends findings to clients that wait for them, and asks the others to pull."""
+
+    def __init__(self, session: Session, loop: asyncio.AbstractEventLoop) -> None:
+        self._session, self._loop = session, loop
+        self._soon: asyncio.Handle | None = None
+        self._rest: asyncio.TimerHandle | None = None
+        self._sent: dict[str, tuple[int | None, list[dict[str, Any]]]] = {}
+
+    def schedule(self) -> None:
+        """Has the findings of what changed sent once the loop is free."""
+        if self._soon is None:
+            self._soon = self._loop.call_soon(self._now)
+
+    def _now(self) -> None:
+        """Sends the findings of the file that changed; the others can wait until the typing stops."""
+        self._soon = None
+        waiting = list(self._session.dirty)
+        if not waiting:
+            return
+        first, others = waiting[0], waiting[1:]
+        self._session.dirty.pop(first, None)
+        self._send(first)
+        if self._rest is not None:
+            self._rest.cancel()
+            self._rest = None
+        if others:
+            self._rest = self._loop.call_later(LATER, self._others)
+
+    def _others(self) -> None:
+        self._rest = None
+        session = self._session
+        if session.client.pulls:
+            session.dirty.clear()
+            self._ask_to_pull()
+            return
+        if not session.dirty:
+            return
+        path = next(iter(session.dirty))
+        session.dirty.pop(path)
+        self._send(path)
+        if session.dirty:
+            # One file at a time, so that a keystroke is never behind more than one.
+            self._rest = self._loop.call_later(0, self._others)
+
+    def _ask_to_pull(self) -> None:
+        if self._session.client.refreshes_diagnostics:
+            self._session.ask("workspace/diagnostic/refresh", None)
+
+    def _send(self, path: Path) -> None:
+        if self._session.client.pulls:
+            return
+        for document in self._session.texts(path):
+            items = diagnostics(self._session, document)
+            if self._sent.get(document.uri) == (document.version, items):
+                continue
+            self._sent[document.uri] = (document.version, items)
+            made: dict[str, Any] = {"uri": document.uri, "diagnostics": items}
+            if document.version is not None:
+                made["version"] = document.version
+            self._session.notify("textDocument/publishDiagnostics", made)
+
+    def clear(self, uri: str) -> None:
+        """Takes back what was sent for a text that is closed."""
+        if self._sent.pop(uri, None) is not None:
+            self._session.notify("textDocument/publishDiagnostics", {"uri": uri, "diagnostics": []})

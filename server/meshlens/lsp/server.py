@@ -1,0 +1,158 @@
+"""The table of requests, and how a server starts and ends."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+import meshlens
+from meshlens.lsp.lazily import lazily
+from meshlens.lsp.protocol import Handle, Protocol
+from meshlens.lsp.transport import claim_stdout, read_pipe
+
+NAME = "meshlens"
+PARENT_SECONDS = 0.4
+_log = logging.getLogger("meshlens")
+
+NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    notebook_selector=[
+        types.NotebookDocumentFilterWithNotebook(
+            notebook=types.NotebookDocumentFilterNotebookType(notebook_type="jupyter-notebook"),
+            cells=[types.NotebookCellLanguage(language="python")],
+        )
+    ],
+    save=True,
+)
+
+HANDLERS: Mapping[str, Handle] = {
+    method: lazily(f"meshlens.lsp.handlers.{module}", function)
+    for method, (module, function) in {
+        "textDocument/didOpen": ("did_open", "did_open"),
+        "textDocument/didChange": ("did_change", "did_change"),
+        "textDocument/didClose": ("did_close", "did_close"),
+        "textDocument/didSave": ("did_save", "did_save"),
+        "notebookDocument/didOpen": ("notebook_did_open", "notebook_did_open"),
+        "notebookDocument/didChange": ("notebook_did_change", "notebook_did_change"),
+        "notebookDocument/didClose": ("notebook_did_close", "notebook_did_close"),
+        "notebookDocument/didSave": ("notebook_did_close", "notebook_did_save"),
+        "textDocument/diagnostic": ("diagnostic", "diagnostic"),
+        "textDocument/codeAction": ("code_action", "code_action"),
+        "codeAction/resolve": ("code_action", "code_action_resolve"),
+        "workspace/didChangeConfiguration": ("configuration", "did_change_configuration"),
+        "workspace/didChangeWorkspaceFolders": ("workspace_folders", "did_change_workspace_folders"),
+        "workspace/didChangeWatchedFiles": ("watched_files", "did_change_watched_files"),
+    }.items()
+}
+
+OPTIONS: Mapping[str, Any] = {
+    "textDocument/codeAction": types.CodeActionOptions(
+        code_action_kinds=[types.CodeActionKind.QuickFix, "source.fixAll.meshlens"], resolve_provider=True
+    ),
+    "textDocument/diagnostic": types.DiagnosticOptions(
+        inter_file_dependencies=True, workspace_diagnostics=False, identifier=NAME
+    ),
+}
+
+DOES_NOT_CONCERN_CAPABILITIES = ("workspace/didChangeConfiguration", "codeAction/resolve")
+
+
+def make_server() -> LanguageServer:
+    """A server that waits for `initialize`."""
+    Protocol.handlers = HANDLERS
+    server = LanguageServer(NAME, meshlens.__version__, notebook_document_sync=NOTEBOOKS, protocol_cls=Protocol)
+    for method in HANDLERS:
+        if method not in DOES_NOT_CONCERN_CAPABILITIES:
+            server.feature(method, OPTIONS.get(method))(_never_called)
+    server.feature("initialize")(lambda params: _initialize(server, params))
+    server.feature("initialized")(partial(_on_initialized, server))
+    return server
+
+
+def _never_called(params: object) -> None:
+    """Stands for a handler in pygls' table, from which it works out the capabilities."""
+
+
+def _initialize(server: LanguageServer, params: types.InitializeParams) -> None:
+    """Notes what the client can; everything that is slow waits until it has got its answer."""
+    plain = server.protocol._converter.unstructure(params)
+
+    def begin(protocol: Protocol) -> Any:
+        from meshlens.lsp.beginning import begin
+
+        return begin(protocol, plain)
+
+    protocol: Any = server.protocol
+    protocol.begin(begin)
+
+
+async def _on_initialized(server: LanguageServer, params: object) -> None:
+    from meshlens.lsp.beginning import settle_in
+
+    protocol: Any = server.protocol
+    await settle_in(protocol.session())
+
+
+def serve_stdio() -> int:
+    """Runs the server on stdin and stdout until the client goes; gives the exit code."""
+    writer = claim_stdout()
+    server = make_server()
+    server.protocol.set_writer(writer)
+    try:
+        asyncio.run(_on_stdin(server))
+    except (KeyboardInterrupt, BrokenPipeError):
+        pass
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+async def _on_stdin(server: LanguageServer) -> None:
+    protocol: Any = server.protocol
+    _quiet_collector()
+    watch = asyncio.ensure_future(_end_with_parent(server))
+    try:
+        await read_pipe(sys.stdin.fileno(), protocol.take)
+    finally:
+        watch.cancel()
+
+
+def _quiet_collector() -> None:
+    """What is loaded by now stays; young objects are many and die soon."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
+async def _end_with_parent(server: LanguageServer) -> None:
+    """Ends the process when the client's process is gone, even if something else holds our stdin open."""
+    while True:
+        await asyncio.sleep(PARENT_SECONDS)
+        parent = server.process_id
+        if parent and os.name == "posix" and not _lives(parent):
+            _log.warning("the client's process %s is gone", parent)
+            os._exit(0)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def serve_tcp(port: int) -> int:
+    """Runs the server on a port of this machine's loopback for one client."""
+    make_server().start_tcp("127.0.0.1", port)
+    return 0

@@ -1,0 +1,205 @@
+"""All that changes while the server runs: what is open, what is loaded, what the client wants.
+
+A workspace is never changed; a session swaps its folders' workspaces for newer ones.  So whoever took a view keeps a
+consistent one, without locks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from meshlens.lsp.client import Client
+from meshlens.lsp.documents import Document, uri_of
+from meshlens.lsp.folders import Folder, open_folder, root_for
+from meshlens.lsp.notebooks import OpenNotebook
+from meshlens.project.view import FileView
+from meshlens.rules._check import Diagnosed, check
+from meshlens.text import LineIndex, Span
+
+_log = logging.getLogger("meshlens")
+
+Send = Callable[[str, Any], None]
+Ask = Callable[[str, Any], "asyncio.Future[Any]"]
+
+
+@dataclass(slots=True)
+class Session:
+    """The one mutable object of the server.
+
+    Attributes:
+        notify: sends a notification.
+        ask: sends a request.
+        client: what the client can.
+        given: the folders that the client has open.
+        editor: what the editor sets, by folder; None for what holds everywhere.
+        folders: the projects that are loaded, by their root.
+        documents: the open texts by URI.
+        notebooks: the open notebooks by URI.
+        dirty: the files whose findings have to be sent again.
+        schedule: has findings sent when the loop is free.
+        clear: takes back what was sent for a text.
+    """
+
+    notify: Send
+    ask: Ask
+    client: Client = field(default_factory=Client)
+    given: tuple[Path, ...] = ()
+    editor: dict[Path | None, Mapping[str, Any]] = field(default_factory=dict)
+    folders: dict[Path, Folder] = field(default_factory=dict)
+    documents: dict[str, Document] = field(default_factory=dict)
+    notebooks: dict[str, OpenNotebook] = field(default_factory=dict)
+    dirty: dict[Path, None] = field(default_factory=dict)
+    schedule: Callable[[], None] = lambda: None
+    clear: Callable[[str], None] = lambda uri: None
+    _found: dict[Path, tuple[int, tuple[Diagnosed, ...]]] = field(default_factory=dict)
+    _revision: int = 0
+    _roots: dict[Path, Path] = field(default_factory=dict)
+    _plain: dict[Path, str] = field(default_factory=dict)
+
+    def folder_of(self, path: Path) -> Folder:
+        """The project of a file, opened when it is first asked for."""
+        root = self._roots.get(path)
+        if root is None:
+            root = self._roots[path] = root_for(path, self.given)
+        folder = self.folders.get(root)
+        return folder if folder is not None else self._open(root)
+
+    def _open(self, root: Path) -> Folder:
+        folder, wrong = open_folder(root, self.editor_settings(root))
+        self.folders[root] = folder
+        for line in wrong:
+            self.say(f"MeshLens: {line}", level=2)
+        return folder
+
+    def editor_settings(self, root: Path) -> Mapping[str, Any]:
+        """What the editor sets for a project: for everything, for the folder above it, for the folder itself."""
+        merged: dict[str, Any] = dict(self.editor.get(None, {}))
+        for folder in sorted((key for key in self.editor if key is not None), key=lambda key: len(key.parts)):
+            if root.is_relative_to(folder):
+                merged.update(self.editor[folder])
+        return merged
+
+    def reopen(self, roots: Mapping[Path, None] | None = None) -> None:
+        """Forgets projects, all of them or those below these roots, and loads what is open again."""
+        stale = [root for root in self.folders if roots is None or root in roots]
+        for root in stale:
+            del self.folders[root]
+        self._roots.clear()
+        self._found.clear()
+        self.load_open()
+
+    def load_open(self) -> None:
+        """Puts every open text into the workspace of its project."""
+        from meshlens.lsp.loading import load
+
+        paths = dict.fromkeys(document.path for document in self.documents.values())
+        for path in paths:
+            load(self, path)
+            self.touch(path)
+
+    def touch(self, path: Path) -> None:
+        """Notes that findings of a file, and with it of the other open files of its project, may be others now."""
+        self.dirty.pop(path, None)
+        self.dirty = {path: None, **self.dirty}
+        self.touch_others(path)
+
+    def touch_others(self, path: Path) -> None:
+        """Notes that findings of the other open files of a project may be others now."""
+        root = self.folder_of(path).root
+        for document in self.documents.values():
+            if document.path not in self.dirty and self.folder_of(document.path).root == root:
+                self.dirty[document.path] = None
+        self.schedule()
+
+    def put(self, folder: Folder) -> None:
+        """Swaps a project for its newer state."""
+        self._revision += 1
+        self.folders[folder.root] = replace(folder, revision=self._revision)
+
+    def add(self, document: Document) -> None:
+        """Notes an open text."""
+        self.documents[document.uri] = document
+        if document.notebook is None:
+            self._plain[document.path] = document.uri
+
+    def remove(self, uri: str) -> Document | None:
+        """Forgets an open text."""
+        document = self.documents.pop(uri, None)
+        if document is not None and self._plain.get(document.path) == uri:
+            del self._plain[document.path]
+        return document
+
+    def is_open(self, path: Path) -> bool:
+        """Whether a file, or a cell of it, is open."""
+        return path in self._plain or any(book.path == path for book in self.notebooks.values())
+
+    def view(self, path: Path) -> FileView | None:
+        """What is known of a file; None for a file that is left out or not there."""
+        folder = self.folder_of(path)
+        if str(path) not in folder.workspace.files:
+            return None
+        return folder.workspace.view(path)
+
+    def findings(self, path: Path) -> tuple[Diagnosed, ...]:
+        """What the rules find in a file, computed once for each state of its workspace."""
+        folder = self.folder_of(path)
+        known = self._found.get(path)
+        if known is not None and known[0] == folder.revision:
+            return known[1]
+        view = self.view(path)
+        found = check(view, folder.settings) if view is not None and not folder.excludes(path) else ()
+        self._found[path] = (folder.revision, found)
+        return found
+
+    def texts(self, path: Path) -> Iterator[Document]:
+        """The open texts of a file: one, or the cells of a notebook in their order."""
+        plain = self._plain.get(path)
+        if plain is not None:
+            yield self.documents[plain]
+            return
+        for book in self.notebooks.values():
+            if book.path == path:
+                yield from (self.documents[cell] for cell in book.cells if cell in self.documents)
+
+    def placed(self, path: Path, span: Span) -> tuple[str, dict[str, Any], int | None] | None:
+        """The URI, the range and the version of a place in a file, open or not; None if the client cannot name it."""
+        for document in self.texts(path):
+            if document.base <= span.start <= document.base + len(document.text):
+                at = Span(span.start - document.base, span.end - document.base)
+                return document.uri, ranged(document.lines, at, self.client.encoding), document.version
+        file = self.folder_of(path).workspace.files.get(str(path))
+        if file is None or file.notebook is not None:
+            return None
+        return uri_of(path), ranged(LineIndex(file.source), span, self.client.encoding), None
+
+    def say(self, text: str, level: int = 3) -> None:
+        """Shows a message: 1 error, 2 warning, 3 information."""
+        self.notify("window/showMessage", {"type": level, "message": text})
+
+    def log(self, text: str) -> None:
+        """Writes a line into the client's log."""
+        self.notify("window/logMessage", {"type": 3, "message": text})
+
+    def forget_positions(self, path: Path) -> None:
+        """Drops what was computed for a file that is closed."""
+        self._found.pop(path, None)
+        self.dirty.pop(path, None)
+
+
+def ranged(lines: LineIndex, span: Span, encoding: str) -> dict[str, Any]:
+    """A span as a range."""
+    start, end = lines.position(span.start, encoding), lines.position(span.end, encoding)
+    return {
+        "start": {"line": start[0], "character": start[1]},
+        "end": {"line": end[0], "character": end[1]},
+    }
+
+
+def rebased(document: Document, base: int) -> Document:
+    """A cell at another place of its notebook's source."""
+    return document if document.base == base else replace(document, base=base)

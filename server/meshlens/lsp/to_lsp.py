@@ -1,0 +1,106 @@
+"""Findings, places and edits as the protocol has them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from meshlens.lsp.documents import Document
+from meshlens.lsp.session import Session, ranged
+from meshlens.rules._check import Diagnosed
+from meshlens.rules._model import Severity
+from meshlens.text import FileEdit, Span
+
+SOURCE = "meshlens"
+_LEVELS = {Severity.ERROR: 1, Severity.WARNING: 2, Severity.HINT: 4}
+_UNNECESSARY, _DEPRECATED = 1, 2
+DEPRECATED = frozenset({"AX502"})
+
+
+def diagnostic(session: Session, document: Document, found: Diagnosed) -> dict[str, Any]:
+    """A finding in a document as a diagnostic."""
+    finding, client = found.finding, session.client
+    at = Span(finding.span.start - document.base, finding.span.end - document.base)
+    made: dict[str, Any] = {
+        "range": ranged(document.lines, at, client.encoding),
+        "severity": _LEVELS[found.severity],
+        "code": found.code,
+        "source": SOURCE,
+        "message": finding.message,
+    }
+    if client.descriptions and (page := rule_page(found)):
+        made["codeDescription"] = {"href": page}
+    if client.tags and finding.unused:
+        made["tags"] = [_UNNECESSARY]
+    elif client.tags and found.code in DEPRECATED:
+        made["tags"] = [_DEPRECATED]
+    if client.related and finding.related:
+        related = [(session.placed(one.path, one.span), one.message) for one in finding.related]
+        made["relatedInformation"] = [
+            {"location": {"uri": place[0], "range": place[1]}, "message": message}
+            for place, message in related
+            if place is not None
+        ]
+    return made
+
+
+def diagnostics(session: Session, document: Document) -> list[dict[str, Any]]:
+    """What is found in an open text."""
+    end = document.base + len(document.text)
+    return [
+        diagnostic(session, document, found)
+        for found in session.findings(document.path)
+        if document.base <= found.finding.span.start <= end
+    ]
+
+
+def location(session: Session, path: Path, span: Span) -> dict[str, Any] | None:
+    """A place in any file; None for one that the client cannot name."""
+    placed = session.placed(path, span)
+    return {"uri": placed[0], "range": placed[1]} if placed is not None else None
+
+
+def workspace_edit(session: Session, edits: Iterable[FileEdit]) -> dict[str, Any] | None:
+    """Edits of any files in one; None if one of them lies where the client cannot edit."""
+    by_text: dict[tuple[str, int | None], list[dict[str, Any]]] = defaultdict(list)
+    for path, edit in edits:
+        placed = session.placed(path, edit.span)
+        if placed is None:
+            return None
+        uri, where, version = placed
+        by_text[(uri, version)].append({"range": where, "newText": _with_line_ends(session, path, edit.text)})
+    if session.client.versioned_edits:
+        return {
+            "documentChanges": [
+                {"textDocument": {"uri": uri, "version": version}, "edits": made}
+                for (uri, version), made in by_text.items()
+            ]
+        }
+    return {"changes": {uri: made for (uri, _), made in by_text.items()}}
+
+
+def _with_line_ends(session: Session, path: Path, text: str) -> str:
+    """New text with the line ends of its file."""
+    if "\n" not in text:
+        return text
+    view = session.view(path)
+    windows = view is not None and view.source.count(b"\r\n") * 2 > view.source.count(b"\n")
+    return text.replace("\r\n", "\n").replace("\n", "\r\n") if windows else text
+
+
+def rule_page(found: Diagnosed) -> str | None:
+    """Where the page of a finding's rule is."""
+    page = _pages()
+    return f"{page}#{found.code.lower()}-{found.name}" if page else None
+
+
+def _pages() -> str | None:
+    inside = resources.files("meshlens") / "pages" / "rules.md"
+    beside = Path(__file__).parents[3] / "docs" / "rules.md"
+    for page in (Path(str(inside)), beside):
+        if page.is_file():
+            return page.as_uri()
+    return None

@@ -1,0 +1,162 @@
+"""Bytes of stdin to messages, messages to bytes of stdout, without a thread or an executor where the system allows it.
+
+pygls reads each header line through an executor, which costs about as much as a keystroke may.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import re
+import select
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+_LENGTH = re.compile(rb"content-length:[ \t]*(\d+)", re.IGNORECASE)
+_END_OF_HEADER = b"\r\n\r\n"
+_LONGEST = 1 << 28
+_CHUNK = 1 << 20
+_MOST_AT_ONCE = 1 << 24
+
+_log = logging.getLogger("meshlens")
+
+
+class Framing:
+    """Cuts a stream of bytes into the bodies of messages."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._body: int | None = None
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Takes the next bytes and gives every body that is complete.
+
+        A header without a usable length is logged and left out, up to the next empty line.
+        """
+        self._buffer += data
+        while True:
+            if self._body is None:
+                end = self._buffer.find(_END_OF_HEADER)
+                if end < 0:
+                    return
+                found = _LENGTH.search(bytes(self._buffer[:end]))
+                del self._buffer[: end + len(_END_OF_HEADER)]
+                if found is None or int(found[1]) > _LONGEST:
+                    _log.warning("left out a message without a usable Content-Length")
+                    continue
+                self._body = int(found[1])
+            if len(self._buffer) < self._body:
+                return
+            body = bytes(self._buffer[: self._body])
+            del self._buffer[: self._body]
+            self._body = None
+            yield body
+
+
+def encoded(message: Any, default: Callable[[Any], Any] | None = None) -> bytes:
+    """A message with its header.
+
+    Args:
+        message: what goes out as JSON.
+        default: turns what JSON does not know into what it knows.
+    """
+    body = json.dumps(message, default=default, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+    return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+class PipeWriter:
+    """Writes whole messages to a file descriptor."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def write(self, data: bytes) -> None:
+        """Writes all of it.
+
+        Raises:
+            BrokenPipeError: nobody reads any more.
+        """
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._descriptor, view) :]
+
+    def close(self) -> None:
+        """Lets go of the pipe."""
+        os.close(self._descriptor)
+
+
+def claim_stdout() -> PipeWriter:
+    """Takes stdout for the protocol: whatever else is printed in this process goes to stderr from now on."""
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return PipeWriter(kept)
+
+
+async def read_pipe(descriptor: int, take: Callable[[list[bytes]], None]) -> None:
+    """Reads a pipe until its end.
+
+    Args:
+        descriptor: the pipe.
+        take: gets the bodies of all messages that have arrived together.
+    """
+    loop = asyncio.get_running_loop()
+    ended = loop.create_future()
+    framing = Framing()
+
+    def arrived(data: bytes, *, last: bool) -> None:
+        bodies = list(framing.feed(data))
+        if bodies:
+            take(bodies)
+        if last and not ended.done():
+            ended.set_result(None)
+
+    def readable() -> None:
+        data = _read(descriptor)
+        last = not data
+        while not last and len(data) < _MOST_AT_ONCE and _more(descriptor):
+            more = _read(descriptor)
+            last = not more
+            data += more
+        arrived(data, last=last)
+
+    try:
+        loop.add_reader(descriptor, readable)
+    except (NotImplementedError, OSError, ValueError):
+        # Windows' pipes and plain files cannot be waited for.
+        _read_in_thread(descriptor, loop, arrived)
+        await ended
+        return
+    try:
+        await ended
+    finally:
+        loop.remove_reader(descriptor)
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, _CHUNK)
+    except OSError:
+        return b""
+
+
+def _more(descriptor: int) -> bool:
+    return bool(select.select([descriptor], [], [], 0)[0])
+
+
+def _read_in_thread(descriptor: int, loop: asyncio.AbstractEventLoop, arrived: Callable[..., None]) -> None:
+    def read() -> None:
+        data = b"-"
+        while data:
+            data = _read(descriptor)
+            try:
+                loop.call_soon_threadsafe(partial(arrived, data, last=not data))
+            except RuntimeError:
+                return
+
+    threading.Thread(target=read, daemon=True, name="stdin").start()
