@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
+# `-m` puts the working folder first, where a project may have a `json.py` of its own.
+sys.path[:] = [entry for number, entry in enumerate(sys.path) if number or entry not in ("", os.getcwd())]
+
 from meshlens.cli.main import main
 
 if __name__ == "__main__":

@@ -1,0 +1,144 @@
+"""The process beside the server: it has the whole project, so that the server needs only what is open.
+
+It is started when it is needed and ends when nobody has asked for a while.  Requests and answers are pickled: both ends
+are ours.  It reads the project's files and runs none of them.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import pickle
+import struct
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from meshlens.project.cache import FOLDER
+from meshlens.project.discover import python_files
+from meshlens.project.neighbours import neighbourhoods
+from meshlens.project.workspace import Workspace, open_workspace
+from meshlens.rules._check import check
+from meshlens.settings import Settings
+
+HEADER = struct.Struct("<cQ")
+PROGRESS, ANSWER, FAILED = b"p", b"a", b"f"
+
+_log = logging.getLogger("meshlens")
+
+
+@dataclass(slots=True)
+class Project:
+    """What this process knows.
+
+    Attributes:
+        root, settings: the project.
+        workspace: all of its files, with the open texts.
+        overlay: the open texts, as they were when somebody last asked.
+    """
+
+    root: Path
+    settings: Settings
+    workspace: Workspace
+    overlay: dict[Path, bytes]
+
+
+def main() -> None:
+    """Answers until stdin ends."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    if hasattr(os, "nice"):
+        os.nice(10)
+    gc.disable()
+    project: Project | None = None
+    while (asked := _read(sys.stdin.buffer)) is not None:
+        try:
+            if project is None:
+                _send(out, PROGRESS, "reading files")
+                project = _open(*asked["project"], asked["overlay"])
+            _catch_up(project, asked["overlay"])
+            _send(out, PROGRESS, "following axis names")
+            answer = _ANSWERS[asked["what"]](project, *asked["arguments"])
+            _send(out, ANSWER, answer)
+        except Exception as error:
+            _log.debug("the process aside failed", exc_info=True)
+            _send(out, FAILED, f"{type(error).__name__}: {error}")
+        gc.collect()
+
+
+def _open(root: Path, settings: Settings, overlay: Mapping[Path, bytes]) -> Project:
+    files = python_files([root], settings.exclude)
+    workspace = open_workspace(
+        [root],
+        files=sorted({*files, *overlay}),
+        jax_version=settings.jax_version,
+        devices=settings.devices,
+        overlay=overlay,
+        cache=root / FOLDER,
+    )
+    return Project(root, settings, workspace, dict(overlay))
+
+
+def _catch_up(project: Project, overlay: Mapping[Path, bytes]) -> None:
+    """Brings the workspace to the open texts and to what was written to the disk meanwhile."""
+    workspace = project.workspace
+    for path in project.overlay.keys() - overlay.keys():
+        raw = _bytes(path)
+        workspace = workspace.with_file(path, raw) if raw is not None else workspace.without_file(path)
+    for path, raw in overlay.items():
+        known = workspace.files.get(str(path))
+        if known is None or known.raw != raw:
+            workspace = workspace.with_files({path: raw})
+    project.workspace, project.overlay = workspace, dict(overlay)
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _neighbours(project: Project) -> Any:
+    return neighbourhoods(project.workspace.solution)
+
+
+def _changed(project: Project, changes: Mapping[Path, bytes | None]) -> None:
+    """Takes over what was written to the disk; None for a file that is gone."""
+    for path, raw in changes.items():
+        if path in project.overlay:
+            continue
+        if raw is None:
+            project.workspace = project.workspace.without_file(path)
+        else:
+            project.workspace = project.workspace.with_files({path: raw})
+
+
+def _findings(project: Project) -> Any:
+    """The findings of every file, with its source, by path."""
+    workspace = project.workspace
+    return {
+        path: check(workspace.view(file.path), project.settings)
+        for path, file in workspace.files.items()
+        if file.path.is_relative_to(project.root)
+    }
+
+
+_ANSWERS = {"neighbours": _neighbours, "changed": _changed, "findings": _findings}
+
+
+def _read(stream: BinaryIO) -> Any:
+    head = stream.read(HEADER.size)
+    if len(head) < HEADER.size:
+        return None
+    return pickle.loads(stream.read(HEADER.unpack(head)[1]))
+
+
+def _send(stream: BinaryIO, kind: bytes, content: object) -> None:
+    body = pickle.dumps(content, protocol=pickle.HIGHEST_PROTOCOL)
+    stream.write(HEADER.pack(kind, len(body)) + body)
+    stream.flush()
+

@@ -1,0 +1,128 @@
+"""Keeps what the process beside the server knows of large projects up to date, and loads what matters of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from meshlens.lsp.index import Index, IndexFailed
+from meshlens.lsp.loading import load_facts, raw_of
+from meshlens.lsp.progress import working
+from meshlens.lsp.session import Session
+from meshlens.project.neighbours import Neighbourhood
+
+PAUSE = 2.0
+"""Seconds without a write to the disk until the project is read again."""
+
+_log = logging.getLogger("meshlens")
+
+
+class Indexing:
+    """The large projects of a session.
+
+    Attributes:
+        known: for each project the neighbourhood of each file.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._indexes: dict[Path, Index] = {}
+        self._tasks: dict[Path, asyncio.Task[None]] = {}
+        self._waiting: dict[Path, asyncio.TimerHandle] = {}
+        self._changes: dict[Path, dict[Path, bytes | None]] = {}
+        self.known: dict[Path, Mapping[str, Neighbourhood]] = {}
+
+    def want(self, root: Path) -> None:
+        """Has a project read, unless that was done or is being done."""
+        if root not in self.known and root not in self._tasks:
+            self._begin(root)
+
+    def changed(self, root: Path, path: Path) -> None:
+        """Notes that a file was written or went; the project is read again once things are calm."""
+        if root not in self.known and root not in self._tasks:
+            return
+        self._changes.setdefault(root, {})[path] = raw_of(self._session, path)
+        if (timer := self._waiting.pop(root, None)) is not None:
+            timer.cancel()
+        self._waiting[root] = asyncio.get_running_loop().call_later(PAUSE, self._begin, root)
+
+    def forget(self) -> None:
+        """Drops everything, because the settings changed."""
+        for task in self._tasks.values():
+            task.cancel()
+        for index in self._indexes.values():
+            index.stop()
+        for timer in self._waiting.values():
+            timer.cancel()
+        self._indexes.clear()
+        self._tasks.clear()
+        self._waiting.clear()
+        self.known.clear()
+
+    async def ask(self, root: Path, what: str, *arguments: Any) -> Any:
+        """One answer about a whole project.
+
+        Raises:
+            IndexFailed: no answer came.
+        """
+        folder = self._session.folders[root]
+        index = self._indexes.setdefault(root, Index(root, folder.settings))
+        return await index.ask(what, *arguments, overlay=self._overlay(root))
+
+    def processes(self) -> dict[str, int]:
+        """The processes that run, by project."""
+        return {str(root): index.process_id for root, index in self._indexes.items() if index.process_id is not None}
+
+    def _begin(self, root: Path) -> None:
+        self._waiting.pop(root, None)
+        if root in self._tasks or root not in self._session.folders:
+            return
+        task = self._tasks[root] = asyncio.ensure_future(self._run(root))
+        task.add_done_callback(lambda task: self._tasks.pop(root, None) if self._tasks.get(root) is task else None)
+
+    async def _run(self, root: Path) -> None:
+        folder = self._session.folders[root]
+        index = self._indexes.setdefault(root, Index(root, folder.settings))
+        try:
+            async with working(self._session, f"Indexing {root.name}") as progress:
+                overlay = self._overlay(root)
+                if index.process_id is not None and (changes := self._changes.pop(root, None)):
+                    await index.ask("changed", changes, overlay=overlay)
+                self._changes.pop(root, None)
+                self.known[root] = await index.ask("neighbours", overlay=overlay, progress=progress)
+        except IndexFailed as error:
+            _log.warning("%s could not be indexed: %s", root, error)
+            return
+        await self.settle(root)
+
+    async def settle(self, root: Path) -> None:
+        """Loads what matters to the open files of a project, a little at a time, and has them checked again."""
+        session = self._session
+        known = self.known.get(root)
+        if known is None or root not in session.folders:
+            return
+        mine = {document.path for document in session.documents.values() if session.folder_of(document.path).root == root}
+        near = [known[str(path)] for path in mine if str(path) in known]
+        files = {Path(name) for one in near for name in one.files}
+        async for raws, facts in load_facts(session, root, files):
+            folder = session.folders[root]
+            session.put(replace(folder, workspace=folder.workspace.with_facts(raws, facts)))
+        folder = session.folders[root]
+        roots = frozenset(key for one in near for key in one.roots)
+        session.put(replace(folder, workspace=folder.workspace.with_focus(frozenset(map(str, mine)), roots)))
+        for path in mine:
+            session.touch(path)
+
+    def _overlay(self, root: Path) -> dict[Path, bytes]:
+        session = self._session
+        found = {}
+        for path in {document.path for document in session.documents.values()}:
+            if path.is_relative_to(root) and session.folder_of(path).root == root:
+                raw = raw_of(session, path)
+                if raw is not None:
+                    found[path] = raw
+        return found
