@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,17 +44,9 @@ class LineIndex:
 
     def __init__(self, source: bytes) -> None:
         self.source = source
-        starts = [0]
-        if b"\r" in source:
-            offset = 0
-            for line in _lines(source):
-                offset += len(line)
-                starts.append(offset)
-        else:
-            offset = source.find(b"\n")
-            while offset >= 0:
-                starts.append(offset + 1)
-                offset = source.find(b"\n", offset + 1)
+        starts = list(accumulate(map(len, source.splitlines(True)), initial=0))
+        if len(starts) > 1 and source[-1] not in b"\r\n":
+            starts.pop()
         self.starts = starts
 
     def line_of(self, offset: int) -> int:
@@ -109,19 +102,6 @@ def apply(source: bytes, edits: Iterable[Edit]) -> bytes:
         at = edit.span.end
     out.append(source[at:])
     return b"".join(out)
-
-
-def _lines(source: bytes) -> Iterable[bytes]:
-    at = 0
-    while True:
-        ends = [end for end in (source.find(b"\n", at), source.find(b"\r", at)) if end >= 0]
-        if not ends:
-            return
-        end = min(ends)
-        if source[end : end + 2] == b"\r\n":
-            end += 1
-        yield source[at : end + 1]
-        at = end + 1
 
 
 def _units(head: bytes, encoding: str) -> int:

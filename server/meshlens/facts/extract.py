@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -49,15 +49,20 @@ def extract(source: bytes, memo: Memo | None = None) -> FileFacts:
         memo: shapes by the bytes of their block, read and added to; it may serve many files.
     """
     text = readable(source)
-    root = parse(text)
-    extraction = _Extraction(text, {} if memo is None else memo, root.has_error)
-    top = tuple([extraction.add(node, "") for node in _top_level(root)])
+    return facts_of(text, parse(text), {} if memo is None else memo)[0]
+
+
+def facts_of(text: bytes, root: Node, memo: Memo) -> tuple[FileFacts, frozenset[str]]:
+    """The facts of a parsed text, and the keys of the blocks that the same bytes may not give again."""
+    extraction = Extraction(text, memo, root.has_error)
+    top = tuple([extraction.add(node, "") for node in top_level(root)])
     found, devices = suppressions_in(text, root)
     broken = tuple([Span(*span) for span in broken_spans(root)])
-    return FileFacts(top, extraction.blocks, found, devices, broken)
+    return FileFacts(top, extraction.blocks, found, devices, broken), frozenset(extraction.unsure)
 
 
-def _top_level(root: Node) -> Iterator[Node]:
+def top_level(root: Node) -> Iterator[Node]:
+    """The statements of a file that become blocks."""
     if root.is_error:
         yield from _rescued(root)
         return
@@ -87,11 +92,25 @@ def _rescued(error: Node) -> Iterator[Node]:
 
 
 @dataclass(slots=True)
-class _Extraction:
+class Extraction:
+    """The blocks of a file, or of a stretch of it, while they are made.
+
+    Attributes:
+        text: the file, readable.
+        memo: shapes by the bytes of their block.
+        broken: whether the file has an error anywhere.
+        known: blocks inside others that are the same as before the edit, by where they begin.
+        blocks: what was made so far.
+        unsure: the blocks that the same bytes may not give again.
+        used: how often each key was asked for.
+    """
+
     text: bytes
     memo: Memo
     broken: bool
+    known: Mapping[int, Block] = field(default_factory=dict)
     blocks: dict[str, Block] = field(default_factory=dict)
+    unsure: set[str] = field(default_factory=set)
     used: dict[str, int] = field(default_factory=dict)
 
     def add(self, node: Node, owner: str) -> str:
@@ -103,20 +122,19 @@ class _Extraction:
             key = self._unused(owner + self.text[name.start_byte : name.end_byte].decode("utf-8", "replace"))
         else:
             key = self._unused("=" + hashlib.blake2b(self.text[start:end], digest_size=6).hexdigest())
-        inner = [] if owner or definition is None else sorted(_functions_inside(definition, key), key=_start)
-        holes = {child.start_byte: self.add(child, f"{prefix}.") for child, prefix in inner}
-        pieces = [(0, start)]
+        holes = [] if owner or definition is None else self._inner(definition, key)
+        pieces = [(0, 0)]
         runs: list[bytes] = []
         at = start
-        for child, _ in inner:
+        for begin, stop, inner in holes:
             # A marker instead of nothing: the memo tells apart what is cut out, and no two offsets fall together.
-            marker = b"\0%s\0" % holes[child.start_byte].encode("utf-8", "replace")
-            runs += (self.text[at : child.start_byte], marker)
-            at = child.end_byte
-            pieces.append((pieces[-1][0] + len(runs[-2]) + len(marker), at))
+            marker = b"\0%s\0" % inner.encode("utf-8", "replace")
+            runs += (self.text[at:begin], marker)
+            pieces.append((pieces[-1][0] + begin - at + len(marker), stop - start))
+            at = stop
         runs.append(self.text[at:end])
         own = b"".join(runs)
-        memorable = not node.has_error and own.count(b"\0") == 2 * len(inner)
+        memorable = not node.has_error and own.count(b"\0") == 2 * len(holes)
         label = b"\0" + own if owner else own
         known = self.memo.get(label) if memorable else None
         if known is None:
@@ -124,13 +142,38 @@ class _Extraction:
             if self.broken and memorable:
                 # Errors elsewhere sway how the grammar reads what is ambiguous, `print (x)` for one.
                 text, shift, node, memorable = _by_itself(text, node)
-            shifted = {hole - shift: name for hole, name in holes.items()}
+            shifted = {begin - shift: inner for begin, _, inner in holes}
             shape, spans = _lower(text, node, shifted, alone=bool(owner))
-            known = shape, _relative(spans, [(offset, place - shift) for offset, place in pieces])
+            known = shape, _relative(spans, [(offset, start + distance - shift) for offset, distance in pieces])
             if memorable:
                 self.memo[label] = known
-        self.blocks[key] = Block(key, known[0], known[1], tuple(pieces))
+        if not memorable:
+            self.unsure.add(key)
+        self.blocks[key] = Block(key, known[0], known[1], tuple(pieces), start)
         return key
+
+    def keep(self, block: Block) -> bool:
+        """Takes a block over as it is; whether its key is still free."""
+        self.blocks[block.key] = block
+        return self._unused(block.key) == block.key
+
+    def _inner(self, definition: Node, key: str) -> list[tuple[int, int, str]]:
+        """Makes the blocks of the functions inside a definition: where each begins and ends, and its key, in order."""
+        found: list[tuple[int, int, str]] = []
+        for child, prefix in sorted(_functions_inside(definition, key), key=_start):
+            start, end = child.byte_range
+            known = self.known.get(start)
+            if (
+                known is not None
+                and start + known.spans[1] == end
+                and known.key.rpartition(".")[0] == prefix
+                and not child.has_error
+                and self.keep(known)
+            ):
+                found.append((start, end, known.key))
+            else:
+                found.append((start, end, self.add(child, f"{prefix}.")))
+        return found
 
     def _unused(self, key: str) -> str:
         number = self.used[key] = self.used.get(key, 0) + 1

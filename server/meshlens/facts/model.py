@@ -57,15 +57,14 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from meshlens.text import Span
 
 Shape: TypeAlias = tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """One block of a file.
 
     Attributes:
@@ -75,14 +74,16 @@ class Block:
         shape: for a top-level statement its statement tuple; for a function that is a block of its own,
             the function tuple.
         spans: start and end of site 0, 1, 2, … as offsets into the block's own text; site 0 is the whole block.
-        pieces: (offset in the block's text, offset in the file) where a run of text begins; in the text a
-            marker stands for each nested function that is a block of its own, and a piece begins behind it.
+        pieces: (offset in the block's text, distance to the block's start) where a run of text begins; in the text
+            a marker stands for each nested function that is a block of its own, and a piece begins behind it.
+        start: where the block begins in the file; all that changes when text is inserted before it.
     """
 
     key: str
     shape: Shape
     spans: array[int]
     pieces: tuple[tuple[int, int], ...]
+    start: int
 
     def span(self, site: int) -> Span:
         """Where a site lies in the file, in bytes."""
@@ -90,9 +91,14 @@ class Block:
 
     def _absolute(self, offset: int) -> int:
         if len(self.pieces) == 1:
-            return self.pieces[0][1] + offset
-        base, start = self.pieces[bisect_right(self.pieces, offset, key=_piece_offset) - 1]
-        return start + offset - base
+            return self.start + offset
+        base, distance = self.pieces[bisect_right(self.pieces, offset, key=_piece_offset) - 1]
+        return self.start + distance + offset - base
+
+
+def moved(block: Block, by: int) -> Block:
+    """A block that begins somewhere else."""
+    return tuple.__new__(Block, (*block[:4], block[4] + by))
 
 
 def _piece_offset(piece: tuple[int, int]) -> int:

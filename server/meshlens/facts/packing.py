@@ -16,7 +16,7 @@ def packed(facts: FileFacts) -> bytes:
         ValueError: a shape is nested too deeply for the format.
     """
     blocks = tuple(
-        (block.key, block.shape, block.spans.typecode, block.spans.tobytes(), block.pieces)
+        (block.key, block.shape, block.spans.typecode, block.spans.tobytes(), block.pieces, block.start)
         for block in facts.blocks.values()
     )
     suppressions = tuple((tuple(one.span), one.codes, one.whole_file, one.lines) for one in facts.suppressions)
@@ -33,7 +33,10 @@ def unpacked(blob: bytes) -> FileFacts:
     top, blocks, suppressions, devices, broken = marshal.loads(blob)
     return FileFacts(
         top,
-        {key: Block(key, shape, array(code, spans), pieces) for key, shape, code, spans, pieces in blocks},
+        {
+            key: Block(key, shape, array(code, spans), pieces, start)
+            for key, shape, code, spans, pieces, start in blocks
+        },
         tuple(Suppression(Span(*span), codes, whole, lines) for span, codes, whole, lines in suppressions),
         devices,
         tuple(Span(*span) for span in broken),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from meshlens.facts.model import Suppression
-from meshlens.syntax.lines import comment_at, logical_line, tree_of
+from meshlens.syntax.lines import Tree, comment_at, logical_line, tree_of
 from meshlens.syntax.parse import Node
 from meshlens.text import Span
 
-_WORDS = re.compile(rb"(?i:noqa)|meshlens:")
+_WORDS = re.compile(rb"[nN][oO][qQ][aA]|meshlens:")
 _DIRECTIVE = re.compile(
     r"#\s*(?:(?P<noqa>(?i:noqa))(?P<codes>\s*:\s*[A-Za-z]+[0-9]\w*(?:[\s,]+[A-Za-z]+[0-9]\w*)*)?(?![\w:-])"
     r"|meshlens:\s*(?:ignore(?P<file>-file)?(?![\w-])\s*(?:\[(?P<names>[^\]#]*)\])?|devices\s*=\s*(?P<devices>[^\s#]+)))"
@@ -18,13 +18,23 @@ _DIRECTIVE = re.compile(
 
 def suppressions_in(source: bytes, root: Node) -> tuple[tuple[Suppression, ...], str | None]:
     """The suppressions of a file in order, and what its `devices=` comment says."""
-    if b"meshlens:" not in source and b"noqa" not in source.lower():
-        return (), None
+    return suppressions_between(source, root, 0, len(source))
+
+
+def suppressions_between(source: bytes, root: Node, begin: int, end: int) -> tuple[tuple[Suppression, ...], str | None]:
+    """The suppressions of a stretch of a file in order, and what its `devices=` comment says.
+
+    Args:
+        source: the whole file.
+        root: its syntax tree.
+        begin, end: the stretch, which cuts through no comment.
+    """
     found: list[Suppression] = []
     devices: str | None = None
     seen = -1
-    tree = tree_of(source, root)
-    for word in _WORDS.finditer(source):
+    tree: Tree | None = None
+    for word in _WORDS.finditer(source, begin, end):
+        tree = tree or tree_of(source, root)
         comment = comment_at(tree, word.start())
         if comment is None or comment.start_byte == seen:
             continue

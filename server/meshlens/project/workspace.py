@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from meshlens.facts.extract import extract
 from meshlens.facts.model import FileFacts
+from meshlens.facts.reading import Reading, read_again, resume, whole_edit
 from meshlens.project.cache import FactsCache
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.notebook import Notebook, read_notebook
@@ -29,6 +31,7 @@ class SourceFile:
         source: the Python text: the bytes themselves, or a notebook's cells joined.
         facts: what it says.
         notebook: the cells, for a notebook.
+        reading: what makes the next edit cheap to read, for a file that is being edited.
     """
 
     path: Path
@@ -36,6 +39,7 @@ class SourceFile:
     source: bytes
     facts: FileFacts
     notebook: Notebook | None = None
+    reading: Reading | None = None
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Workspace:
 
     Attributes:
         roots: folders that imports are resolved from.
-        files: by absolute path.
+        files: by absolute path, in order.
         checked: the paths that were asked for; the others are there because these import them.
         jax_version: the version that the project uses.
         devices: how many devices the code is meant for, None if nobody said.
@@ -58,6 +62,8 @@ class Workspace:
     devices: int | None
     problems: tuple[tuple[Path, str], ...] = ()
     _memory: dict[str, Solution] = field(default_factory=dict, repr=False, compare=False)
+    _asked: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    _changed: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     @property
     def solution(self) -> Solution:
@@ -89,35 +95,92 @@ class Workspace:
         return _Texts(self.files)
 
     def with_file(self, path: Path, raw: bytes) -> Workspace:
-        """The workspace after one file has got a new text."""
-        file = read_file(path, raw)
-        files = {**self.files, str(path): file}
-        checked = self.checked if path in self.checked else (*self.checked, path)
-        before = self._memory.get("now") or self._memory.get("before")
-        memory = {"before": before} if before is not None else {}
-        return replace(self, files=files, checked=checked, _memory=memory)
+        """The workspace after one file has got a new text.
 
-    def with_files(self, raws: Mapping[Path, bytes]) -> Workspace:
-        """The workspace after several files have got new texts; what cannot be read as a notebook stays out."""
-        workspace = self
+        Raises:
+            ValueError: a notebook that is no notebook.
+        """
+        return self._with({path: self._read(path, raw, None)}, (path,))
+
+    def with_files(self, raws: Mapping[Path, bytes], facts: Mapping[Path, FileFacts] | None = None) -> Workspace:
+        """The workspace after several files have got new texts, or came to be; what is no notebook stays out.
+
+        Args:
+            raws: the bytes by absolute path.
+            facts: what files say that were read elsewhere.
+        """
+        known = facts or {}
+        read: dict[Path, SourceFile] = {}
         for path, raw in raws.items():
-            try:
-                workspace = workspace.with_file(path, raw)
-            except ValueError:
-                continue
-        return workspace
+            with suppress(ValueError):
+                read[path] = self._read(path, raw, known.get(path))
+        return self._with(read, read)
 
     def with_edits(self, path: Path, edits: Sequence[Edit]) -> Workspace:
-        """The workspace after edits of one file, one after the other."""
-        raw = self.files[str(path)].raw
-        for edit in edits:
-            raw = b"".join((raw[: edit.span.start], edit.text.encode("utf-8", "replace"), raw[edit.span.end :]))
-        return self.with_file(path, raw)
+        """The workspace after edits of one file, which from then on keeps its syntax tree.
+
+        Args:
+            path: the file.
+            edits: one after the other: each span lies in the text that the edits before it made.
+
+        Raises:
+            KeyError: the file is not in the workspace.
+            ValueError: an edit lies outside the text; a notebook that is no notebook.
+        """
+        file = self.files[str(path)]
+        if file.notebook is not None:
+            raw = file.raw
+            for edit in edits:
+                raw = b"".join((raw[: edit.span.start], edit.text.encode("utf-8", "replace"), raw[edit.span.end :]))
+            return self.with_file(path, raw)
+        reading = read_again(file.reading or resume(file.source, file.facts), edits)
+        return self._with({path: SourceFile(path, reading.source, reading.source, reading.facts, None, reading)}, ())
+
+    def with_closed(self, path: Path) -> Workspace:
+        """The same workspace without the syntax tree of a file that is no longer being edited."""
+        file = self.files.get(str(path))
+        if file is None or file.reading is None:
+            return self
+        return replace(self, files={**self.files, str(path): replace(file, reading=None)})
 
     def without_file(self, path: Path) -> Workspace:
-        """The workspace without one file."""
-        files = {name: file for name, file in self.files.items() if name != str(path)}
-        return replace(self, files=files, checked=tuple(one for one in self.checked if one != path), _memory={})
+        """The workspace after a file is gone."""
+        if str(path) not in self.files:
+            return self
+        files = {known: file for known, file in self.files.items() if known != str(path)}
+        checked = tuple(one for one in self.checked if one != path)
+        return self._next(files, checked, frozenset((str(path),)))
+
+    def _read(self, path: Path, raw: bytes, facts: FileFacts | None) -> SourceFile:
+        before = self.files.get(str(path))
+        if before is None or before.reading is None or facts is not None:
+            return read_file(path, raw, facts)
+        edit = whole_edit(before.source, raw)
+        reading = read_again(before.reading, [edit]) if edit is not None else None
+        if reading is None or reading.source != raw:
+            return read_file(path, raw)
+        return SourceFile(path, raw, raw, reading.facts, None, reading)
+
+    def _with(self, changed: Mapping[Path, SourceFile], asked: Iterable[Path]) -> Workspace:
+        named = {str(path): file for path, file in changed.items()}
+        new = [path for path in asked if str(path) not in self._asked and path not in self.checked]
+        checked = (*self.checked, *new) if new else self.checked
+        files = {**self.files, **named}
+        if len(files) != len(self.files):
+            files = dict(sorted(files.items()))
+        return self._next(files, checked, frozenset(named))
+
+    def _next(self, files: Mapping[str, SourceFile], checked: tuple[Path, ...], changed: frozenset[str]) -> Workspace:
+        now = self._memory.get("now")
+        before = now or self._memory.get("before")
+        return replace(
+            self,
+            files=files,
+            checked=checked,
+            _memory={"before": before} if before is not None else {},
+            _asked=self._asked if checked is self.checked and self._asked else frozenset(map(str, checked)),
+            _changed=changed if now is not None else changed | self._changed,
+        )
 
 
 class _Texts(Mapping[str, bytes]):

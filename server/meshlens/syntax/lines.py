@@ -35,19 +35,19 @@ class Tree:
     Attributes:
         source: the bytes that were parsed.
         root: the root.
-        code: where the code of each line begins, of lines that have some.
+        code: where the code of each line begins, of lines that have some; found when it is first needed.
         children: the children of the nodes that were passed, by the node's number, and where each starts.
     """
 
     source: bytes
     root: Node
-    code: list[int]
+    code: list[int] = field(default_factory=list)
     children: dict[int, tuple[list[Node], list[int]]] = field(default_factory=dict)
 
 
 def tree_of(source: bytes, root: Node) -> Tree:
     """A tree to look up many offsets in, from its root."""
-    return Tree(source, root, [match.start(1) for match in _CODE.finditer(source)])
+    return Tree(source, root)
 
 
 def comment_at(tree: Tree, offset: int) -> Node | None:
@@ -70,6 +70,8 @@ def logical_line(tree: Tree, comment: Node) -> tuple[int, int]:
     inside = _innermost(_path(tree, start)[:-1], start)
     if inside is not None:
         return inside
+    if not tree.code:
+        tree.code.extend(match.start(1) for match in _CODE.finditer(tree.source))
     at = bisect_right(tree.code, comment.end_byte)
     return (_line_at(tree, tree.code[at]) if at < len(tree.code) else None) or own
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import tree_sitter_python
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Language, Node, Parser, Tree
 
-__all__ = ["LANGUAGE", "Node", "broken_spans", "parse", "readable"]
+__all__ = ["LANGUAGE", "Node", "Tree", "broken_spans", "edited", "parse", "readable", "tree_of"]
 
 LANGUAGE = Language(tree_sitter_python.language())
 
@@ -21,7 +21,40 @@ def readable(source: bytes) -> bytes:
 
 def parse(source: bytes) -> Node:
     """The root of the syntax tree of `readable` bytes; offsets are those of the bytes, a byte order mark included."""
-    return Parser(LANGUAGE).parse(source).root_node
+    return tree_of(source).root_node
+
+
+def tree_of(source: bytes, before: Tree | None = None) -> Tree:
+    """The syntax tree of `readable` bytes, made from the tree before an edit where there is one."""
+    return Parser(LANGUAGE).parse(source, before) if before is not None else Parser(LANGUAGE).parse(source)
+
+
+def edited(tree: Tree, source: bytes, start: int, end: int, new: bytes) -> Tree:
+    """A copy of a tree that knows of an edit, for `tree_of` to start from.
+
+    Args:
+        tree: the tree of the text before the edit.
+        source: that text.
+        start, end: the bytes that are replaced.
+        new: what stands there now.
+    """
+    row, column = source.count(b"\n", 0, start), start - source.rfind(b"\n", 0, start) - 1
+    copy = tree.copy()
+    copy.edit(
+        start,
+        end,
+        start + len(new),
+        (row, column),
+        _after(row, column, source[start:end]),
+        _after(row, column, new),
+    )
+    return copy
+
+
+def _after(row: int, column: int, text: bytes) -> tuple[int, int]:
+    """Where a text ends that begins at a row and column."""
+    rows = text.count(b"\n")
+    return (row + rows, len(text) - text.rfind(b"\n") - 1 if rows else column + len(text))
 
 
 def broken_spans(root: Node) -> list[tuple[int, int]]:
