@@ -6,16 +6,17 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from lsprotocol import types
+
 from command_line import write
 from editor import CLIENTS, editor
-from lsprotocol import types
 
 pytestmark = pytest.mark.asyncio
 
-WRONG = '''import jax
+WRONG = """import jax
 
 text = "é𝛼"; grads = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")
-'''
+"""
 MESSAGE = 'axis "bacth" is not bound here (bound: "batch"); did you mean "batch"?'
 
 

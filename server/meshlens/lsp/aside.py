@@ -12,7 +12,7 @@ import os
 import pickle
 import struct
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -58,7 +58,8 @@ def main() -> None:
         try:
             if project is None:
                 _send(out, PROGRESS, "reading files")
-                project = _open(*asked["project"], asked["overlay"])
+                root, settings = asked["project"]
+                project = _open(root, settings, asked["overlay"])
             _catch_up(project, asked["overlay"])
             _send(out, PROGRESS, "following axis names")
             answer = _ANSWERS[asked["what"]](project, *asked["arguments"])
@@ -127,7 +128,7 @@ def _findings(project: Project) -> Any:
     }
 
 
-_ANSWERS = {"neighbours": _neighbours, "changed": _changed, "findings": _findings}
+_ANSWERS: Mapping[str, Callable[..., Any]] = {"neighbours": _neighbours, "changed": _changed, "findings": _findings}
 
 
 def _read(stream: BinaryIO) -> Any:
@@ -141,4 +142,3 @@ def _send(stream: BinaryIO, kind: bytes, content: object) -> None:
     body = pickle.dumps(content, protocol=pickle.HIGHEST_PROTOCOL)
     stream.write(HEADER.pack(kind, len(body)) + body)
     stream.flush()
-

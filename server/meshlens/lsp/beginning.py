@@ -11,6 +11,7 @@ from meshlens.lsp.client import read_client
 from meshlens.lsp.documents import path_of
 from meshlens.lsp.handlers.configuration import ask_for_settings, take
 from meshlens.lsp.handlers.watched_files import PATTERNS
+from meshlens.lsp.indexing import Indexing
 from meshlens.lsp.protocol import Protocol
 from meshlens.lsp.publishing import Publisher
 from meshlens.lsp.session import Session
@@ -40,6 +41,7 @@ def begin(protocol: Protocol, params: Mapping[str, Any]) -> Session:
         take(session, None, options.get("settings", options.get("meshlens", {})))
     publisher = Publisher(session, asyncio.get_running_loop())
     session.schedule, session.clear = publisher.schedule, publisher.clear
+    session.indexing = Indexing(session)
     return session
 
 

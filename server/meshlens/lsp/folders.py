@@ -25,6 +25,7 @@ class Folder:
         jax: the version of JAX and how we know it.
         workspace: the files that are loaded.
         revision: tells one state of the project from another.
+        small: whether the project is loaded whole; None before anything is loaded.
     """
 
     root: Path
@@ -33,6 +34,7 @@ class Folder:
     jax: JaxVersion
     workspace: Workspace
     revision: int = 0
+    small: bool | None = None
 
     def excludes(self, path: Path) -> bool:
         """Whether the settings leave out a file."""

@@ -14,6 +14,7 @@ from meshlens.lsp.loading import load_facts, raw_of
 from meshlens.lsp.progress import working
 from meshlens.lsp.session import Session
 from meshlens.project.neighbours import Neighbourhood
+from meshlens.project.solution import Focus
 
 PAUSE = 2.0
 """Seconds without a write to the disk until the project is read again."""
@@ -105,15 +106,17 @@ class Indexing:
         known = self.known.get(root)
         if known is None or root not in session.folders:
             return
-        mine = {document.path for document in session.documents.values() if session.folder_of(document.path).root == root}
+        mine = {
+            document.path for document in session.documents.values() if session.folder_of(document.path).root == root
+        }
         near = [known[str(path)] for path in mine if str(path) in known]
         files = {Path(name) for one in near for name in one.files}
         async for raws, facts in load_facts(session, root, files):
             folder = session.folders[root]
-            session.put(replace(folder, workspace=folder.workspace.with_facts(raws, facts)))
+            session.put(replace(folder, workspace=folder.workspace.with_files(raws, facts)))
         folder = session.folders[root]
         roots = frozenset(key for one in near for key in one.roots)
-        session.put(replace(folder, workspace=folder.workspace.with_focus(frozenset(map(str, mine)), roots)))
+        session.put(replace(folder, workspace=folder.workspace.with_focus(Focus(frozenset(map(str, mine)), roots))))
         for path in mine:
             session.touch(path)
 

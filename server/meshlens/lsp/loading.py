@@ -5,23 +5,28 @@ A small project is loaded whole, so that a caller in another file is seen; of a 
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from meshlens.facts.model import FileFacts
 from meshlens.lsp.documents import is_nowhere
 from meshlens.lsp.folders import Folder
 from meshlens.lsp.notebooks import written
 from meshlens.lsp.session import Session
+from meshlens.project.cache import FOLDER, FactsCache
 from meshlens.project.discover import python_files
 from meshlens.project.imports import imported_files
 from meshlens.project.magics import without_magics
 
-SMALL = 400_000
+SMALL = 200_000
 """Bytes of Python up to which a project is loaded whole."""
 
+_NEAR = 200_000
 _LARGEST = 3_000_000
+_SLICE = 10
 _log = logging.getLogger("meshlens")
 
 
@@ -33,13 +38,18 @@ def load(session: Session, path: Path) -> None:
     raw = raw_of(session, path)
     if raw is None:
         return
-    loaded = folder.workspace.files
     wanted: dict[Path, bytes] = {path: raw}
     if not is_nowhere(path):
-        if not loaded:
-            wanted.update(_read(session, _whole(folder), loaded.keys() | {str(path)}))
-        wanted.update(_read(session, _imports(session, folder, path, raw), loaded.keys() | set(map(str, wanted))))
+        if folder.small is None:
+            files = python_files([folder.root], folder.settings.exclude)
+            folder = replace(folder, small=sum(map(_size, files)) <= SMALL)
+            if folder.small:
+                wanted.update(_read(session, files, {str(path)}))
+        known = folder.workspace.files.keys() | set(map(str, wanted))
+        wanted.update(_read(session, _imports(session, folder, path, raw), known))
     session.put(replace(folder, workspace=folder.workspace.with_files(wanted)))
+    if folder.small is False:
+        session.want_index(folder.root)
 
 
 def unload(session: Session, path: Path) -> None:
@@ -50,6 +60,7 @@ def unload(session: Session, path: Path) -> None:
         return
     raw = None if is_nowhere(path) or folder.excludes(path) else _bytes(path)
     workspace = folder.workspace.with_file(path, raw) if raw is not None else folder.workspace.without_file(path)
+    workspace = workspace.with_closed(path)
     session.put(replace(folder, workspace=workspace))
 
 
@@ -70,19 +81,56 @@ def source_of(path: Path, text: bytes) -> bytes:
     return text
 
 
-def _whole(folder: Folder) -> list[Path]:
-    files = python_files([folder.root], folder.settings.exclude)
-    return files if sum(map(_size, files)) <= SMALL else []
-
-
 def _imports(session: Session, folder: Folder, path: Path, raw: bytes) -> list[Path]:
+    """The files that a file imports: in a small project all of them, in a large one the next few."""
+
     def text_of(file: Path) -> bytes:
         if file == path:
             return raw
+        if folder.small is False:
+            return b""
         known = folder.workspace.files.get(str(file))
         return known.source if known is not None else file.read_bytes()
 
-    return imported_files([path], [folder.root], text_of)
+    found = imported_files([path], [folder.root], text_of)
+    if folder.small is not False:
+        return found
+    near, size = [], 0
+    for file in found:
+        size += _size(file)
+        if size <= _NEAR:
+            near.append(file)
+    return near
+
+
+async def load_facts(
+    session: Session, root: Path, paths: Collection[Path]
+) -> AsyncIterator[tuple[dict[Path, bytes], dict[Path, FileFacts]]]:
+    """Files of a large project with their facts from the cache, a few at a time, so that typing is not kept waiting.
+
+    Args:
+        session: what is open is left out.
+        root: the project.
+        paths: the files that are wanted.
+    """
+    cache = FactsCache(root / FOLDER)
+    known = session.folders[root].workspace.files
+    waiting = sorted(path for path in paths if not session.is_open(path))
+    for start in range(0, len(waiting), _SLICE):
+        raws: dict[Path, bytes] = {}
+        facts: dict[Path, FileFacts] = {}
+        for path in waiting[start : start + _SLICE]:
+            raw = _bytes(path)
+            if raw is None or (str(path) in known and known[str(path)].raw == raw):
+                continue
+            raws[path] = raw
+            found = cache.get(raw)
+            if found is not None:
+                facts[path] = found
+        if raws:
+            yield raws, facts
+        await asyncio.sleep(0)
+    cache.close()
 
 
 def _read(session: Session, paths: Iterable[Path], known: Iterable[str]) -> dict[Path, bytes]:

@@ -47,6 +47,7 @@ HANDLERS: Mapping[str, Handle] = {
         "textDocument/diagnostic": ("diagnostic", "diagnostic"),
         "textDocument/codeAction": ("code_action", "code_action"),
         "codeAction/resolve": ("code_action", "code_action_resolve"),
+        "window/workDoneProgress/cancel": ("work_done_progress_cancel", "work_done_progress_cancel"),
         "workspace/didChangeConfiguration": ("configuration", "did_change_configuration"),
         "workspace/didChangeWorkspaceFolders": ("workspace_folders", "did_change_workspace_folders"),
         "workspace/didChangeWatchedFiles": ("watched_files", "did_change_watched_files"),
@@ -62,7 +63,11 @@ OPTIONS: Mapping[str, Any] = {
     ),
 }
 
-DOES_NOT_CONCERN_CAPABILITIES = ("workspace/didChangeConfiguration", "codeAction/resolve")
+DOES_NOT_CONCERN_CAPABILITIES = (
+    "window/workDoneProgress/cancel",
+    "workspace/didChangeConfiguration",
+    "codeAction/resolve",
+)
 
 
 def make_server() -> LanguageServer:

@@ -43,6 +43,8 @@ class Session:
         dirty: the files whose findings have to be sent again.
         schedule: has findings sent when the loop is free.
         clear: takes back what was sent for a text.
+        indexing: the large projects.
+        cancellable: what runs, by its progress token.
     """
 
     notify: Send
@@ -56,6 +58,8 @@ class Session:
     dirty: dict[Path, None] = field(default_factory=dict)
     schedule: Callable[[], None] = lambda: None
     clear: Callable[[str], None] = lambda uri: None
+    indexing: Any = None
+    cancellable: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
     _found: dict[Path, tuple[int, tuple[Diagnosed, ...]]] = field(default_factory=dict)
     _revision: int = 0
     _roots: dict[Path, Path] = field(default_factory=dict)
@@ -86,12 +90,19 @@ class Session:
 
     def reopen(self, roots: Mapping[Path, None] | None = None) -> None:
         """Forgets projects, all of them or those below these roots, and loads what is open again."""
+        if self.indexing is not None:
+            self.indexing.forget()
         stale = [root for root in self.folders if roots is None or root in roots]
         for root in stale:
             del self.folders[root]
         self._roots.clear()
         self._found.clear()
         self.load_open()
+
+    def want_index(self, root: Path) -> None:
+        """Has a large project read by the process beside the server."""
+        if self.indexing is not None:
+            self.indexing.want(root)
 
     def load_open(self) -> None:
         """Puts every open text into the workspace of its project."""

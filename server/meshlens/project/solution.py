@@ -20,6 +20,23 @@ RootKey = tuple[str, str]
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """What is run of a large workspace; the rest is there to be called.
+
+    Attributes:
+        files: files of which everything is run.
+        roots: what is run of the other files.
+    """
+
+    files: frozenset[str]
+    roots: frozenset[RootKey]
+
+    def runs(self, key: RootKey) -> bool:
+        """Whether a root is run."""
+        return key[0] in self.files or key in self.roots
+
+
 @dataclass
 class Solution:
     """All roots of a workspace, run.
@@ -28,6 +45,7 @@ class Solution:
         facts: the facts that it was computed from.
         index: where imports lead.
         devices, jax_version: the assumptions.
+        focus: what is run; None for everything.
         modules: what each module's top level leaves behind.
         results: by root: (path, "") for a module's top level, (path, name) for a function or class.
         by_file: the records by the file in which their place lies.
@@ -37,6 +55,7 @@ class Solution:
     index: ModuleIndex
     devices: int | None
     jax_version: tuple[int, ...]
+    focus: Focus | None = None
     modules: dict[str, ModuleState] = field(default_factory=dict)
     results: dict[RootKey, RootResult] = field(default_factory=dict)
     by_file: dict[str, Records] = field(default_factory=dict)
@@ -106,9 +125,10 @@ def solve(
     devices: int | None,
     jax_version: tuple[int, ...],
     before: Solution | None,
+    focus: Focus | None = None,
 ) -> Solution:
     """Runs every root of a workspace, or takes its result from the solution before where nothing it saw has changed."""
-    solution = Solution(facts, index, devices, jax_version)
+    solution = Solution(facts, index, devices, jax_version, focus)
     if before is not None:
         solution.counter = before.counter
     kept = _kept(solution, before) if before is not None else {}
@@ -120,7 +140,10 @@ def solve(
             if name == "":
                 solution.modules[path] = before.modules[path]
                 solution.results[(path, "")] = result
+    homes = focus.files | {path for path, _ in focus.roots} if focus is not None else frozenset()
     for path in sorted(facts):
+        if focus is not None and path not in homes:
+            continue
         if facts[path].top and interest.is_worth_reading(path):
             world.module_state(path, Run(world, path))
     entered: set[Site] = set()
@@ -133,6 +156,8 @@ def solve(
             if sites <= entered or not _matters(interest, inner):
                 continue
             key = (path, name)
+            if focus is not None and not focus.runs(key):
+                continue
             found = kept.get(key)
             if found is None or not found.relied <= solution.results.keys():
                 found = run_root(world, path, name, inner if isinstance(inner, Class) else value)
@@ -140,7 +165,7 @@ def solve(
             solution.results[key] = result
             entered |= result.entered | sites
     if before is not None and any(not result.relied <= solution.results.keys() for result in solution.results.values()):
-        return solve(facts, index, devices, jax_version, None)
+        return solve(facts, index, devices, jax_version, None, focus)
     _sort(solution)
     return solution
 

@@ -14,7 +14,7 @@ from meshlens.project.cache import FactsCache
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.notebook import Notebook, read_notebook
 from meshlens.project.pool import extract_all
-from meshlens.project.solution import Solution, solve
+from meshlens.project.solution import Focus, Solution, solve
 from meshlens.project.view import FileView
 from meshlens.text import Edit, LineIndex
 
@@ -53,6 +53,7 @@ class Workspace:
         jax_version: the version that the project uses.
         devices: how many devices the code is meant for, None if nobody said.
         problems: files that could not be read, and why.
+        focus: what is run of it; None for everything.
     """
 
     roots: tuple[Path, ...]
@@ -61,6 +62,7 @@ class Workspace:
     jax_version: tuple[int, ...]
     devices: int | None
     problems: tuple[tuple[Path, str], ...] = ()
+    focus: Focus | None = None
     _memory: dict[str, Solution] = field(default_factory=dict, repr=False, compare=False)
     _asked: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     _changed: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
@@ -71,7 +73,8 @@ class Workspace:
         known = self._memory.get("now")
         if known is None:
             facts = {path: file.facts for path, file in self.files.items()}
-            known = solve(facts, self._index(), self.devices, self.jax_version, self._memory.get("before"))
+            before = self._memory.get("before")
+            known = solve(facts, self._index(), self.devices, self.jax_version, before, self.focus)
             self._memory["now"] = known
             self._memory.pop("before", None)
         return known
@@ -142,6 +145,12 @@ class Workspace:
         if file is None or file.reading is None:
             return self
         return replace(self, files={**self.files, str(path): replace(file, reading=None)})
+
+    def with_focus(self, focus: Focus | None) -> Workspace:
+        """The same files, of which other roots are run."""
+        if focus == self.focus:
+            return self
+        return replace(self._next(self.files, self.checked, frozenset()), focus=focus)
 
     def without_file(self, path: Path) -> Workspace:
         """The workspace after a file is gone."""

@@ -14,3 +14,4 @@ def did_save(session: Session, params: dict[str, Any]) -> None:
     if document is not None:
         load(session, document.path)
         session.touch(document.path)
+        session.indexing.changed(session.folder_of(document.path).root, document.path)

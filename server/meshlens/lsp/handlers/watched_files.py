@@ -33,12 +33,16 @@ def _bring_up_to_date(session: Session, path: Path, how: int) -> None:
     if session.is_open(path):
         return
     for folder in list(session.folders.values()):
+        if folder.small is False:
+            session.indexing.changed(folder.root, path)
         known = str(path) in folder.workspace.files
         if not path.is_relative_to(folder.root) or folder.excludes(path):
             continue
         raw = None if how == DELETED else raw_of(session, path)
         if raw is None and known:
             session.put(replace(folder, workspace=folder.workspace.without_file(path)))
+        elif raw is not None and not known and folder.small is False:
+            continue
         elif raw is not None and (not known or folder.workspace.files[str(path)].raw != raw):
             session.put(replace(folder, workspace=folder.workspace.with_file(path, raw)))
         else:

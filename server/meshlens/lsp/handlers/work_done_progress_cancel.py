@@ -9,6 +9,6 @@ from meshlens.lsp.session import Session
 
 def work_done_progress_cancel(session: Session, params: dict[str, Any]) -> None:
     """Stops what the progress stands for; what is known by then is still used."""
-    task = session.cancellable.pop(params.get("token"), None)
+    task = session.cancellable.pop(str(params.get("token")), None)
     if task is not None:
         task.cancel()
