@@ -59,7 +59,7 @@ def _route(prose: Prose, context: Context) -> str:
 def _is_call(step: Step) -> bool:
     """Whether a step is a call as it is written; that a map enters its operand is said with the map."""
     if step.how == "map":
-        return step.function is None
+        return step.function is None and step.site != step.env.maps[-1].site
     return step.how in ("call", "jit", "grad") and step.site != step.function
 
 

@@ -105,7 +105,7 @@ def _of_function(view: FileView, function: Function) -> Operand:
 
 def _text(view: FileView, function: Function, shape: Any) -> str:
     name, _, how, default, annotation = shape
-    text = {"*": "*", "**": "**"}.get(how, "") + name
+    text = f"{how if how in ('*', '**') else ''}{name}"
     if annotation is not None:
         text += f": {_source(view, function, annotation)}"
     if default is not None:

@@ -29,6 +29,11 @@ def dotted_at(view: FileView, parts: tuple[Part, ...], place: int) -> str | None
     return ".".join((value.dotted, *reversed(attributes))) if isinstance(value, Ext) else None
 
 
+def named(view: FileView, name: str, parts: tuple[Part, ...]) -> Value:
+    """What a name stands for where the parts are."""
+    return _of_name(view, name, parts, _DEEP)
+
+
 def mapped_in(value: Value) -> Mapped | None:
     """The mapped function behind transparent transformations, partials and alternatives."""
     for _ in range(_DEEP):
