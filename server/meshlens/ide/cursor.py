@@ -177,3 +177,8 @@ def call_of(parts: tuple[Part, ...], place: int) -> Part | None:
     if above is not None and above.kind == "call" and above.shape[2] is parts[place].shape:
         return above
     return None
+
+
+def arguments_of(call: Part) -> frozenset[Site]:
+    """The expressions that are the arguments of a call."""
+    return frozenset(Site(call.site.path, call.site.block, argument[2][1]) for argument in call.shape[3])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from meshlens.axes.values import Binder, Const, Function, Made, Mesh, Site, Spec, Value
-from meshlens.ide.cursor import Part, call_of, expression_at, parts_at
+from meshlens.axes.values import Const, Function, Made, Mesh, Site, Spec, Value
+from meshlens.ide.cursor import Part, arguments_of, call_of, expression_at, parts_at
 from meshlens.ide.hover_api import api_text, keyword_text
 from meshlens.ide.hover_axis import axis_text
 from meshlens.ide.hover_binder import binder_text, binders_at, mapped_function_text
@@ -15,6 +15,7 @@ from meshlens.ide.hover_spec import sharding_text, spec_text
 from meshlens.ide.prose import HoverStyle, Prose
 from meshlens.ide.values_here import dotted_at, mapped_in, named, result_of, value_at
 from meshlens.jaxapi.binders import binder as row_of
+from meshlens.jaxapi.collectives import collective
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.text import Span
@@ -101,7 +102,9 @@ def _of_call(prose: Prose, parts: tuple[Part, ...], place: int) -> str | None:
     if call is None:
         return None
     dotted = dotted_at(view, parts, place)
-    text = collective_text(prose, call.site)
+    if dotted == "functools.partial":
+        return None
+    text = collective_text(prose, call.site, arguments_of(call))
     if text is None and (found := binders_at(view, call.site)):
         text = binder_text(prose, found[0])
     if text is None and dotted is not None:
@@ -118,9 +121,7 @@ def _of_name(prose: Prose, parts: tuple[Part, ...], place: int) -> str | None:
     view = prose.view
     dotted = dotted_at(view, parts, place)
     if dotted is not None:
-        map_here = _named_map(view, parts, place, dotted)
-        text = binder_text(prose, map_here) if map_here is not None else None
-        return prose.page(text, api_text(prose, dotted)) or None
+        return prose.page(_of_partial(prose, parts, place, dotted), api_text(prose, dotted)) or None
     return _of_value(prose, parts[place].site, value_at(view, parts, place))
 
 
@@ -144,11 +145,12 @@ def _of_made(prose: Prose, value: Value) -> str | None:
     return sharding_text(prose, value) if isinstance(value, Made) else None
 
 
-def _named_map(view: FileView, parts: tuple[Part, ...], place: int, dotted: str) -> Binder | None:
-    """The map that an expression names without calling it: `@jax.pmap`, `@partial(jax.pmap, …)`."""
-    if row_of(canonical(dotted)) is None:
-        return None
+def _of_partial(prose: Prose, parts: tuple[Part, ...], place: int, dotted: str) -> str | None:
+    """A map or collective that is named without being called: `@jax.pmap`, `partial(jax.lax.psum, …)`."""
+    name = canonical(dotted)
     for part in parts[place : place + 3]:
-        if found := binders_at(view, part.site):
-            return found[0]
+        if row_of(name) is not None and (found := binders_at(prose.view, part.site)):
+            return binder_text(prose, found[0])
+        if collective(name) is not None and part.kind == "call":
+            return collective_text(prose, part.site, arguments_of(part))
     return None

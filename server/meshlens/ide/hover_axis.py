@@ -10,6 +10,7 @@ from meshlens.axes.records import AxisUse, literal_name
 from meshlens.axes.values import Binder, Const, Mesh, Site, Spec
 from meshlens.ide.devices import devices_of, mesh_sizes, spec_names
 from meshlens.ide.environment_words import operand_name
+from meshlens.ide.hover_spec import meshes_of
 from meshlens.ide.prose import MOST_PLACES, Prose, counted
 from meshlens.jaxapi.meshes import MESHES, PARTITION_SPEC
 from meshlens.project.solution import Solution
@@ -62,6 +63,8 @@ def _text(prose: Prose, name: str, group: _Named, sites: set[Site | None]) -> st
         bound_by = use.context.env.binder_of(name)
         if bound_by is not None:
             binders.setdefault(bound_by.site, bound_by)
+    for spec in specs:
+        meshes.update({mesh.site: mesh for mesh in meshes_of(prose.view, spec.site) if name in mesh_sizes(mesh)})
     for mesh_site in meshes:
         for binder in group.binders.values():
             if isinstance(binder.mesh, Mesh) and binder.mesh.site == mesh_site:
@@ -72,8 +75,6 @@ def _text(prose: Prose, name: str, group: _Named, sites: set[Site | None]) -> st
     of_binders = [use for use in group.uses if (found := use.context.env.binder_of(name)) and found.site in binders]
     is_mesh_axis = bool(meshes or specs)
     all_specs = list(group.specs.values()) if is_mesh_axis else []
-    if specs and not meshes and len(group.meshes) == 1:
-        meshes = dict(group.meshes)
     return prose.page(
         f"{'Mesh axis' if is_mesh_axis else 'Axis name'} {prose.axis(name)}.",
         _mesh_words(prose, name, meshes),

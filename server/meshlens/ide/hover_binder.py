@@ -7,7 +7,7 @@ from collections import defaultdict
 from meshlens.axes.records import Binding
 from meshlens.axes.values import Binder, Bound, Function, Partial, Site, Wrapped
 from meshlens.ide.devices import devices_of
-from meshlens.ide.environment_words import map_words, operand_name
+from meshlens.ide.environment_words import map_words
 from meshlens.ide.mapping_words import argument_words, result_words
 from meshlens.ide.operand import Operand, operand_of, signature_text
 from meshlens.ide.prose import Prose
@@ -55,10 +55,10 @@ def binders_at(view: FileView, site: Site) -> tuple[Binder, ...]:
 
 
 def _title(prose: Prose, binder: Binder) -> str:
-    name = operand_name(prose, binder)
     devices = devices_of(prose.view, binder)
-    over = "" if binder.names else ", binds no axis name"
-    return f"{name} is mapped by {map_words(prose, binder)}{over}{f', {devices}' if devices else ''}."
+    over = "" if binder.names else ", which binds no axis name"
+    over = "" if binder.open and not binder.names else over
+    return f"Mapped by {map_words(prose, binder)}{over}{f', {devices}' if devices else ''}."
 
 
 def _body(prose: Prose, binder: Binder, operand: Operand | None) -> list[str]:

@@ -14,14 +14,16 @@ from meshlens.ide.prose import Prose
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 
-def collective_text(prose: Prose, call: Site) -> str | None:
+def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str | None:
     """What to say of the call at a site; None if it is no collective that the analysis has reached.
 
     Args:
         prose: how to write.
         call: the call.
+        arguments: the arguments of the call; one that is the axis of a collective says that the call makes what later
+            reduces over it, such as a `BatchNorm` or a `partial`.
     """
-    uses = [use for use in prose.view.records.uses if use.call == call]
+    uses = [use for use in prose.view.records.uses if use.call == call or use.axis in arguments]
     if not uses:
         return None
     names = tuple(dict.fromkeys(name for use in uses if (name := literal_name(use.name)) is not None))
@@ -97,6 +99,7 @@ def _environments(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...])
         binders = {binder.site for name in names if (binder := env.binder_of(name)) is not None}
         said = len(env.maps) == 1 and {env.maps[0].site} == binders and not env.open
         words = environment_words(prose, env)
+        said = said or (env.open and not env.maps)
         if not said and words not in found:
             found.append(words)
     return [f"Runs {words}." for words in found[:3]]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from meshlens.axes.arrays import product
 from meshlens.axes.values import Const, Mesh
-from meshlens.ide.devices import mesh_devices, mesh_sizes
+from meshlens.ide.devices import mesh_sizes
 from meshlens.ide.mesh_picture import left_out, mesh_grid, mesh_svg
-from meshlens.ide.prose import Prose
+from meshlens.ide.prose import Prose, counted
 
 
 def mesh_text(prose: Prose, mesh: Mesh) -> str:
@@ -15,7 +16,7 @@ def mesh_text(prose: Prose, mesh: Mesh) -> str:
     axes = [f"{prose.axis(name)} ({size if size is not None else '?'})" for name, size in sizes.items()]
     if unknown:
         axes.append("axes that are not known here")
-    devices = mesh_devices(mesh)
+    devices = counted(total, "device") if (total := product(mesh.sizes)) is not None else None
     kind = "AbstractMesh" if mesh.kind == "AbstractMesh" else "Mesh"
     listed = " × ".join(axes) if not unknown else ", ".join(axes)
     text = f"{kind} with {'axis' if len(axes) == 1 else 'axes'} {listed}"

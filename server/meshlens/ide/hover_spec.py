@@ -21,7 +21,7 @@ def spec_text(prose: Prose, spec: Spec, mesh: Mesh | None = None) -> str:
         spec: the spec.
         mesh: the mesh that it is used with; looked for among the uses in this file if it is not given.
     """
-    found = [mesh] if mesh is not None else list(_meshes_of(prose.view, spec.site))
+    found = [mesh] if mesh is not None else list(meshes_of(prose.view, spec.site))
     known = found[0] if len(found) == 1 else None
     sizes = mesh_sizes(known) if known is not None else {}
     if not spec.entries and not spec.open:
@@ -87,7 +87,7 @@ def _mesh_line(prose: Prose, mesh: Mesh | None) -> str | None:
     return f"Mesh: {axes}{f', {devices}' if devices else ''} ({prose.place(mesh.site)})."
 
 
-def _meshes_of(view: FileView, spec: Site) -> Iterator[Mesh]:
+def meshes_of(view: FileView, spec: Site) -> Iterator[Mesh]:
     """The meshes that a spec is used with in this file."""
     found: dict[Site, Mesh] = {}
     for call in view.records.calls:
