@@ -49,13 +49,21 @@ Marks, all of them comments or lines of their own:
     On the line of a `def`, or on a line below it: the axis environments in which its body runs, outermost
     name first; `none` for an empty one, `?` last for an open one, `|` between several.
 
+`$0`
+    The cursor, in the code of a fence; there may be several.  It is taken out before columns are counted.
+
+`` ```hover `` and the other languages of `features.py`
+    What that feature says at the cursors of the section, in their order, with a line of `---` between two
+    answers and `nothing` for none.
+
 `becomes`
     The fences below it are the files after the first fix of every finding was applied, with marks for the
     findings that stay.  Files that are not repeated stay as they are.
 
 What the runner checks without being told: every single fix leaves a file that parses, its edits do not
 overlap, its finding is gone and no other came; and the findings are the same from a cold start, after
-opening the files one by one, and after typing them.  `pytest --update` rewrites the marks.
+opening the files one by one, and after typing them.  `pytest --update` rewrites the marks, and what
+features say.
 """
 
 from __future__ import annotations
@@ -64,54 +72,32 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from features import FEATURES
+from fences import Axes, File, Mark, read_marks, render
+
+__all__ = ["Axes", "Case", "File", "Mark", "Output", "parse", "read_marks", "render", "replaced", "rewrite"]
+
 _FENCE = re.compile(r"^(`{3,}|~{3,})\s*([\w.+-]*)\s*$")
 _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
 _NAME = re.compile(r"^`([^`\s]+\.\w+)`:$")
 _SETTING = re.compile(r"^`([a-z][a-z-]*): ([^`]+)`$")
-_MARK = re.compile(r"^(?P<lead>\s*#\s*)(?:(?P<from_hash><\^*)|\^+)(?P<more>\.\.\.)? (?P<code>AX\d{3}): (?P<text>.*)$")
-_AXES = re.compile(r"\s*#\s*axes: (.+)$")
-_DEF = re.compile(r"^\s*(async\s+def|def)\b")
 
 DEFAULT_NAMES = {"python": "main.py", "py": "main.py", "toml": "meshlens.toml"}
 
 
-@dataclass(frozen=True, order=True)
-class Mark:
-    """A finding as a case writes it: line and columns from 0, columns in characters."""
-
-    line: int
-    start: int
-    end: int
-    code: str
-    message: str
-    continues: bool = False
-
-
 @dataclass(frozen=True)
-class Axes:
-    """The axis environments of the function whose `def` stands on a line."""
-
-    line: int
-    environments: frozenset[str]
-
-
-@dataclass(frozen=True)
-class File:
-    """A fence: a file of the project, without its marks.
+class Output:
+    """What a feature is to say at the cursors of a case.
 
     Attributes:
-        name: path within the project.
-        text: its source.
-        marks: what is expected of it.
-        axes: environments that are expected in it.
-        lines: first line of the fence's content in the Markdown text and the line of its closing fence, from 0.
+        feature: the fence's language.
+        text: the content of the fence.
+        lines: as for a file.
     """
 
-    name: str
+    feature: str
     text: str
-    marks: tuple[Mark, ...] = ()
-    axes: tuple[Axes, ...] = ()
-    lines: tuple[int, int] = (0, 0)
+    lines: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -123,12 +109,14 @@ class Case:
         before: the project.
         after: the files that its fixes change, None where the case does not say.
         settings: keys of the configuration that hold for it.
+        outputs: what features are to say at the cursors.
     """
 
     name: str
     before: tuple[File, ...]
     after: tuple[File, ...] | None = None
     settings: tuple[tuple[str, str], ...] = ()
+    outputs: tuple[Output, ...] = ()
 
 
 @dataclass
@@ -138,6 +126,7 @@ class _Section:
     before: list[File] = field(default_factory=list)
     after: list[File] | None = None
     number: int = 1
+    outputs: list[Output] = field(default_factory=list)
 
     def holds(self, name: str | None) -> bool:
         """Whether the part that is being read has a file of this name."""
@@ -151,7 +140,7 @@ class _Section:
         name = " / ".join(self.titles) or "page"
         name = name if self.number == 1 else f"{name} ({self.number})"
         after = None if self.after is None else tuple(self.after)
-        return Case(name, tuple(self.before), after, tuple(self.settings.items()))
+        return Case(name, tuple(self.before), after, tuple(self.settings.items()), tuple(self.outputs))
 
 
 def parse(text: str, where: str = "case") -> tuple[Case, ...]:
@@ -168,6 +157,8 @@ def parse(text: str, where: str = "case") -> tuple[Case, ...]:
     for section in _sections(text.split("\n"), where):
         if section.after is not None and not section.after:
             raise ValueError(f'{where}: nothing follows "becomes" in "{" / ".join(section.titles)}"')
+        if section.outputs and not any(file.cursors for file in section.before):
+            raise ValueError(f'{where}: no "$0" in "{" / ".join(section.titles)}"')
         if section.before:
             cases.append(section.case())
     names = [case.name for case in cases]
@@ -218,6 +209,8 @@ def _closing(lines: list[str], start: int, ticks: str, where: str) -> int:
 def _add(
     section: _Section, language: str, name: str | None, content: list[str], lines: tuple[int, int], where: str
 ) -> None:
+    if name is None and language in FEATURES:
+        section.outputs.append(Output(language, "\n".join(content), lines))
     name = name or DEFAULT_NAMES.get(language)
     if name is None:
         return
@@ -227,70 +220,14 @@ def _add(
     files.append(replace(read_marks(content, name), lines=lines))
 
 
-def read_marks(content: Iterable[str], name: str = "main.py") -> File:
-    """A file from the lines of its fence, its marks taken out."""
-    kept: list[str] = []
-    marks: list[Mark] = []
-    axes: list[Axes] = []
-    unfinished = False
-    for line in content:
-        if unfinished:
-            text = line.strip().removeprefix("#").strip()
-            last = marks.pop()
-            unfinished = text.endswith("\\")
-            marks.append(replace(last, message=f"{last.message} {text.removesuffix(chr(92)).rstrip()}"))
-        elif mark := _MARK.match(line):
-            marks.append(_mark(mark, len(kept) - 1))
-            unfinished = mark["text"].endswith("\\")
-        elif found := _AXES.search(line):
-            head = line[: found.start()].rstrip()
-            if head:
-                kept.append(head)
-            axes.append(Axes(_def_above(kept), frozenset(part.strip() for part in found[1].split("|"))))
-        else:
-            kept.append(line)
-    return File(name, "\n".join(kept) + "\n" if kept else "", tuple(marks), tuple(axes))
-
-
-def _mark(found: re.Match[str], line: int) -> Mark:
-    start = found["lead"].index("#") if found["from_hash"] else len(found["lead"])
-    end = found.start("more") if found["more"] else found.start("code") - 1
-    text = found["text"].strip().removesuffix("\\").rstrip()
-    return Mark(line, start, end, found["code"], text, bool(found["more"]))
-
-
-def _def_above(lines: list[str]) -> int:
-    for number in range(len(lines) - 1, -1, -1):
-        if _DEF.match(lines[number]):
-            return number
-    raise ValueError("`# axes:` without a `def` above it")
-
-
-def render(file: File) -> list[str]:
-    """The lines of a fence: the source with its marks put back."""
-    out: list[str] = []
-    below = {mark.line: [other for other in file.marks if other.line == mark.line] for mark in file.marks}
-    axes = {entry.line: entry for entry in file.axes}
-    for number, line in enumerate(file.text.removesuffix("\n").split("\n") if file.text else []):
-        entry = axes.get(number)
-        out.append(f"{line}  # axes: {' | '.join(sorted(entry.environments))}" if entry else line)
-        indent = len(line) - len(line.lstrip())
-        out.extend(_written(mark, indent) for mark in sorted(below.get(number, [])))
-    return out
-
-
-def _written(mark: Mark, indent: int) -> str:
-    if mark.start == 0:
-        carets = "#<" + "^" * (mark.end - 2)
-    else:
-        place = min(indent, mark.start - 1)
-        carets = " " * place + "#" + " " * (mark.start - place - 1) + "^" * (mark.end - mark.start)
-    return f"{carets}{'...' if mark.continues else ''} {mark.code}: {mark.message}"
-
-
 def rewrite(text: str, files: Iterable[File]) -> str:
     """The Markdown text with the content of fences replaced by what `render` gives for these files."""
+    return replaced(text, [(file.lines, render(file)) for file in files])
+
+
+def replaced(text: str, contents: Iterable[tuple[tuple[int, int], list[str]]]) -> str:
+    """The Markdown text with other lines in some of its fences, each given by its `lines`."""
     lines = text.split("\n")
-    for file in sorted(files, key=lambda file: file.lines, reverse=True):
-        lines[file.lines[0] : file.lines[1]] = render(file)
+    for (first, end), content in sorted(contents, reverse=True):
+        lines[first:end] = content
     return "\n".join(lines)

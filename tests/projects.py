@@ -141,6 +141,16 @@ def script_span(name: str, source: bytes, span: Span) -> Span:
     raise ValueError(f"{span} lies in no cell")
 
 
+def analysed_offset(name: str, source: bytes, offset: int) -> int:
+    """Where an offset of the file's own text lies in the analysed text, which differs for notebooks only."""
+    if not name.endswith(".ipynb"):
+        return offset
+    starts = [at for kind, at, _ in script_cells(source) if kind == "code"]
+    cells = read_notebook(raw(name, source)).cells
+    cell, start = [pair for pair in zip(cells, starts, strict=True) if pair[1] <= offset][-1]
+    return cell.span.start + offset - start
+
+
 def mark_of(name: str, source: bytes, diagnosed: Diagnosed) -> Mark:
     """A finding as the case language writes it."""
     span = script_span(name, source, diagnosed.finding.span)

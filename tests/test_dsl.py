@@ -101,8 +101,18 @@ def test_a_second_fence_without_a_name_is_another_case():
         ("`a.py`:\n```python\n```\n`a.py`:\n```python\n```\n", 'a second "a.py"'),
         ("# a\n```python\n```\nbecomes\n", 'nothing follows "becomes"'),
         ("# a\n```python\n```\n# a\n```python\n```\n", 'two sections are called "a"'),
+        ("# a\n```python\n```\n```hover\n```\n", r'no "\$0" in "a"'),
     ],
 )
 def test_a_careless_case_is_refused(text, complaint):
     with pytest.raises(ValueError, match=complaint):
         dsl.parse(text)
+
+
+def test_cursors_are_taken_out_and_kept():
+    text = "# a\n```python\nf$0(x)$0\n```\n```hover\nsays\n---\nnothing\n```\n"
+    [case] = dsl.parse(text)
+    assert (case.before[0].text, case.before[0].cursors) == ("f(x)\n", (1, 4))
+    assert [(output.feature, output.text) for output in case.outputs] == [("hover", "says\n---\nnothing")]
+    assert dsl.rewrite(text, case.before) == text
+    assert dsl.replaced(text, [(case.outputs[0].lines, ["x"])]) == text.replace("says\n---\nnothing", "x")

@@ -29,6 +29,11 @@ class ModuleIndex:
                 folder = _parent(folder)
         self._found: dict[tuple[str, int, str], Module | None] = {}
 
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The folders that imports are resolved from."""
+        return self._roots
+
     def locate(self, importer: str, level: int, module: str) -> Module | None:
         """The module that `from <dots><module> import …` in a file means."""
         folder = _parent(importer)

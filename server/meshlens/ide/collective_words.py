@@ -1,0 +1,98 @@
+"""What each collective and axis query does, in a sentence, and what comes out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words for one collective.
+
+    Attributes:
+        does: what it does, `{over}` stands for the axes.
+        out: what comes out, `{size}` stands for the number of indices or for "size"; "" for what `does` says.
+    """
+
+    does: str
+    out: str
+
+
+_SAME = "The result is the same at every index of the axis; its shape is that of the operand."
+
+COLLECTIVE_WORDS: dict[str, Words] = {
+    "psum": Words("Sums the operand over {over}.", _SAME),
+    "pmean": Words("Averages the operand over {over}.", _SAME),
+    "pmax": Words("Takes the elementwise maximum over {over}.", _SAME),
+    "pmin": Words("Takes the elementwise minimum over {over}.", _SAME),
+    "all_gather": Words(
+        "Collects the operands of all indices of {over}.",
+        "Every index gets all of them, stacked along a new array axis of size {size}.",
+    ),
+    "all_gather tiled": Words(
+        "Collects the operands of all indices of {over}.",
+        "Every index gets all of them, concatenated: one array axis is {size} times as long.",
+    ),
+    "all_gather_invariant": Words(
+        "Collects the operands of all indices of {over}.",
+        "Every index gets all of them, and the check knows that they are the same everywhere.",
+    ),
+    "all_to_all": Words(
+        "Splits the operand along split_axis, sends piece i to index i of {over}.",
+        "Every index gets one piece from each, put together along concat_axis.",
+    ),
+    "ragged_all_to_all": Words(
+        "Sends slices of different sizes to the indices of {over}.", "Every index gets output with what was sent to it."
+    ),
+    "psum_scatter": Words(
+        "Sums the operand over {over} and leaves index i with piece i of the sum.",
+        "The array axis scatter_dimension, of size {size}, is gone.",
+    ),
+    "psum_scatter tiled": Words(
+        "Sums the operand over {over} and leaves index i with piece i of the sum.",
+        "The array axis scatter_dimension is {size} times shorter.",
+    ),
+    "ppermute": Words(
+        "Sends the operand from index to index of {over}, as the (source, destination) pairs of perm say.",
+        "Every index gets what was sent to it, zeros if nothing was.",
+    ),
+    "pshuffle": Words("Sends the operand from index to index of {over}.", "Index i gets the operand of index perm[i]."),
+    "psend": Words("Sends the operand along {over} as perm says.", "A token comes out, precv takes it."),
+    "precv": Words("Receives along {over} what psend sent.", "An array of the shape out_shape comes out."),
+    "pswapaxes": Words(
+        "Swaps {over} with an array axis of the operand, of the same size.", "The shape is that of the operand."
+    ),
+    "pbroadcast": Words("Sends the operand of index source to all indices of {over}.", _SAME),
+    "pdot": Words("Multiplies two arrays and sums over {over}.", _SAME),
+    "axis_index": Words(
+        "Says which index of {over} this is; nothing is communicated.", "An int32 scalar from 0 to {last}."
+    ),
+    "axis_size": Words("Says how many indices {over} has; nothing is communicated.", "A Python int: {size}."),
+    "pcast": Words(
+        "Changes whether the operand counts as varying along {over}; nothing is communicated.", "The values stay."
+    ),
+    "pvary": Words("Marks the operand as varying along {over}; nothing is communicated.", "The values stay."),
+    "BatchNorm": Words("Averages the statistics of the batch over {over}.", "All indices normalise alike."),
+    "LayerNorm": Words("Averages its statistics over {over}.", "All indices normalise alike."),
+    "RMSNorm": Words("Averages its statistics over {over}.", "All indices normalise alike."),
+    "GroupNorm": Words("Averages its statistics over {over}.", "All indices normalise alike."),
+    "InstanceNorm": Words("Averages its statistics over {over}.", "All indices normalise alike."),
+    "VectorQuantizer": Words("Averages its codebook statistics over {over}.", ""),
+    "VectorQuantizerEMA": Words("Sums its codebook statistics over {over}.", "The codebooks stay the same."),
+    "sam": Words("Averages the gradients of its inner step over {over}.", ""),
+    "DynamicScale.value_and_grad": Words(
+        "Averages the gradients over {over}.", "The gradients are the same at every index of the axis."
+    ),
+}
+
+
+def words_for(kind: str, arguments: frozenset[str]) -> Words:
+    """The words for a collective.
+
+    Args:
+        kind: its name.
+        arguments: the parameters that are given as true.
+    """
+    if "tiled" in arguments and f"{kind} tiled" in COLLECTIVE_WORDS:
+        return COLLECTIVE_WORDS[f"{kind} tiled"]
+    return COLLECTIVE_WORDS.get(kind, Words("Reduces over {over}.", ""))

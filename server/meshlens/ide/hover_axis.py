@@ -1,0 +1,170 @@
+"""The hover of an axis name: who binds it, who uses it, and whose mesh axis it is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from meshlens.axes.records import AxisUse, literal_name
+from meshlens.axes.values import Binder, Const, Mesh, Site, Spec
+from meshlens.ide.devices import devices_of, mesh_sizes, spec_names
+from meshlens.ide.environment_words import operand_name
+from meshlens.ide.hover_spec import meshes_of
+from meshlens.ide.prose import MOST_PLACES, Prose, counted
+from meshlens.jaxapi.meshes import MESHES, PARTITION_SPEC
+from meshlens.project.solution import Solution
+
+
+@dataclass(slots=True)
+class _Named:
+    """All that has to do with one axis name in the workspace, by its place."""
+
+    uses: list[AxisUse] = field(default_factory=list)
+    binders: dict[Site, Binder] = field(default_factory=dict)
+    meshes: dict[Site, Mesh] = field(default_factory=dict)
+    specs: dict[Site, Spec] = field(default_factory=dict)
+
+
+def axis_text(prose: Prose, site: Site, name: Const | None) -> str | None:
+    """What to say of an expression that may be an axis name; None if it is none.
+
+    Args:
+        prose: how to write.
+        site: the expression under the cursor.
+        name: its value, if that is known.
+    """
+    named = prose.view.solution.once("hover-axes", _collect)
+    names = [name.value] if name is not None and isinstance(name.value, str) else _names_at(named, site)
+    origin = name.origin if name is not None else None
+    texts = [text for one in names if one in named and (text := _text(prose, one, named[one], {site, origin}))]
+    return prose.page(*texts[:3]) if texts else None
+
+
+def _names_at(named: dict[str, _Named], site: Site) -> list[str]:
+    """The axis names that an expression has on some route, such as a parameter that is handed an axis name."""
+    return [
+        name
+        for name, group in named.items()
+        if any(use.axis == site or (isinstance(use.name, Const) and use.name.via == site) for use in group.uses)
+        or any(arg.site == site for binder in group.binders.values() for _, arg in binder.arguments)
+    ]
+
+
+def _text(prose: Prose, name: str, group: _Named, sites: set[Site | None]) -> str | None:
+    sites = sites - {None}
+    uses = [use for use in group.uses if _stems_from(use.name, sites) or use.axis in sites]
+    binders = {site: binder for site, binder in group.binders.items() if _binds_from(binder, name, sites)}
+    meshes = {site: mesh for site, mesh in group.meshes.items() if _any_stems_from(mesh.names, sites)}
+    specs = [spec for spec in group.specs.values() if _any_stems_from(_flat(spec), sites) or sites & {*spec.sites}]
+    if not (uses or binders or meshes or specs):
+        return None
+    for use in uses:
+        bound_by = use.context.env.binder_of(name)
+        if bound_by is not None:
+            binders.setdefault(bound_by.site, bound_by)
+    for spec in specs:
+        meshes.update({mesh.site: mesh for mesh in meshes_of(prose.view, spec.site) if name in mesh_sizes(mesh)})
+    for mesh_site in meshes:
+        for binder in group.binders.values():
+            if isinstance(binder.mesh, Mesh) and binder.mesh.site == mesh_site:
+                binders.setdefault(binder.site, binder)
+    for binder in binders.values():
+        if isinstance(binder.mesh, Mesh) and name in mesh_sizes(binder.mesh):
+            meshes.setdefault(binder.mesh.site, binder.mesh)
+    of_binders = [use for use in group.uses if (found := use.context.env.binder_of(name)) and found.site in binders]
+    is_mesh_axis = bool(meshes or specs)
+    all_specs = list(group.specs.values()) if is_mesh_axis else []
+    return prose.page(
+        f"{'Mesh axis' if is_mesh_axis else 'Axis name'} {prose.axis(name)}.",
+        _mesh_words(prose, name, meshes),
+        _bound_words(prose, binders, has_uses=bool(uses or of_binders), is_mesh_axis=is_mesh_axis),
+        _use_words(prose, [*uses, *of_binders], is_bound=bool(binders)),
+        _spec_words(prose, all_specs),
+    )
+
+
+def _stems_from(value: object, sites: set[Site | None]) -> bool:
+    return isinstance(value, Const) and (value.origin in sites or value.via in sites)
+
+
+def _any_stems_from(values: Iterable[object], sites: set[Site | None]) -> bool:
+    return any(_stems_from(value, sites) for value in values)
+
+
+def _binds_from(binder: Binder, name: str, sites: set[Site | None]) -> bool:
+    if any(one.value == name and _stems_from(one, sites) for one in binder.names):
+        return True
+    return any(
+        arg.site in sites for keyword, arg in binder.arguments if keyword in ("axis_name", "axis_names", "axis_env")
+    )
+
+
+def _flat(spec: Spec) -> Iterator[object]:
+    for entry in spec.entries:
+        yield from getattr(entry, "items", (entry,)) if not isinstance(entry, Const) else (entry,)
+
+
+def _mesh_words(prose: Prose, name: str, meshes: dict[Site, Mesh]) -> str | None:
+    if not meshes:
+        return None
+    found = []
+    for site, mesh in list(meshes.items())[:MOST_PLACES]:
+        size = mesh_sizes(mesh).get(name)
+        found.append(f"{prose.place(site)}{f', size {size}' if size is not None else ''}")
+    return f"Of the mesh at {'; '.join(found)}."
+
+
+def _bound_words(prose: Prose, binders: dict[Site, Binder], *, has_uses: bool, is_mesh_axis: bool) -> str | None:
+    if not binders:
+        return "Nothing in sight binds it." if has_uses or not is_mesh_axis else None
+    lines = []
+    for binder in list(binders.values())[:MOST_PLACES]:
+        devices = devices_of(prose.view, binder)
+        words = f"{prose.code(binder.kind)} of {operand_name(prose, binder)} ({prose.place(binder.site)})"
+        lines.append(f"{words}, {devices}" if devices else words)
+    more = len(binders) - len(lines)
+    lines += [f"{more} more"] if more > 0 else []
+    if len(lines) == 1:
+        return f"Bound by {lines[0]}."
+    return f"Bound by{chr(10) if prose.is_plain else chr(10) * 2}{prose.items(lines)}"
+
+
+def _use_words(prose: Prose, uses: list[AxisUse], *, is_bound: bool) -> str | None:
+    sites: dict[str, list[Site]] = defaultdict(list)
+    for use in uses:
+        if use.call not in sites[use.kind]:
+            sites[use.kind].append(use.call)
+    if not sites:
+        return "Nothing in sight uses it." if is_bound else None
+    kinds = [f"{prose.code(kind)} ({prose.places(places)})" for kind, places in sites.items()]
+    shown, more = kinds[:MOST_PLACES], len(kinds) - MOST_PLACES
+    return f"Used by {', '.join(shown)}{f' and {more} more' if more > 0 else ''}."
+
+
+def _spec_words(prose: Prose, specs: list[Spec]) -> str | None:
+    if not specs:
+        return None
+    return f"In {counted(len(specs), 'spec')} ({prose.places(spec.site for spec in specs)})."
+
+
+def _collect(solution: Solution) -> dict[str, _Named]:
+    """Everything about axis names in the workspace, by name."""
+    named: dict[str, _Named] = defaultdict(_Named)
+    for records in solution.by_file.values():
+        for use in records.uses:
+            name = literal_name(use.name)
+            if name is not None:
+                named[name].uses.append(use)
+        for binding in records.bindings:
+            for const in binding.binder.names:
+                named[const.value].binders.setdefault(binding.binder.site, binding.binder)
+        for call in records.calls:
+            if call.dotted == PARTITION_SPEC and isinstance(call.result, Spec):
+                for entry in call.result.entries:
+                    for one in spec_names(entry):
+                        named[one].specs.setdefault(call.call, call.result)
+            elif call.dotted in MESHES and isinstance(call.result, Mesh):
+                for one in mesh_sizes(call.result):
+                    named[one].meshes.setdefault(call.call, call.result)
+    return dict(named)

@@ -1,0 +1,101 @@
+"""The hover of a map and of a mapped function: the original signature, how each argument is mapped, the devices."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from meshlens.axes.records import Binding
+from meshlens.axes.values import Binder, Bound, Function, Partial, Site, Wrapped
+from meshlens.ide.devices import devices_of
+from meshlens.ide.environment_words import map_words
+from meshlens.ide.mapping_words import argument_words, result_words
+from meshlens.ide.operand import Operand, operand_of, signature_text
+from meshlens.ide.prose import Prose
+from meshlens.project.solution import Solution
+from meshlens.project.view import FileView
+
+_MOST_MAPS = 3
+
+
+def binder_text(prose: Prose, binder: Binder) -> str:
+    """What to say of one map and of the function that it gives."""
+    operand = operand_of(prose.view, binder.operand)
+    return prose.page(
+        prose.snippet(signature_text(operand)) if operand else None,
+        _title(prose, binder),
+        *_body(prose, binder, operand),
+    )
+
+
+def mapped_function_text(prose: Prose, function: Site) -> str | None:
+    """What to say of a `def` that is mapped somewhere; None if it is not.
+
+    Args:
+        prose: how to write.
+        function: the name in the `def`.
+    """
+    binders = list(_binders_of(prose.view).get(function, {}).values())
+    if not binders:
+        return None
+    if len(binders) == 1:
+        return binder_text(prose, binders[0])
+    operand = operand_of(prose.view, binders[0].operand)
+    parts: list[str | None] = [prose.snippet(signature_text(operand)) if operand else None]
+    for binder in binders[:_MOST_MAPS]:
+        parts += [_title(prose, binder), *_body(prose, binder, operand_of(prose.view, binder.operand))]
+    if len(binders) > _MOST_MAPS:
+        parts.append(f"And {len(binders) - _MOST_MAPS} more maps of it.")
+    return prose.page(*parts)
+
+
+def binders_at(view: FileView, site: Site) -> tuple[Binder, ...]:
+    """The maps that a call or decorator at a site makes, those with the most names first."""
+    found = [binding.binder for binding in view.records.bindings if binding.binder.site == site]
+    return tuple(sorted(found, key=lambda binder: -len(binder.names)))
+
+
+def _title(prose: Prose, binder: Binder) -> str:
+    devices = devices_of(prose.view, binder)
+    over = "" if binder.names else ", which binds no axis name"
+    over = "" if binder.open and not binder.names else over
+    return f"Mapped by {map_words(prose, binder)}{over}{f', {devices}' if devices else ''}."
+
+
+def _body(prose: Prose, binder: Binder, operand: Operand | None) -> list[str]:
+    results = result_words(prose, binder)
+    lines = []
+    if operand is not None and binder.kind not in ("axis_env", "pallas", "xmap"):
+        for place, parameter in enumerate(operand.parameters):
+            lines.append(f"{prose.code(parameter.name)}: {argument_words(prose, binder, operand, place)}")
+    if results:
+        lines.append(f"results: {results}")
+    return [prose.items(lines)] if lines else []
+
+
+def _binders_of(view: FileView) -> dict[Site, dict[Site, Binder]]:
+    """The maps of each function of the workspace, by the function's name and the place of the map."""
+
+    def collect(solution: Solution) -> dict[Site, dict[Site, Binder]]:
+        found: dict[Site, dict[Site, Binder]] = defaultdict(dict)
+        for records in solution.by_file.values():
+            for binding in records.bindings:
+                site = _function_site(binding)
+                if site is not None:
+                    found[site].setdefault(binding.binder.site, binding.binder)
+        return dict(found)
+
+    return view.solution.once("hover-binders", collect)
+
+
+def _function_site(binding: Binding) -> Site | None:
+    value = binding.binder.operand
+    while not isinstance(value, Function):
+        if isinstance(value, Bound):
+            value = value.function
+        elif isinstance(value, Partial):
+            value = value.callee
+        elif isinstance(value, Wrapped):
+            value = value.operand
+        else:
+            return None
+    return value.site

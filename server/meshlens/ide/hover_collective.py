@@ -1,0 +1,113 @@
+"""The hover of a collective: what it does over which axis, who binds it, which routes lead here, what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from meshlens.axes.records import AxisUse, literal_name
+from meshlens.axes.values import Const, Seq, Site
+from meshlens.ide.collective_words import words_for
+from meshlens.ide.devices import axis_size, devices_of
+from meshlens.ide.environment_words import environment_words, operand_name, route_words
+from meshlens.ide.prose import Prose
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+
+
+def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str | None:
+    """What to say of the call at a site; None if it is no collective that the analysis has reached.
+
+    Args:
+        prose: how to write.
+        call: the call.
+        arguments: the arguments of the call; one that is the axis of a collective says that the call makes what later
+            reduces over it, such as a `BatchNorm` or a `partial`.
+    """
+    uses = [use for use in prose.view.records.uses if use.call == call or use.axis in arguments]
+    if not uses:
+        return None
+    names = tuple(dict.fromkeys(name for use in uses if (name := literal_name(use.name)) is not None))
+    sizes = _sizes(prose, uses, names)
+    words = words_for(uses[0].kind, _switched_on(uses[0]))
+    size = "×".join(str(sizes[name]) for name in names) if names and all(name in sizes for name in names) else None
+    last = str(prod(sizes[name] for name in names) - 1) if size is not None else "size - 1"
+    over = _over(prose, names, sizes, uses)
+    out = words.out.format(size=size or "that of the axis", last=last)
+    if _grouped(uses[0]):
+        out += " Only the indices of one group (axis_index_groups) take part together."
+    return prose.page(
+        words.does.format(over=over),
+        out,
+        *(_binding(prose, uses, name) for name in names),
+        *_environments(prose, uses, names),
+        route_words(prose, [use.context for use in uses]),
+    )
+
+
+def _over(prose: Prose, names: tuple[str, ...], sizes: dict[str, int], uses: Sequence[AxisUse]) -> str:
+    if not names:
+        whole = uses[0].axis
+        if any(isinstance(use.name, Const) and use.name.value is None for use in uses):
+            return "no axis: its name is None"
+        shown = f" {prose.code(prose.view.text(whole))}" if whole is not None and prose.view.is_here(whole) else ""
+        return f"the axis{shown}, whose name is not known here"
+    noun = "axis" if len(names) == 1 else "axes"
+    shown = ", ".join(prose.axis(name) + (f" (size {sizes[name]})" if name in sizes else "") for name in names)
+    return f"{noun} {shown}"
+
+
+def _sizes(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> dict[str, int]:
+    """The sizes of the axes, where all routes agree."""
+    found: dict[str, int] = {}
+    for name in names:
+        binders = {binder.site: binder for use in uses if (binder := use.context.env.binder_of(name)) is not None}
+        sizes = {axis_size(prose.view, binder, name) for binder in binders.values()}
+        size = sizes.pop() if len(sizes) == 1 else None
+        if size is not None:
+            found[name] = size
+    return found
+
+
+def _binding(prose: Prose, uses: Sequence[AxisUse], name: str) -> str:
+    """Who binds an axis name, or that nothing does."""
+    mine = [use for use in uses if literal_name(use.name) == name]
+    binders = {binder.site: binder for use in mine if (binder := use.context.env.binder_of(name)) is not None}
+    unbound = [use for use in mine if use.context.env.binder_of(name) is None]
+    if not binders:
+        if any(use.context.env.open for use in unbound):
+            return f"Nothing in sight binds {prose.axis(name)}; a caller may."
+        bound = tuple(dict.fromkeys(other for use in mine for other in use.context.env.names))
+        instead = f"; bound here: {prose.axes(bound)}" if bound else ""
+        return f"Nothing binds {prose.axis(name)}{instead}."
+    shown = []
+    for binder in list(binders.values())[:3]:
+        devices = devices_of(prose.view, binder) if binder.kind in MAPS_ON_DEVICES else None
+        mapped = operand_name(prose, binder)
+        words = f"{prose.code(binder.kind)} of {mapped} ({prose.place(binder.site)})"
+        shown.append(f"{words}, {devices}" if devices else words)
+    more = len(binders) - len(shown)
+    text = f"{prose.axis(name)} is bound by {'; by '.join(shown)}{f'; and by {more} more' if more > 0 else ''}."
+    closed = [use for use in unbound if not use.context.env.open and use.context.sure]
+    return f"{text} Other routes leave it unbound." if closed else text
+
+
+def _environments(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> list[str]:
+    """The axis environments, where the binders of the names do not say it all."""
+    found: list[str] = []
+    for use in uses:
+        env = use.context.env
+        binders = {binder.site for name in names if (binder := env.binder_of(name)) is not None}
+        said = len(env.maps) == 1 and {env.maps[0].site} == binders and not env.open
+        words = environment_words(prose, env)
+        said = said or (env.open and not env.maps)
+        if not said and words not in found:
+            found.append(words)
+    return [f"Runs {words}." for words in found[:3]]
+
+
+def _switched_on(use: AxisUse) -> frozenset[str]:
+    return frozenset(name for name, arg in use.arguments if isinstance(arg.value, Const) and arg.value.value is True)
+
+
+def _grouped(use: AxisUse) -> bool:
+    return any(name == "axis_index_groups" and isinstance(arg.value, Seq) for name, arg in use.arguments)

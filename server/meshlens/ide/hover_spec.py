@@ -1,0 +1,112 @@
+"""The hover of a spec: which dimension lies on which mesh axis, and what is replicated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.values import Const, Dict, Made, Mesh, Seq, Site, Spec, Value
+from meshlens.ide.devices import mesh_devices, mesh_sizes, spec_names
+from meshlens.ide.hover_mesh import mesh_text, missing_axes
+from meshlens.ide.prose import Prose
+from meshlens.project.view import FileView
+
+_SHARDING = "jax.sharding.NamedSharding"
+
+
+def spec_text(prose: Prose, spec: Spec, mesh: Mesh | None = None) -> str:
+    """What to say of a spec.
+
+    Args:
+        prose: how to write.
+        spec: the spec.
+        mesh: the mesh that it is used with; looked for among the uses in this file if it is not given.
+    """
+    found = [mesh] if mesh is not None else list(meshes_of(prose.view, spec.site))
+    known = found[0] if len(found) == 1 else None
+    sizes = mesh_sizes(known) if known is not None else {}
+    if not spec.entries and not spec.open:
+        return prose.page("Whole on every device (replicated).", _mesh_line(prose, known))
+    lines = [_entry(prose, place, entry, sizes) for place, entry in enumerate(spec.entries)]
+    lines.append("further dimensions: as the rest of the call says" if spec.open else "further dimensions: whole")
+    return prose.page(
+        "PartitionSpec: where each dimension of the array lies.",
+        prose.items(lines),
+        _replicated(prose, spec, known),
+        *_missing(prose, spec, found),
+        _mesh_line(prose, known),
+    )
+
+
+def sharding_text(prose: Prose, sharding: Made) -> str | None:
+    """What to say of a `NamedSharding`; None for something else that was made, or where neither part is known."""
+    if sharding.dotted != _SHARDING:
+        return None
+    given = dict(sharding.arguments)
+    mesh, spec = given.get("mesh"), given.get("spec")
+    if isinstance(spec, Spec):
+        return spec_text(prose, spec, mesh if isinstance(mesh, Mesh) else None)
+    return mesh_text(prose, mesh) if isinstance(mesh, Mesh) else None
+
+
+def _entry(prose: Prose, place: int, entry: Value, sizes: dict[str, int | None]) -> str:
+    if isinstance(entry, Const) and entry.value is None:
+        return f"dimension {place}: whole"
+    names = spec_names(entry)
+    if not names:
+        return (
+            f"dimension {place}: whole"
+            if isinstance(entry, Seq) and not entry.items
+            else f"dimension {place}: not known here"
+        )
+    shown = " and ".join(prose.axis(name) + (f" ({sizes[name]} parts)" if sizes.get(name) else "") for name in names)
+    return f"dimension {place} → {shown}"
+
+
+def _replicated(prose: Prose, spec: Spec, mesh: Mesh | None) -> str | None:
+    """The mesh axes along which every device has the same."""
+    if mesh is None or spec.open or mesh.open:
+        return None
+    used = {name for entry in spec.entries for name in spec_names(entry)}
+    rest = [name for name in mesh_sizes(mesh) if name not in used]
+    return f"Replicated along {prose.axes(rest)}." if rest else None
+
+
+def _missing(prose: Prose, spec: Spec, meshes: list[Mesh]) -> Iterator[str]:
+    names = tuple(name for entry in spec.entries for name in spec_names(entry))
+    for mesh in meshes:
+        missing = missing_axes(mesh, names)
+        if missing:
+            yield f"The mesh at {prose.place(mesh.site)} has no axis {prose.axes(missing)}."
+
+
+def _mesh_line(prose: Prose, mesh: Mesh | None) -> str | None:
+    if mesh is None:
+        return None
+    axes = ", ".join(prose.axis(name) for name in mesh_sizes(mesh))
+    devices = mesh_devices(mesh)
+    return f"Mesh: {axes}{f', {devices}' if devices else ''} ({prose.place(mesh.site)})."
+
+
+def meshes_of(view: FileView, spec: Site) -> Iterator[Mesh]:
+    """The meshes that a spec is used with in this file."""
+    found: dict[Site, Mesh] = {}
+    for call in view.records.calls:
+        if call.dotted == _SHARDING and isinstance(call.result, Made):
+            given = dict(call.result.arguments)
+            if _holds(given.get("spec"), spec) and isinstance(mesh := given.get("mesh"), Mesh):
+                found.setdefault(mesh.site, mesh)
+    for binding in view.records.bindings:
+        mesh = binding.binder.mesh
+        if isinstance(mesh, Mesh) and any(
+            _holds(arg.value, spec) for name, arg in binding.binder.arguments if name in ("in_specs", "out_specs")
+        ):
+            found.setdefault(mesh.site, mesh)
+    yield from found.values()
+
+
+def _holds(value: Value | None, spec: Site) -> bool:
+    if isinstance(value, Spec):
+        return value.site == spec
+    if isinstance(value, Seq):
+        return any(_holds(item, spec) for item in value.items)
+    return isinstance(value, Dict) and any(_holds(item, spec) for _, item in value.items)

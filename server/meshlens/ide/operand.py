@@ -1,0 +1,141 @@
+"""The function that a map maps, as it was written: its parameters, and its signature, which the map hides."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from meshlens.axes.values import Bound, Function, Partial, Site, Union, Value, Wrapped
+from meshlens.project.view import FileView
+
+_RETURNS = re.compile(rb"(?:[\s,/*]|#[^\n]*\n)*\)\s*->\s*([^\n:#]+?)\s*:")
+_WIDE = 88
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter that the caller of the map gives.
+
+    Attributes:
+        name: its name.
+        how: as in the facts: "only", "any", "*", "key", "**".
+        text: as it is written, with annotation and default.
+        optional: whether it has a default.
+    """
+
+    name: str
+    how: str
+    text: str
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """What is left of a function for the caller of a map.
+
+    Attributes:
+        function: the function of the workspace.
+        parameters: those that no partial and no `self` takes.
+        returns: the annotation of the result as it is written, "" if there is none.
+    """
+
+    function: Function
+    parameters: tuple[Parameter, ...]
+    returns: str
+
+    @property
+    def name(self) -> str:
+        """Its own name, "lambda" for one without."""
+        return self.function.name if self.function.name.isidentifier() else "lambda"
+
+
+def operand_of(view: FileView, value: Value) -> Operand | None:
+    """The function behind an operand; None if it is not in the workspace."""
+    if isinstance(value, Function):
+        return _of_function(view, value)
+    if isinstance(value, Bound):
+        inner = operand_of(view, value.function)
+        return Operand(inner.function, inner.parameters[1:], inner.returns) if inner is not None else None
+    if isinstance(value, Partial):
+        inner = operand_of(view, value.callee)
+        return _without(inner, value) if inner is not None else None
+    if isinstance(value, Wrapped):
+        return operand_of(view, value.operand)
+    if isinstance(value, Union):
+        return next((found for option in value.options if (found := operand_of(view, option)) is not None), None)
+    return None
+
+
+def signature_text(operand: Operand) -> str:
+    """`def step(state, batch, *, lr=0.1) -> State`, on several lines if it is long."""
+    texts = parameter_texts(operand)
+    if operand.name == "lambda":
+        return f"lambda {', '.join(texts)}"
+    returns = f" -> {operand.returns}" if operand.returns else ""
+    line = f"def {operand.name}({', '.join(texts)}){returns}"
+    if len(line) <= _WIDE:
+        return line
+    return "\n".join([f"def {operand.name}(", *(f"    {text}," for text in texts), f"){returns}"])
+
+
+def parameter_texts(operand: Operand) -> tuple[str, ...]:
+    """The parameters as they are written, with the `/` and `*` between them."""
+    texts: list[str] = []
+    before = ""
+    for parameter in operand.parameters:
+        if before == "only" and parameter.how != "only":
+            texts.append("/")
+        if parameter.how == "key" and before not in ("key", "*"):
+            texts.append("*")
+        texts.append(parameter.text)
+        before = parameter.how
+    return (*texts, "/") if before == "only" else tuple(texts)
+
+
+def _of_function(view: FileView, function: Function) -> Operand:
+    parameters = tuple(
+        Parameter(name, how, _text(view, function, shape), shape[3] is not None)
+        for shape in function.parameters
+        for name, how in [(shape[0], shape[2])]
+        if name
+    )
+    return Operand(function, parameters, _returns(view, function))
+
+
+def _text(view: FileView, function: Function, shape: Any) -> str:
+    name, _, how, default, annotation = shape
+    text = f"{how if how in ('*', '**') else ''}{name}"
+    if annotation is not None:
+        text += f": {_source(view, function, annotation)}"
+    if default is not None:
+        text += f" = {_source(view, function, default)}" if annotation else f"={_source(view, function, default)}"
+    return text
+
+
+def _source(view: FileView, function: Function, shape: Any) -> str:
+    text = view.text(Site(function.path, function.block, shape[1]))
+    return " ".join(text.split()) if "\n" in text else text
+
+
+def _returns(view: FileView, function: Function) -> str:
+    """The annotation of the result, read from the text behind the last parameter; facts do not hold it."""
+    source, at = view.texts[function.path], view.span(function.site).end
+    if not function.name.isidentifier():
+        return ""
+    for _, site, _, default, annotation in function.parameters:
+        ends = [site, *(shape[1] for shape in (default, annotation) if shape is not None)]
+        at = max(at, *(view.span(Site(function.path, function.block, end)).end for end in ends))
+    at = source.find(b"(", at) + 1 if not function.parameters else at
+    found = _RETURNS.match(source, at)
+    return " ".join(found[1].decode("utf-8", "replace").split()) if found is not None else ""
+
+
+def _without(operand: Operand, partial: Partial) -> Operand:
+    """What a partial leaves to its callers; keywords that it gives may be given again, by keyword."""
+    if any(arg.label in ("*", "**") for arg in partial.args):
+        return operand
+    positional = sum(arg.label is None for arg in partial.args)
+    given = {arg.label for arg in partial.args}
+    rest = tuple(parameter for parameter in operand.parameters[positional:] if parameter.name not in given)
+    return Operand(operand.function, rest, operand.returns)

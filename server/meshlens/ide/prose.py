@@ -1,0 +1,97 @@
+"""The text of a hover: sentences, lists and code in Markdown or in plain text, with places that can be followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from meshlens.axes.values import Site
+from meshlens.project.view import FileView
+
+HoverStyle: TypeAlias = Literal["markdown", "plaintext", "svg"]
+MOST_PLACES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """How to write about one file.
+
+    Attributes:
+        view: the file.
+        style: "plaintext"; "markdown"; "svg" for Markdown in which pictures are shown.
+    """
+
+    view: FileView
+    style: HoverStyle
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the client shows no Markdown."""
+        return self.style == "plaintext"
+
+    def code(self, text: str) -> str:
+        """A name or a piece of code within a sentence."""
+        if self.is_plain:
+            return text
+        ticks = "``" if "`" in text else "`"
+        return f"{ticks}{text}{ticks}"
+
+    def axis(self, name: str) -> str:
+        """An axis name."""
+        return self.code(f'"{name}"')
+
+    def axes(self, names: Iterable[str]) -> str:
+        """Axis names, as a list within a sentence."""
+        return ", ".join(self.axis(name) for name in names)
+
+    def place(self, site: Site) -> str:
+        """A place as `train.py:12`, relative to the root of the workspace; of a notebook, whose cells count their own
+        lines, the file alone.
+        """
+        line = self._line(site)
+        path = Path(site.path)
+        if path.suffix == ".ipynb":
+            return self._shown(path) if self.is_plain else f"[{self._shown(path)}]({path.as_uri()})"
+        text = f"{self._shown(path)}:{line}"
+        return text if self.is_plain else f"[{text}]({path.as_uri()}#L{line})"
+
+    def places(self, sites: Iterable[Site]) -> str:
+        """A list of places in the order of the files, the file of the view first; only some of many are named."""
+        here = str(self.view.path)
+        ordered = sorted(dict.fromkeys(sites), key=lambda site: (site.path != here, site.path, self.view.span(site)))
+        lines = list(dict.fromkeys(self.place(site) for site in ordered))
+        shown = ", ".join(lines[:MOST_PLACES])
+        more = len(lines) - MOST_PLACES
+        return f"{shown} and {more} more" if more > 0 else shown
+
+    def snippet(self, text: str) -> str:
+        """A block of Python."""
+        return text if self.is_plain else f"```python\n{text}\n```"
+
+    def drawing(self, text: str) -> str:
+        """A block of text whose columns matter."""
+        return text if self.is_plain else f"```text\n{text}\n```"
+
+    def items(self, lines: Iterable[str]) -> str:
+        """A list with one line for each item."""
+        return "\n".join(f"- {line}" for line in lines)
+
+    def page(self, *parts: str | None) -> str:
+        """The whole text: parts that say nothing are left out."""
+        return ("\n" if self.is_plain else "\n\n").join(part for part in parts if part)
+
+    def _line(self, site: Site) -> int:
+        return self.view.texts[site.path].count(b"\n", 0, self.view.span(site).start) + 1
+
+    def _shown(self, path: Path) -> str:
+        for root in self.view.solution.index.roots:
+            if path.is_relative_to(root):
+                return path.relative_to(root).as_posix()
+        return path.name
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """A number with its noun: "1 device", "8 devices"."""
+    return f"{count} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,126 @@
+"""Signature help for calls of mapped functions: the parameters that the map hides, and how each is mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from meshlens.axes.values import Binder, Site
+from meshlens.ide.cursor import Part, parts_at
+from meshlens.ide.devices import devices_of
+from meshlens.ide.environment_words import map_words
+from meshlens.ide.mapping_words import argument_words
+from meshlens.ide.operand import Operand, Parameter, operand_of, signature_text
+from meshlens.ide.prose import HoverStyle, Prose
+from meshlens.ide.values_here import mapped_in, value_at
+from meshlens.project.view import FileView
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureParameter:
+    """One parameter.
+
+    Attributes:
+        start, end: where it stands in the label, in characters.
+        text: how its argument is mapped.
+    """
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The signature of a mapped function.
+
+    Attributes:
+        label: `step(state, batch)`.
+        text: which map it is called through.
+        parameters: the parameters in order.
+        active: the index of the parameter that the cursor is at; None if the cursor is at none of them.
+    """
+
+    label: str
+    text: str
+    parameters: tuple[SignatureParameter, ...]
+    active: int | None
+
+
+def signature(view: FileView, offset: int, style: HoverStyle = "plaintext") -> Signature | None:
+    """The signature of the mapped function whose call holds an offset between its brackets.
+
+    Args:
+        view: the file.
+        offset: UTF-8 bytes from the start of the file.
+        style: how to write, as for a hover.
+
+    Returns:
+        None where no mapped function is called, or where its operand is not in the workspace.
+    """
+    for call, callee in _calls(view, offset):
+        binder = _binder(view, call, callee)
+        operand = operand_of(view, binder.operand) if binder is not None else None
+        if binder is None or operand is None:
+            return None
+        return _signature(Prose(view, style), binder, operand, _active(view, call, operand, offset))
+    return None
+
+
+def _calls(view: FileView, offset: int) -> Iterator[tuple[Part, tuple[Part, ...]]]:
+    """The innermost call whose brackets hold the offset, with the parts from its callee on."""
+    parts = parts_at(view, offset)
+    for place, part in enumerate(parts):
+        if part.kind == "lambda":
+            return
+        if part.kind != "call":
+            continue
+        callee = Site(part.site.path, part.site.block, part.shape[2][1])
+        whole = view.span(part.site)
+        if view.span(callee).end < offset and (offset < whole.end or view.source[whole.end - 1 : whole.end] != b")"):
+            yield part, (Part(part.shape[2][0], callee, part.shape[2]), *parts[place:])
+            return
+
+
+def _binder(view: FileView, call: Part, callee: tuple[Part, ...]) -> Binder | None:
+    for record in view.records.mapped_calls:
+        if record.call == call.site and record.visible:
+            return record.binder
+    mapped = mapped_in(value_at(view, callee, 0))
+    return mapped.binder if mapped is not None else None
+
+
+def _signature(prose: Prose, binder: Binder, operand: Operand, active: int | None) -> Signature:
+    label = " ".join(signature_text(operand).split()).removeprefix("def ").replace("( ", "(").replace(", )", ")")
+    parameters = []
+    at = label.find("(") + 1 if operand.name != "lambda" else len("lambda ")
+    for place, parameter in enumerate(operand.parameters):
+        start = label.find(parameter.text, at)
+        if start < 0:
+            start = at
+        at = start + len(parameter.text)
+        parameters.append(SignatureParameter(start, at, argument_words(prose, binder, operand, place)))
+    devices = devices_of(prose.view, binder)
+    text = f"Mapped by {map_words(prose, binder)}{f', {devices}' if devices else ''}."
+    return Signature(label, text, tuple(parameters), active)
+
+
+def _active(view: FileView, call: Part, operand: Operand, offset: int) -> int | None:
+    """The parameter of the argument at the offset, or of the one that would be written there."""
+    arguments = [(label, view.span(Site(call.site.path, call.site.block, site))) for label, site, _ in call.shape[3]]
+    before = [label for label, span in arguments if span.end < offset and b"," in view.source[span.end : offset]]
+    here = next((label for label, span in arguments if span.start <= offset <= span.end), None)
+    places = {parameter.name: place for place, parameter in enumerate(operand.parameters)}
+    if here is not None:
+        return places.get(here)
+    position = sum(label is None for label in before)
+    for place, parameter in enumerate(operand.parameters):
+        if parameter.how == "*":
+            return place
+        if place == position:
+            return place if _by_position(parameter) else None
+    return None
+
+
+def _by_position(parameter: Parameter) -> bool:
+    return parameter.how in ("only", "any")

@@ -1,0 +1,157 @@
+"""What an expression under the cursor stands for, as far as the analysis met it or its assignment shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.values import UNKNOWN, Const, Ext, Mapped, Module, Partial, Site, Union, Value, Wrapped
+from meshlens.ide.cursor import Part, is_function, nodes_in
+from meshlens.project.view import FileView
+
+_DEEP = 4
+
+
+def value_at(view: FileView, parts: tuple[Part, ...], place: int) -> Value:
+    """The value of the expression at an index of the parts; UNKNOWN where nothing says it."""
+    return _value(view, parts[place].shape, parts[place].site, parts[place:], _DEEP)
+
+
+def dotted_at(view: FileView, parts: tuple[Part, ...], place: int) -> str | None:
+    """The dotted name of something outside the workspace, as the file spells it with its aliases undone."""
+    shape, attributes = parts[place].shape, []
+    while shape[0] == "attr":
+        attributes.append(shape[3])
+        shape = shape[2]
+    if shape[0] != "name":
+        return None
+    name = Site(parts[place].site.path, parts[place].site.block, shape[1])
+    value = _value(view, shape, name, parts[place:], _DEEP)
+    return ".".join((value.dotted, *reversed(attributes))) if isinstance(value, Ext) else None
+
+
+def named(view: FileView, name: str, parts: tuple[Part, ...]) -> Value:
+    """What a name stands for where the parts are."""
+    return _of_name(view, name, parts, _DEEP)
+
+
+def mapped_in(value: Value) -> Mapped | None:
+    """The mapped function behind transparent transformations, partials and alternatives."""
+    for _ in range(_DEEP):
+        if isinstance(value, Mapped):
+            return value
+        if isinstance(value, Wrapped):
+            value = value.operand
+        elif isinstance(value, Partial):
+            value = value.callee
+        elif isinstance(value, Union):
+            value = next((option for option in value.options if mapped_in(option) is not None), UNKNOWN)
+        else:
+            return None
+    return None
+
+
+def result_of(view: FileView, call: Site) -> Value:
+    """What comes out of the call at a site."""
+    for binding in view.records.bindings:
+        if binding.binder.site == call:
+            return Mapped(binding.binder)
+    for record in view.records.calls:
+        if record.call == call and record.result is not UNKNOWN:
+            return record.result
+    return UNKNOWN
+
+
+def _value(view: FileView, shape: Any, site: Site, parts: tuple[Part, ...], depth: int) -> Value:
+    if depth == 0:
+        return UNKNOWN
+    if shape[0] == "const":
+        return Const(shape[2], site)
+    if shape[0] == "call":
+        return result_of(view, site)
+    if shape[0] == "name":
+        found = _of_name(view, shape[2], parts, depth)
+    elif shape[0] == "attr":
+        found = _of_attribute(view, shape, site, parts, depth)
+    else:
+        return UNKNOWN
+    return found if found is not UNKNOWN else _as_argument(view, site)
+
+
+def _as_argument(view: FileView, site: Site) -> Value:
+    """The value of an expression that is an argument of some call."""
+    for record in view.records.calls:
+        for arg in record.args:
+            if arg.site == site:
+                return arg.value
+    for call in view.records.mapped_calls:
+        for arg in call.args:
+            if arg.site == site:
+                return arg.value
+    return UNKNOWN
+
+
+def _of_name(view: FileView, name: str, parts: tuple[Part, ...], depth: int) -> Value:
+    scopes = [part for part in parts if part.kind == "function"]
+    site = parts[0].site
+    for scope in scopes:
+        if any(parameter[0] == name for parameter in scope.shape[2]):
+            return UNKNOWN
+        found = _assigned(view, scope.shape[4], name, scope.site, parts, depth)
+        if found is not None:
+            return found
+    key = site.block
+    while "." in key:
+        key = key.rpartition(".")[0]
+        block = view.facts.blocks.get(key)
+        shape = block.shape if block is not None else ()
+        function = shape if is_function(shape) else shape[2] if shape and shape[0] == "fn" else None
+        if function is None:
+            continue
+        if any(parameter[0] == name for parameter in function[2]):
+            return UNKNOWN
+        found = _assigned(view, function[4], name, Site(site.path, key, 0), parts, depth)
+        if found is not None:
+            return found
+    module = view.solution.modules.get(site.path)
+    return module.frame.vars.get(name, UNKNOWN) if module is not None else UNKNOWN
+
+
+def _assigned(view: FileView, body: Any, name: str, scope: Site, parts: tuple[Part, ...], depth: int) -> Value | None:
+    """The value that a function's body assigns to a name; None if it does not assign it."""
+    found: Value | None = None
+    for node in nodes_in(body):
+        if node[0] == "assign" and any(target[0] == "name" and target[2] == name for target in node[2]):
+            value = _value(view, node[3], Site(scope.path, scope.block, node[3][1]), parts, depth - 1)
+            found = value if found in (None, UNKNOWN) else found
+        elif node[0] in ("def", "fn") and (node[2] if node[0] == "def" else node[2][0]).rpartition(".")[2] == name:
+            found = found or UNKNOWN
+    return found
+
+
+def _of_attribute(view: FileView, shape: Any, site: Site, parts: tuple[Part, ...], depth: int) -> Value:
+    owner, name = shape[2], shape[3]
+    if owner[0] == "name" and owner[2] == "self" and "." in site.block:
+        return _of_self(view, name, site, parts, depth)
+    value = _value(view, owner, Site(site.path, site.block, owner[1]), parts, depth)
+    if isinstance(value, Module) and value.path is not None:
+        module = view.solution.modules.get(value.path)
+        return module.frame.vars.get(name, UNKNOWN) if module is not None else UNKNOWN
+    return Ext(f"{value.dotted}.{name}") if isinstance(value, Ext) else UNKNOWN
+
+
+def _of_self(view: FileView, name: str, site: Site, parts: tuple[Part, ...], depth: int) -> Value:
+    """What the methods of a class assign to an attribute of `self`."""
+    prefix = site.block.partition(".")[0] + "."
+    for key, block in view.facts.blocks.items():
+        if not key.startswith(prefix) or not is_function(block.shape):
+            continue
+        for node in nodes_in(block.shape[4]):
+            if node[0] == "assign" and any(_is_own(target, name) for target in node[2]):
+                found = _value(view, node[3], Site(site.path, key, node[3][1]), parts, depth - 1)
+                if found is not UNKNOWN:
+                    return found
+    return UNKNOWN
+
+
+def _is_own(target: Any, name: str) -> bool:
+    return bool(target[0] == "attr" and target[3] == name and target[2][0] == "name" and target[2][2] == "self")
