@@ -14,6 +14,7 @@ import json
 import re
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def measure(root: Path) -> Score:
     workspace = open_folder(root)
     pairs = [(_end(one), _end(other)) for one, other in literal_pairs(root)]
     score = Score(root.name)
-    before = _found(workspace, "")
+    before = _found(workspace, "", workspace.checked)
     for symbol in axis_symbols(workspace.solution).every():
         if symbol.binders and symbol.literals - symbol.unwritten:
             _rename(workspace, symbol, before, pairs, score, root)
@@ -83,9 +84,7 @@ def _rename(
     edits: dict[Path, list[Edit]] = defaultdict(list)
     for edit in result.edits:
         edits[edit.path].append(edit.edit)
-    after = workspace
-    for path, changes in edits.items():
-        after = after.with_file(path, apply(workspace.files[str(path)].raw, changes))
+    after = workspace.with_files({path: _edited(workspace, path, changes) for path, changes in edits.items()})
     changed = {(edit.path, edit.edit.span.start) for edit in result.edits}
     for one, other in pairs:
         if (one in changed) != (other in changed):
@@ -93,15 +92,28 @@ def _rename(
                 f"{path.relative_to(root)}:{_line_at(workspace, path, at)}" for path, at in (one, other)
             )
             score.split.append(f'"{symbol.name}" of {where}: {ends}')
-    for (path, line, code, message), _ in (_found(after, symbol.name) - before).items():
+    for (path, line, code, message), _ in (_found(after, symbol.name, _touched(workspace, after)) - before).items():
         score.new.append(f'{path.relative_to(root)}:{line}: {code} {message} (the axis "{symbol.name}" of {where})')
 
 
-def _found(workspace: Workspace, old: str) -> Counter[tuple[Path, int, str, str]]:
+def _edited(workspace: Workspace, path: Path, changes: list[Edit]) -> bytes:
+    file = workspace.files[str(path)]
+    return file.notebook.with_edits(changes) if file.notebook is not None else apply(file.source, changes)
+
+
+def _touched(before: Workspace, after: Workspace) -> list[Path]:
+    """The files that roots read which ran again: in no other can anything be found anew."""
+    known = before.solution.results
+    again = [result for key, result in after.solution.results.items() if known.get(key) is not result]
+    read = {path for result in again for path, _ in result.deps}
+    return [path for path in after.checked if str(path) in read]
+
+
+def _found(workspace: Workspace, old: str, paths: Iterable[Path]) -> Counter[tuple[Path, int, str, str]]:
     """The findings by place and text; after a rename with the old name for the new one."""
     return Counter(
         (one.path, one.line, one.code, re.sub(rf"\b{_FRESH}\b", old, one.message))
-        for one in found_in(workspace, workspace.checked)
+        for one in found_in(workspace, paths)
         if one.code != "AX901"
     )
 

@@ -118,6 +118,10 @@ class AxisSymbols:
             frozenset(member[0] for member in members if member in self.unwritten),
         )
 
+    def named(self, name: str) -> tuple[AxisSymbol, ...]:
+        """The symbols with a name."""
+        return tuple(self.symbol(root) for root in self._members if root[1] == name)
+
     def every(self) -> Iterator[AxisSymbol]:
         """All symbols."""
         for root in self._members:

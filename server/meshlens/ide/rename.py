@@ -8,6 +8,7 @@ from meshlens.axes.values import Site
 from meshlens.ide.axis_symbols import AxisSymbol, axis_symbols
 from meshlens.ide.occurrences import Place, place_of, said_at
 from meshlens.ide.rename_blocks import blocking, captured
+from meshlens.ide.strays import with_strays
 from meshlens.project.literals import rewritten
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
@@ -52,9 +53,9 @@ def prepare(view: FileView, offset: int) -> Renamable | Refused:
     if isinstance(found, Refused):
         return found
     site, symbol = found
-    refused = _refused(view, symbol)
-    if refused is not None:
-        return refused
+    whole = _whole(view, symbol)
+    if isinstance(whole, Refused):
+        return whole
     span = view.span(site)
     text = view.text(site)
     quotes = text.find(symbol.name)
@@ -75,9 +76,10 @@ def rename(view: FileView, offset: int, new_name: str) -> Renaming | Refused:
     _, symbol = found
     if not new_name or not new_name.isprintable():
         return Refused("an axis name is text on one line, and not empty")
-    refused = _refused(view, symbol)
-    if refused is not None:
-        return refused
+    whole = _whole(view, symbol)
+    if isinstance(whole, Refused):
+        return whole
+    symbol = whole
     if new_name == symbol.name:
         return Renaming(())
     block = captured(view, symbol, new_name)
@@ -105,6 +107,10 @@ def _literal_at(view: FileView, offset: int) -> tuple[Site, AxisSymbol] | Refuse
     return site, symbols.symbol(here[0])
 
 
-def _refused(view: FileView, symbol: AxisSymbol) -> Refused | None:
-    block = blocking(view, symbol)
-    return Refused(*block) if block is not None else None
+def _whole(view: FileView, symbol: AxisSymbol) -> AxisSymbol | Refused:
+    """All that the rename has to change, if nothing stands in its way."""
+    whole = with_strays(view, symbol)
+    if not isinstance(whole, AxisSymbol):
+        return Refused(*whole)
+    block = blocking(view, whole)
+    return Refused(*block) if block is not None else whole
