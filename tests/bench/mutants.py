@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from axis_sites import AxisSite, find_sites, is_partial
+from axis_sites import Axis, AxisSite, find_sites, is_partial
 from sources import DEF_NODES, FUNCTION_NODES, FunctionNode, Project, Source, read_sources
 
 CLASSES = ("one function", "same file", "across files")
@@ -56,21 +56,36 @@ class Mutant:
 def read_mutants(root: Path) -> list[Mutant]:
     """Every name that can be spoiled, in order of path and place; of several pairs the nearest counts."""
     project = Project(read_sources(root))
-    collectives, binders = find_sites(project)
     spoiled = _spoiled_names(project)
+    best: dict[tuple[Path, int], Mutant] = {}
+    for binder, collective, distance in _all_pairs(project):
+        for mutant in _mutants(binder, collective, distance, spoiled):
+            known = best.get((mutant.path, mutant.start))
+            if known is None or CLASSES.index(mutant.distance) < CLASSES.index(known.distance):
+                best[mutant.path, mutant.start] = mutant
+    return [best[key] for key in sorted(best)]
+
+
+def literal_pairs(root: Path) -> Iterator[tuple[Axis, Axis]]:
+    """An axis name at a binder and at a collective that it may bind, where both are written as literals."""
+    for binder, collective, _ in _all_pairs(Project(read_sources(root))):
+        for one in binder.axes:
+            for other in collective.axes:
+                literal = isinstance(one.written, ast.Constant) and isinstance(other.written, ast.Constant)
+                if literal and one.name == other.name:
+                    yield one, other
+
+
+def _all_pairs(project: Project) -> Iterator[tuple[AxisSite, AxisSite, str]]:
+    collectives, binders = find_sites(project)
     by_function: dict[FunctionNode, list[AxisSite]] = {}
     for site in collectives:
         for function in site.source.functions_around(site.call):
             by_function.setdefault(function, []).append(site)
-    best: dict[tuple[Path, int], Mutant] = {}
     mentions: dict[ast.AST, list[ast.expr]] = {}
     for binder in binders:
         for collective, distance in _pairs(project, binder, by_function, mentions):
-            for mutant in _mutants(binder, collective, distance, spoiled):
-                known = best.get((mutant.path, mutant.start))
-                if known is None or CLASSES.index(mutant.distance) < CLASSES.index(known.distance):
-                    best[mutant.path, mutant.start] = mutant
-    return [best[key] for key in sorted(best)]
+            yield binder, collective, distance
 
 
 def sample(mutants: list[Mutant], most: int, seed: int) -> list[Mutant]:

@@ -11,6 +11,7 @@ from meshlens.axes.labels import travelling
 from meshlens.axes.parameters import bind
 from meshlens.axes.records import Context, Step
 from meshlens.axes.run import MOST_CONTEXTS, Run, Shared
+from meshlens.axes.same_names import names_given, note_repeated
 from meshlens.axes.values import (
     UNKNOWN,
     Arg,
@@ -185,14 +186,20 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     run.entered.add(function.site)
     values = bind(function, args)
     key = memo_key(function, values, ctx, run.differentiating > 0)
+    names = names_given(values.values()) if key is not None else ()
     if key is not None and key in run.memo:
+        if names:
+            note_repeated(run, run.names.get(key, names), names)
         return run.memo[key]
+    if names:
+        run.names[key] = names
     common = key if function.frame.parent is None and not run.ambient else None
     if common is not None:
         known = run.world.shared.get(common)
         if known is not None:
             run.relied.add(known.root)
             run.memo[key] = known.value
+            note_repeated(run, known.names, names)
             for number, held in known.heap.items():
                 run.heap.setdefault(number, dict(held))
             return known.value
@@ -218,7 +225,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     if key is not None:
         run.memo[key] = result
         if common is not None and not run.tired:
-            share(run, common, result, begun)
+            share(run, common, result, begun, names)
     return result
 
 

@@ -58,11 +58,12 @@ def tells(value: Value) -> bool:
     return isinstance(value, (Mesh, Spec)) or _holds_function(value)
 
 
-def share(run: Run, key: Any, result: Value, begun: int) -> None:
+def share(run: Run, key: Any, result: Value, begun: int, names: tuple[Const, ...]) -> None:
     """Keeps a result for other roots, unless the call changed an object that was there before."""
     new = {number for number, made in run.written[begun:] if made}
     if all(number in new for number, _ in run.written[begun:]):
-        run.world.shared[key] = Shared(result, run.root, {number: dict(run.heap.get(number, {})) for number in new})
+        heap = {number: dict(run.heap.get(number, {})) for number in new}
+        run.world.shared[key] = Shared(result, run.root, heap, names)
 
 
 def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:

@@ -15,6 +15,7 @@ from meshlens.axes.labels import travelling
 from meshlens.axes.operators import binary
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run, mentions, speaks_of_axes
+from meshlens.axes.same_names import note_compared
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Function, Seq, Site, Super, Value
 
 _BUILTINS = frozenset(dir(builtins))
@@ -221,6 +222,7 @@ def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     items = [evaluate(run, item, frame, ctx) for item in node[3]]
     outcome = conditions.compare(node[2], items)
     if outcome is not None:
+        note_compared(run, node[2][0], items)
         return Const(outcome)
     noise.meet(run, tuple(labels_of(item) for item in items), ctx)
     return Data(frozenset().union(*(travelling(labels_of(item)) for item in items)))

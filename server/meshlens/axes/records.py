@@ -253,6 +253,18 @@ class GradientUse:
     context: Context
 
 
+class SameName(NamedTuple):
+    """Two equal strings of which one stood where the other did, so that they name the same axis if one does.
+
+    Attributes:
+        one: the string with which the code ran.
+        other: the string that it met, or that stood in the call that was not run again.
+    """
+
+    one: Const
+    other: Const
+
+
 @dataclass(slots=True)
 class Records:
     """All records of one run, in the order in which they were made.
@@ -268,6 +280,7 @@ class Records:
     calls_of_maps: list[MappedCall] = field(default_factory=list)
     random_uses: list[RandomUse] = field(default_factory=list)
     gradient_uses: list[GradientUse] = field(default_factory=list)
+    same_names: list[SameName] = field(default_factory=list)
 
 
 def literal_name(value: Value) -> str | None:

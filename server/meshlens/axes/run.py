@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from meshlens.axes.frames import Frame
 from meshlens.axes.records import AxisEnv, Context, Records
-from meshlens.axes.values import Function, Mapped, Module, Site, Value
+from meshlens.axes.values import Const, Function, Mapped, Module, Site, Value
 from meshlens.facts.model import FileFacts
 
 MOST_CALLS = 3_000
@@ -32,11 +32,13 @@ class Shared:
         value: what came out.
         root: the root that made the call and holds its records.
         heap: the objects that the call made.
+        names: the strings among its arguments.
     """
 
     value: Value
     root: tuple[str, str]
     heap: dict[int, dict[str, Value]]
+    names: tuple[Const, ...] = ()
 
 
 class World(Protocol):
@@ -118,6 +120,7 @@ class Run:
         made: functions and mapped functions that were made here and may never be called.
         called: binders whose result was called.
         memo: results of calls already made with the same arguments in the same environment.
+        names: the strings among the arguments of these calls.
         contexts: how often each function's body ran.
         stack: sites of the functions now running.
         calls: how many calls were made.
@@ -140,6 +143,7 @@ class Run:
         self.mapped: dict[Site, tuple[Mapped, Context]] = {}
         self.called: set[Site] = set()
         self.memo: dict[Any, Value] = {}
+        self.names: dict[Any, tuple[Const, ...]] = {}
         self.contexts: dict[Site, int] = {}
         self.stack: list[Site] = []
         self.calls = 0

@@ -9,11 +9,11 @@ from meshlens.axes.arrays import shape_of
 from meshlens.axes.records import Binding, MappedCall
 from meshlens.axes.values import Arg, Const, Seq, Site
 from meshlens.jaxapi.names import canonical
+from meshlens.project.literals import is_string
 from meshlens.project.view import FileView
 from meshlens.rules._entries import as_tuple
 from meshlens.rules._leaves import leaves
 from meshlens.rules._model import Finding, Fix
-from meshlens.rules._rename_axis import is_string
 from meshlens.rules._routes import certain
 from meshlens.text import Edit, FileEdit, Span
 

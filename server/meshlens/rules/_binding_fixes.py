@@ -5,6 +5,7 @@ from __future__ import annotations
 from meshlens.axes.naming import names_in
 from meshlens.axes.records import AxisUse
 from meshlens.axes.values import Binder, Const, Site
+from meshlens.project.literals import is_string, rewritten
 from meshlens.project.view import FileView
 from meshlens.rules._model import Fix
 from meshlens.text import Edit, FileEdit, Span
@@ -39,20 +40,14 @@ def _rename(view: FileView, site: Site, use: AxisUse, to: str, safety: str) -> l
     if to in [name.value for name in names_in(use.whole)[0]]:
         return []
     literal = use.name.origin if isinstance(use.name, Const) else None
-    place = literal if literal is not None and _is_literal(view, literal) else site
-    if not _is_literal(view, place) or (place != site and place.path != site.path):
+    place = literal if literal is not None and is_string(view.text(literal)) else site
+    text = rewritten(view.text(place), to)
+    if text is None or (place != site and place.path != site.path):
         return []
-    text = view.text(place)
-    quote = text[-1]
-    edit = FileEdit(view.path_of(place), Edit(view.span(place), f"{quote}{to}{quote}"))
+    edit = FileEdit(view.path_of(place), Edit(view.span(place), text))
     if safety == "safe":
         return [Fix(f'use the bound axis "{to}"', (edit,))]
     return [Fix(f'use the bound axis "{to}"', (edit,), "unsafe", "the map may be what has the wrong name")]
-
-
-def _is_literal(view: FileView, site: Site) -> bool:
-    text = view.text(site)
-    return len(text) > 2 and text[0] in "\"'" and text[-1] == text[0] and text[0] not in text[1:-1] and "\\" not in text
 
 
 def _name_the_axis(view: FileView, binder: Binder, name: str) -> list[Fix]:

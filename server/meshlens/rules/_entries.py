@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from meshlens.axes.values import Site
+from meshlens.facts.walking import nodes
 from meshlens.project.view import FileView
-from meshlens.rules._imports import nodes
 from meshlens.text import Edit, FileEdit, Span
 
 

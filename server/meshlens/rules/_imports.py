@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from meshlens.axes.values import Site
+from meshlens.facts.walking import nodes
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
-
-
-def nodes(shape: Any) -> Iterator[Any]:
-    """Every node of a shape, a node before its children."""
-    waiting = [shape]
-    while waiting:
-        node = waiting.pop()
-        if type(node) is tuple and node:
-            yield node
-            waiting.extend(reversed(node))
 
 
 def name_of_module(view: FileView, dotted: str) -> str | None:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from meshlens.axes.values import Site
+from meshlens.project.literals import rewritten
 from meshlens.project.view import FileView
 from meshlens.rules._model import Fix
 from meshlens.text import Edit, FileEdit
-
-
-def is_string(text: str) -> bool:
-    """Whether a text is one plain string literal."""
-    return len(text) > 1 and text[0] in "\"'" and text[-1] == text[0] and text[0] not in text[1:-1] and "\\" not in text
 
 
 def write_name(view: FileView, site: Site, name: str, title: str, why: str = "") -> tuple[Fix, ...]:
@@ -23,8 +19,8 @@ def write_name(view: FileView, site: Site, name: str, title: str, why: str = "")
         title: what the fix is called.
         why: why it is not safe; empty if it is.
     """
-    text = view.text(site)
-    if not is_string(text):
+    text = rewritten(view.text(site), name)
+    if text is None:
         return ()
-    edit = FileEdit(view.path_of(site), Edit(view.span(site), f"{text[0]}{name}{text[0]}"))
+    edit = FileEdit(view.path_of(site), Edit(view.span(site), text))
     return (Fix(title, (edit,), "unsafe" if why else "safe", why),)

@@ -1,10 +1,8 @@
-"""Specs and meshes as rules see them: the axis names of a spec with their places, the axes of a mesh."""
+"""Specs and meshes as rules see them: the axes of a mesh, the parts of a sharding, the place to blame."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from meshlens.axes.values import Arg, Const, Dict, Made, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.values import Arg, Const, Mesh, Site, Value
 from meshlens.project.view import FileView
 from meshlens.rules._model import Related
 from meshlens.rules._places import quoted
@@ -16,27 +14,6 @@ def mesh_axes(mesh: Value | None) -> tuple[str, ...] | None:
         return None
     names = tuple(name.value for name in mesh.names if isinstance(name, Const) and isinstance(name.value, str))
     return names if len(names) == len(mesh.names) and names else None
-
-
-def specs_in(value: Value) -> Iterator[Spec]:
-    """Every spec of a tree of specs and shardings; where one of several is possible, none."""
-    if isinstance(value, Spec):
-        yield value
-    elif isinstance(value, Seq):
-        for item in value.items:
-            yield from specs_in(item)
-    elif isinstance(value, Dict):
-        for _, item in value.items:
-            yield from specs_in(item)
-
-
-def spec_names(spec: Spec) -> Iterator[tuple[Const, Site]]:
-    """The axis names of a spec, each with the place that says it."""
-    for place, entry in enumerate(spec.entries):
-        site = spec.sites[place] if place < len(spec.sites) else spec.site
-        for name in entry.items if isinstance(entry, Seq) else (entry,):
-            if isinstance(name, Const) and isinstance(name.value, str):
-                yield name, site
 
 
 def blamed(view: FileView, name: Const, site: Site, fallback: Site | None) -> Site | None:
@@ -67,14 +44,6 @@ def mesh_place(view: FileView, mesh: Value | None) -> tuple[Related, ...]:
 
 def _axes(names: tuple[str, ...]) -> str:
     return f"axis {quoted(names)}" if len(names) == 1 else f"axes {quoted(names)}"
-
-
-def sharding_parts(value: Value) -> tuple[Value | None, Value | None]:
-    """Mesh and spec of a `NamedSharding`."""
-    if not isinstance(value, Made) or value.dotted != "jax.sharding.NamedSharding":
-        return None, None
-    given = dict(value.arguments)
-    return given.get("mesh"), given.get("spec")
 
 
 def argument_of(args: tuple[Arg, ...], name: str, index: int) -> Arg | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlens.axes.records import Context
+from meshlens.axes.specs import specs_in
 from meshlens.axes.values import Site, Spec
 from meshlens.project.view import FileView
-from meshlens.rules._specs import specs_in
 
 _USERS = frozenset({"jax.sharding.NamedSharding", "jax.lax.with_sharding_constraint"})
 

@@ -10,9 +10,9 @@ from typing import Any
 from meshlens.axes.records import ApiMention
 from meshlens.axes.run import mentions
 from meshlens.axes.values import Site
+from meshlens.facts.walking import nodes
 from meshlens.jaxapi.history import CHANGES
 from meshlens.project.view import FileView
-from meshlens.rules._imports import nodes
 
 _GUARDS = frozenset({"hasattr", "getattr", "__version__", "__version_info__", "version", "TYPE_CHECKING"})
 

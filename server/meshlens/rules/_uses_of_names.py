@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from meshlens.axes.values import Site
+from meshlens.facts.walking import nodes
 from meshlens.project.view import FileView
-from meshlens.rules._imports import nodes
 from meshlens.text import Edit, FileEdit, Span
 
 

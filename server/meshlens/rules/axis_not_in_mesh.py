@@ -35,6 +35,7 @@ from collections.abc import Iterator
 from meshlens.axes.meshes import takes_mesh_in_force
 from meshlens.axes.naming import names_in
 from meshlens.axes.records import Context
+from meshlens.axes.specs import sharding_parts, spec_names, specs_in
 from meshlens.axes.values import Arg, Const, Mesh, Seq, Site, Spec, Value
 from meshlens.project.view import FileView
 from meshlens.rules._did_you_mean import closest
@@ -43,7 +44,7 @@ from meshlens.rules._places import quoted
 from meshlens.rules._registry import rule
 from meshlens.rules._rename_axis import write_name
 from meshlens.rules._routes import certain
-from meshlens.rules._specs import argument_of, blamed, mesh_axes, mesh_place, sharding_parts, spec_names, specs_in
+from meshlens.rules._specs import argument_of, blamed, mesh_axes, mesh_place
 
 _Named = tuple[Const, Site, Arg, Value, Context, Spec | None]
 

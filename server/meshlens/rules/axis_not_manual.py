@@ -46,6 +46,7 @@ from collections.abc import Iterator
 
 from meshlens.axes.naming import names_in
 from meshlens.axes.records import Binding
+from meshlens.axes.specs import spec_names, specs_in
 from meshlens.axes.values import Seq, Site
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.view import FileView
@@ -53,7 +54,7 @@ from meshlens.rules._model import Finding, Fix, Related, Severity
 from meshlens.rules._places import quoted
 from meshlens.rules._registry import rule
 from meshlens.rules._routes import certain
-from meshlens.rules._specs import blamed, mesh_axes, spec_names, specs_in
+from meshlens.rules._specs import blamed, mesh_axes
 from meshlens.text import Edit, FileEdit, Span
 
 

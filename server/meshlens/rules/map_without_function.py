@@ -40,11 +40,11 @@ from meshlens.axes.arrays import is_array
 from meshlens.axes.records import ApiCall
 from meshlens.axes.values import Arg, Const, Dict, Seq, Site
 from meshlens.jaxapi.binders import BINDERS
+from meshlens.project.literals import is_string
 from meshlens.project.view import FileView
 from meshlens.rules._model import Finding, Fix, Severity
 from meshlens.rules._new_imports import spelled_or_imported
 from meshlens.rules._registry import rule
-from meshlens.rules._rename_axis import is_string
 from meshlens.rules._routes import certain
 from meshlens.text import Edit, FileEdit, Span
 

@@ -1,0 +1,50 @@
+"""What stands in the way of a rename: names that are not written, unseen binders, names that are taken."""
+
+from __future__ import annotations
+
+from meshlens.axes.records import AxisUse, literal_name
+from meshlens.axes.values import Binder, Const, Mesh
+from meshlens.ide.axis_symbols import AxisSymbol
+from meshlens.ide.occurrences import Place, place_of
+from meshlens.project.literals import is_string
+from meshlens.project.view import FileView
+
+Block = tuple[str, tuple[Place, ...]]
+
+
+def blocking(view: FileView, symbol: AxisSymbol) -> Block | None:
+    """Why an axis cannot be renamed to anything, and where; None if it can."""
+    for site in sorted(symbol.unwritten):
+        return f'the name "{symbol.name}" comes from outside the workspace here', (place_of(view, site),)
+    for site in sorted(symbol.literals):
+        text = view.text(site)
+        if not is_string(text):
+            what = "concatenated" if text[-1:] in "\"'" and text[:1] in "\"'" else "computed"
+            return f'the name "{symbol.name}" is {what} here', (place_of(view, site),)
+    for use in symbol.uses:
+        if not symbol.binders and use.context.env.open:
+            return f'a caller that is not seen may bind "{symbol.name}" here', (place_of(view, use.call),)
+    return None
+
+
+def captured(view: FileView, symbol: AxisSymbol, new_name: str) -> Block | None:
+    """The axis that has the new name already where both would be bound or stand in one mesh, and the place of it."""
+    for use in symbol.uses:
+        other = use.context.env.binder_of(new_name)
+        if other is not None and use.context.env.binder_of(symbol.name) is not None:
+            places = (place_of(view, other.site), place_of(view, use.call))
+            return f'"{new_name}" is bound already where "{symbol.name}" is used', places
+    for binder in symbol.binders:
+        mesh = binder.mesh
+        if isinstance(mesh, Mesh) and any(isinstance(name, Const) and name.value == new_name for name in mesh.names):
+            return f'the mesh has an axis "{new_name}" already', (place_of(view, mesh.site),)
+    ours = set(symbol.binders)
+    for records in view.solution.by_file.values():
+        for use in records.uses:
+            if literal_name(use.name) == new_name and _is_under(use, symbol, ours):
+                return f'"{new_name}" is used where "{symbol.name}" is bound', (place_of(view, use.call),)
+    return None
+
+
+def _is_under(use: AxisUse, symbol: AxisSymbol, ours: set[Binder]) -> bool:
+    return any(bound.name == symbol.name and bound.binder in ours for bound in use.context.env.bound)

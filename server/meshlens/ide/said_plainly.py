@@ -1,0 +1,89 @@
+"""Literals that stand where axis names stand, as the source is written, whether or not any run passes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from meshlens.axes.values import Site
+from meshlens.facts.walking import nodes
+from meshlens.jaxapi.collectives import COLLECTIVES
+from meshlens.project.view import FileView
+
+_KEYWORD = re.compile(r"axis_names?$|axis_resources$|replica_axis$|mesh_axes$")
+_SPEAKS = re.compile(r"axis_names?$|axis_resources$")
+_RULES = re.compile(r"rules$", re.IGNORECASE)
+_CALLEES = frozenset({row.name for row in COLLECTIVES.values()}) | {"PartitionSpec", "P", "Mesh", "make_mesh"}
+
+
+def said_plainly(view: FileView, name: str) -> Iterator[Site]:
+    """Literals of a name in the whole workspace that the text around them makes an axis name.
+
+    They are arguments of collectives, specs and meshes, keywords such as `axis_name=`, keys of a mesh's shape, rules
+    that map logical axes, and what an axis name is compared with.
+
+    Args:
+        view: a file of the workspace.
+        name: the axis name.
+    """
+    quoted = (f'"{name}"'.encode(), f"'{name}'".encode())
+    for path, facts in view.solution.facts.items():
+        source = view.texts[path]
+        if not any(one in source for one in quoted):
+            continue
+        for key, block in facts.blocks.items():
+            span = block.span(0)
+            if any(source.find(one, span.start, span.end) >= 0 for one in quoted):
+                for index in _in_shape(block.shape, name):
+                    yield Site(path, key, index)
+
+
+def _in_shape(shape: Any, name: str) -> Iterator[int]:
+    for node in nodes(shape):
+        if node[0] == "call" and len(node) == 4:
+            yield from _of_call(node, name)
+        elif node[0] == "sub" and len(node) == 4 and _is_shape(node[2]):
+            yield from _strings(node[3], name)
+        elif node[0] == "cmp" and len(node) == 4 and any(_SPEAKS.search(_last(item)) for item in node[3]):
+            for item in node[3]:
+                yield from _strings(item, name)
+        elif node[0] == "assign" and len(node) == 4 and any(_RULES.search(_last(target)) for target in node[2]):
+            yield from _strings(node[3], name)
+
+
+def _of_call(node: Any, name: str) -> Iterator[int]:
+    callee = _last(node[2])
+    reads_shape = callee == "get" and node[2][0] == "attr" and _is_shape(node[2][2])
+    for label, _, value in node[3]:
+        if reads_shape or callee in _CALLEES or (label and (_KEYWORD.search(label) or _RULES.search(label))):
+            yield from _strings(value, name)
+
+
+def _strings(node: Any, name: str) -> Iterator[int]:
+    """Literals of a name in an expression that is written out: displays of strings, of tuples of them, …"""
+    if node[0] == "const":
+        if node[2] == name and isinstance(node[2], str):
+            yield node[1]
+    elif node[0] in ("tuple", "list", "set"):
+        for item in node[2]:
+            yield from _strings(item, name)
+    elif node[0] == "dict":
+        for key, value in node[2]:
+            yield from (*(_strings(key, name) if key is not None else ()), *_strings(value, name))
+    elif node[0] == "ifexp":
+        yield from (*_strings(node[3], name), *_strings(node[4], name))
+    elif node[0] == "bool":
+        for item in node[3]:
+            yield from _strings(item, name)
+
+
+def _is_shape(node: Any) -> bool:
+    return bool(node[0] == "attr" and node[3] == "shape")
+
+
+def _last(node: Any) -> str:
+    """The last word of a name or attribute."""
+    if node[0] in ("name", "attr") and isinstance(node[-1], str):
+        return str(node[-1])
+    return ""

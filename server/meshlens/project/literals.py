@@ -1,0 +1,41 @@
+"""String literals as they are written: whether a text is one, and how it says another name."""
+
+from __future__ import annotations
+
+import re
+
+_LITERAL = re.compile(r"([rRuU]?)('''|\"\"\"|'|\")(.*)\2", re.DOTALL)
+
+
+def is_string(text: str) -> bool:
+    """Whether a text is one string literal that says its value without escapes."""
+    return _parts(text) is not None
+
+
+def rewritten(text: str, name: str) -> str | None:
+    """A string literal that says another name with its own prefix and quotes.
+
+    Args:
+        text: the source of an expression.
+        name: the new name, without line ends.
+
+    Returns:
+        None if the text is no single plain literal (a concatenation, an f-string, one with escapes), or if its kind
+        cannot say the name.
+    """
+    parts = _parts(text)
+    if parts is None:
+        return None
+    prefix, quotes = parts
+    quote = quotes[0]
+    if "r" in prefix.lower():
+        return None if quote in name or "\\" in name else f"{prefix}{quotes}{name}{quotes}"
+    escaped = name.replace("\\", "\\\\").replace(quote, f"\\{quote}")
+    return f"{prefix}{quotes}{escaped}{quotes}"
+
+
+def _parts(text: str) -> tuple[str, str] | None:
+    match = _LITERAL.fullmatch(text)
+    if match is None or match[2][0] in match[3] or "\\" in match[3]:
+        return None
+    return match[1], match[2]
