@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_line import write
 
+from command_line import write
 from meshlens.project.neighbours import neighbourhoods
 from meshlens.project.solution import Focus
 from meshlens.project.workspace import open_workspace
