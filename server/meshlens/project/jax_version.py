@@ -32,6 +32,7 @@ _POETRY = re.compile(r"^\s*jax\s*=\s*(?:\{[^}\n]*version\s*=\s*)?[\"']([^\"'\n]+
 _CONDA = re.compile(r"^dependencies:\s*$", re.MULTILINE)
 
 _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
+_TELLING = re.compile(r"requirements|\.lock$|\.toml$|\.ya?ml$|^setup\.(?:py|cfg)$|venv$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,14 @@ def locate_jax_version(root: Path, settings: Settings) -> JaxVersion | None:
         if found:
             return JaxVersion(_numbers(next(filter(None, found.groups()))), f"locked in {name}")
     return _required(root)
+
+
+def speaks_of_versions(folder: Path) -> bool:
+    """Whether a folder holds anything that may say which version of JAX is used, told by the names in it alone."""
+    try:
+        return any(_TELLING.search(name) for name in os.listdir(folder))
+    except OSError:
+        return False
 
 
 def default_jax_version() -> JaxVersion:

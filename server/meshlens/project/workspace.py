@@ -9,6 +9,7 @@ from pathlib import Path
 from meshlens.facts.extract import extract
 from meshlens.facts.model import FileFacts
 from meshlens.project.cache import FactsCache
+from meshlens.project.jax_folders import JaxFolders
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.notebook import Notebook, read_notebook
 from meshlens.project.pool import extract_all
@@ -49,6 +50,7 @@ class Workspace:
         jax_version: the version that the project uses.
         devices: how many devices the code is meant for, None if nobody said.
         problems: files that could not be read, and why.
+        jax_folders: folders that say themselves which version of JAX their files use.
     """
 
     roots: tuple[Path, ...]
@@ -57,6 +59,7 @@ class Workspace:
     jax_version: tuple[int, ...]
     devices: int | None
     problems: tuple[tuple[Path, str], ...] = ()
+    jax_folders: JaxFolders = ()
     _memory: dict[str, Solution] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -65,7 +68,8 @@ class Workspace:
         known = self._memory.get("now")
         if known is None:
             facts = {path: file.facts for path, file in self.files.items()}
-            known = solve(facts, self._index(), self.devices, self.jax_version, self._memory.get("before"))
+            before = self._memory.get("before")
+            known = solve(facts, self._index(), self.devices, self.jax_version, before, self.jax_folders)
             self._memory["now"] = known
             self._memory.pop("before", None)
         return known
@@ -158,6 +162,7 @@ def open_workspace(
     *,
     files: Sequence[Path],
     jax_version: tuple[int, ...] | None = None,
+    jax_folders: JaxFolders = (),
     devices: int | None = None,
     overlay: Mapping[Path, bytes] | None = None,
     cache: Path | None = None,
@@ -168,6 +173,7 @@ def open_workspace(
         roots: folders that imports are resolved from.
         files: the files to check.
         jax_version: the version that the project uses; the newest known one if nothing says.
+        jax_folders: folders that say themselves which version their files use.
         devices: how many devices the code is meant for.
         overlay: texts that stand in for what is on disk.
         cache: the folder where facts are kept between runs; None for nowhere.
@@ -199,4 +205,5 @@ def open_workspace(
         jax_version or NEWEST_JAX,
         devices,
         tuple(problems),
+        jax_folders,
     )
