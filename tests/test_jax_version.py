@@ -69,6 +69,9 @@ def no_environment(monkeypatch):
         ({"setup.cfg": "install_requires =\n    jax==0.3.20\n"}, (0, 3, 20)),
         ({"requirements.txt": "jax>=0.4\n", "uv.lock": 'name = "jax"\nversion = "0.7.0"\n'}, (0, 7, 0)),
         ({"uv.lock": b"\xff\x00"}, None),
+        ({"jax/version.py": '_version = "0.12.1"\n', "jax/lax/__init__.py": ""}, (0, 12, 1)),
+        ({"jax/version.py": '__version__ = "0.2.5"\n', "jax/lax/__init__.py": ""}, (0, 2, 5)),
+        ({"jax/version.py": '__version__ = "1.0"\n'}, None),
     ],
 )
 def test_found(tmp_path, files, version):
