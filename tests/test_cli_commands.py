@@ -104,6 +104,12 @@ def test_config_is_toml_and_says_where_things_come_from(tmp_path):
     assert "AX102" not in ran.out.splitlines()[-1]
 
 
+def test_config_of_a_folder_with_its_own_jax(tmp_path):
+    write(tmp_path, {"meshlens.toml": "", "requirements.txt": "jax==0.9.0\n", "old/requirements.txt": "jax==0.4.30\n"})
+    lines = meshlens("config", "old", cwd=tmp_path).out.splitlines()
+    assert any(line.startswith('jax-version = "0.4.30"') and "pinned in requirements.txt" in line for line in lines)
+
+
 def test_config_without_configuration(tmp_path):
     ran = meshlens("config", cwd=tmp_path)
     assert ran.out.startswith("# configuration: none found\n")

@@ -8,6 +8,7 @@ import pytest
 
 from command_line import write
 from meshlens.jaxapi.changes import NEWEST
+from meshlens.project.jax_folders import find_jax_folders, nearest_jax_version, version_in
 from meshlens.project.jax_version import find_jax_version, locate_jax_version
 from meshlens.settings import Settings, parse_devices, parse_version
 
@@ -68,6 +69,9 @@ def no_environment(monkeypatch):
         ({"setup.cfg": "install_requires =\n    jax==0.3.20\n"}, (0, 3, 20)),
         ({"requirements.txt": "jax>=0.4\n", "uv.lock": 'name = "jax"\nversion = "0.7.0"\n'}, (0, 7, 0)),
         ({"uv.lock": b"\xff\x00"}, None),
+        ({"jax/version.py": '_version = "0.12.1"\n', "jax/lax/__init__.py": ""}, (0, 12, 1)),
+        ({"jax/version.py": '__version__ = "0.2.5"\n', "jax/lax/__init__.py": ""}, (0, 2, 5)),
+        ({"jax/version.py": '__version__ = "1.0"\n'}, None),
     ],
 )
 def test_found(tmp_path, files, version):
@@ -94,6 +98,44 @@ def test_an_active_environment_counts_only_inside_the_project(tmp_path, monkeypa
     monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "env"))
     assert find_jax_version(tmp_path, SETTINGS) == (0, 8, 1)
     assert find_jax_version(tmp_path / "project", SETTINGS) is None
+
+
+NESTED = {
+    "requirements.txt": "jax==0.9.0\n",
+    "a/requirements.txt": "jax==0.3.4\n",
+    "a/b/c/uv.lock": 'name = "jax"\nversion = "0.7.0"\n',
+    "ab/requirements.txt": "jax>=0.4\n",
+    "a/b/c/main.py": "",
+    "a/b/main.py": "",
+    "ab/main.py": "",
+    "main.py": "",
+}
+
+
+def test_folders_that_say_themselves(tmp_path):
+    root = write(tmp_path, NESTED)
+    folders = find_jax_folders([root / "a/b/c/main.py", root / "ab/main.py", root / "main.py"], root, SETTINGS)
+    assert folders == ((str(root / "a"), (0, 3, 4)), (str(root / "a/b/c"), (0, 7, 0)))
+    for name, version in {"a/b/c": (0, 7, 0), "a/b": (0, 3, 4), "ab": (0, 9, 0), ".": (0, 9, 0)}.items():
+        assert version_in(str(root / name / "main.py"), folders, (0, 9, 0)) == version
+        found = nearest_jax_version(root / name, root, SETTINGS)
+        assert found is not None
+        assert found.version == version
+
+
+@pytest.mark.parametrize("settings", [replace(SETTINGS, jax_version=(0, 10, 0)), replace(SETTINGS, interpreter="py")])
+def test_what_is_set_holds_in_every_folder(tmp_path, settings):
+    root = write(tmp_path, NESTED)
+    assert find_jax_folders([root / "a/b/c/main.py"], root, settings) == ()
+    found = nearest_jax_version(root / "a", root, settings)
+    assert found is not None
+    assert found.version == (settings.jax_version or (0, 9, 0))
+
+
+def test_a_folder_outside_the_project_says_nothing(tmp_path):
+    root = write(tmp_path, NESTED)
+    assert find_jax_folders([root / "a/b/main.py"], root / "a/b", SETTINGS) == ()
+    assert find_jax_folders([root / "a/b/main.py"], root / "ab", SETTINGS) == ()
 
 
 def test_the_newest_version_is_newer_than_the_last_patches():

@@ -18,7 +18,7 @@ TOUR = Path(__file__).parents[1] / "docs" / "tour"
 FILES = {
     "sync.py": "import jax\n\ndef sync(x, axis):\n    return jax.lax.pmean(x, axis)\n",
     "loss.py": "from sync import sync\n\ndef loss(x):\n    return sync(x, 'bacth')\n",
-    "train.py": "import jax\nfrom loss import loss\n\ndef main(xs):\n    return jax.pmap(loss, axis_name='batch')(xs)\n",
+    "train.py": "import jax\nfrom loss import loss\n\ndef main(xs):\n    jax.pmap(loss, axis_name='batch')(xs)\n",
     "other.py": "import jax\n\ndef main(xs):\n    return jax.pmap(lambda x: jax.lax.psum(x, 'a'), axis_name='b')(xs)\n",
 }
 

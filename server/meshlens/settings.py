@@ -139,7 +139,8 @@ class Settings:
         example='jax-version = "0.4.30"',
         doc="The version of JAX that the project uses.\n"
         "Without it MeshLens looks into the project's environment, its lock file and its `pyproject.toml`, "
-        "and takes the newest version that it knows if they do not say.",
+        "and takes the newest version that it knows if they do not say.\n"
+        "A folder below whose own requirements, lock file or environment name a version is judged by that one.",
     )
     interpreter: str | None = _key(
         None,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from meshlens.project.discover import python_files
+from meshlens.project.jax_folders import find_jax_folders
 from meshlens.project.jax_version import find_jax_version
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.rules._registry import all_rules
@@ -26,7 +27,10 @@ class Found:
 
 def open_folder(root: Path) -> Workspace:
     """Opens a project as `meshlens check` would, without its configuration."""
-    return open_workspace([root], files=python_files([root]), jax_version=find_jax_version(root, Settings()))
+    files = python_files([root])
+    settings = Settings()
+    version, folders = find_jax_version(root, settings), find_jax_folders(files, root, settings)
+    return open_workspace([root], files=files, jax_version=version, jax_folders=folders)
 
 
 def found_in(workspace: Workspace, paths: Iterable[Path]) -> Iterator[Found]:

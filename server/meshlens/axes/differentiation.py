@@ -90,7 +90,8 @@ def _gradient(run: Run, args: tuple[Arg, ...], place: Value, loss: Value, ctx: C
     if "varying" not in loss_labels or "reduced-behind" in loss_labels:
         return Data(frozenset(labels | {"varying"}))
     own = labels_of(value)
-    if binder.checked and run.world.jax_version >= _GRADIENTS_ARE_SUMMED_SINCE and "varying" not in own:
+    sums = run.world.jax_version_of(binder.site.path) >= _GRADIENTS_ARE_SUMMED_SINCE
+    if binder.checked and sums and "varying" not in own:
         known = isinstance(value, Const) or any(isinstance(label, tuple) and label[0] == "argument" for label in own)
         return Data(frozenset(labels | ({"auto-summed"} if known else set())))
     wrt = {("wrt", label) for label in travelling(own) if isinstance(label, tuple) and label[0] == "argument"}

@@ -24,6 +24,12 @@ from meshlens.axes.values import (
     Value,
     Wrapped,
 )
+from meshlens.jaxapi.binders import BINDERS
+
+_HOLD_NAMES = frozenset(
+    name for row in BINDERS.values() if row.names_from == "parameters" for name in (row.names, *row.more_names)
+)
+"""Keywords that give a binder its axis names: who takes one, under `**` perhaps, hands it on to a binder."""
 
 
 def spent(run: Run, function: Function, values: dict[str, Value]) -> Value | None:
@@ -67,10 +73,10 @@ def share(run: Run, key: Any, result: Value, begun: int, names: tuple[Const, ...
 
 
 def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
-    """Whether running the body can tell nothing: no axis in reach, and no function handed in."""
+    """Whether running the body can tell nothing: no axis in reach, and neither a function nor axis names handed in."""
     if run.world.reaches(function.path, function.block, ctx.env):
         return False
-    return not any(_holds_function(arg.value) for arg in args)
+    return not any(_holds_function(arg.value) or arg.label in _HOLD_NAMES for arg in args)
 
 
 def _holds_function(value: Value) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import options
 from meshlens.axes.mapped_values import entering, stacked
-from meshlens.axes.meshes import mesh_names, with_mesh_in_force
+from meshlens.axes.meshes import grid_names, mesh_names, with_mesh_in_force
 from meshlens.axes.naming import by_parameter, names_in, value_of
 from meshlens.axes.records import AxisEnv, Binding, Bound, Context, MappedCall, Step
 from meshlens.axes.run import Run
@@ -31,13 +31,19 @@ from meshlens.axes.values import Bound as BoundMethod
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.binders import Binder as Row
 
+_DECORATED = "decorated"
+
 
 def apply_binder(
     run: Run, row: Row, dotted: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context, decorator: bool
 ) -> Value:
-    """The value of `pmap(f, …)`; of `pmap(axis_name=…)` a function that waits for its operand."""
-    found = by_parameter(row.parameters, args)
-    operand = found.get(row.operand) if row.operand else None
+    """The value of `pmap(f, …)`; of `pmap(axis_name=…)` a function that waits for its operand.
+
+    A binder that takes its operand only as a decorator runs it at once.
+    """
+    handed = row.operand or _DECORATED
+    found = by_parameter(row.parameters if row.operand else (*row.parameters, handed), args)
+    operand = found.get(handed)
     if operand is None and "*" not in found:
         return Partial(Ext(dotted), args, site)
     names, is_open = _names(run, row, found)
@@ -49,7 +55,7 @@ def apply_binder(
         site,
         names,
         is_open,
-        tuple((name, arg) for name, arg in found.items() if name != row.operand),
+        tuple((name, arg) for name, arg in found.items() if name != handed),
         _mesh(run, row, found),
         value,
         operand.site if operand is not None else None,
@@ -62,12 +68,16 @@ def apply_binder(
         Binding(binder, ctx, decorator, function[0] if function else None, function[1] if function else None)
     )
     run.mapped.setdefault(site, (mapped, ctx))
-    return mapped
+    return mapped if row.operand else call_mapped(run, mapped, (), site, frame, ctx)
 
 
 def _names(run: Run, row: Row, found: dict[str, Arg]) -> tuple[tuple[Const, ...], bool]:
     if row.names_from == "mesh":
         return _names_of_mesh(run, row, found)
+    if row.names_from == "grid":
+        return grid_names(found)
+    if row.names_from == "parameters":
+        return _names_of_mesh(run, row, found) if "mesh" in found else _names_of_parameters(row, found)
     value = value_of(found, row.names)
     if row.names_from == "axis_env":
         pairs = value.items if isinstance(value, Seq) else ()
@@ -86,9 +96,15 @@ def _names(run: Run, row: Row, found: dict[str, Arg]) -> tuple[tuple[Const, ...]
     return names_here, is_open or row.open
 
 
+def _names_of_parameters(row: Row, found: dict[str, Arg]) -> tuple[tuple[Const, ...], bool]:
+    given = (value_of(found, name) for name in (row.names, *row.more_names))
+    parts = [names_in(value) for value in given if value is not None]
+    return tuple(name for names, _ in parts for name in names), any(is_open for _, is_open in parts)
+
+
 def _names_of_mesh(run: Run, row: Row, found: dict[str, Arg]) -> tuple[tuple[Const, ...], bool]:
     mesh = _mesh(run, row, found)
-    chosen = value_of(found, row.names) if row.names != row.mesh else None
+    chosen = value_of(found, row.names) if row.names_from == "mesh" and row.names != row.mesh else None
     if chosen is not None and not (isinstance(chosen, Seq) and not chosen.items):
         names, is_open = names_in(chosen)
         of_mesh, mesh_is_open = mesh_names(mesh)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from meshlens.axes.arrays import literal_shape, sizes
 from meshlens.axes.joining import options
 from meshlens.axes.naming import by_parameter, names_in, value_of
-from meshlens.axes.values import Arg, Binder, Const, Made, Mesh, Seq, Site, Spec, Value
-from meshlens.jaxapi.meshes import MeshMaker
+from meshlens.axes.values import UNKNOWN, Arg, Binder, Const, Made, Mesh, Seq, Site, Spec, Value
+from meshlens.jaxapi.meshes import GRID_SPECS, MeshMaker
 
 
 def mesh_names(mesh: Value | None) -> tuple[tuple[Const, ...], bool]:
@@ -27,6 +27,43 @@ def mesh_names(mesh: Value | None) -> tuple[tuple[Const, ...], bool]:
             names.extend(known)
             is_open |= unknown
     return tuple(dict.fromkeys(names)), is_open
+
+
+def grid_names(found: dict[str, Arg]) -> tuple[tuple[Const, ...], bool]:
+    """The axis names of a Pallas grid, and whether there may be others.
+
+    A grid has names where it consists of pairs, `(("i", 4), ("j", 2))`; a size alone, known or not, has none.
+    """
+    spec = value_of(found, "grid_spec")
+    grid = value_of(found, "grid")
+    if spec is not None and not _is_none(spec):
+        grid = _grid_of(spec)
+    names: list[Const] = []
+    is_open = False
+    for option in options(grid) if grid is not None else ():
+        if isinstance(option, Seq):
+            is_open |= option.open
+            for item in option.items:
+                if isinstance(item, Seq):
+                    known, unknown = names_in(item.items[0]) if item.items else ((), True)
+                    names.extend(known)
+                    is_open |= unknown
+        else:
+            is_open |= not isinstance(option, Const)
+    return tuple(names), is_open
+
+
+def _grid_of(spec: Value) -> Value | None:
+    if not isinstance(spec, Made) or spec.dotted not in GRID_SPECS:
+        return UNKNOWN
+    arguments = dict(spec.arguments)
+    if "*" in arguments or "**" in arguments:
+        return UNKNOWN
+    return arguments.get("grid", arguments.get(GRID_SPECS[spec.dotted]))
+
+
+def _is_none(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is None
 
 
 def takes_mesh_in_force(binder: Binder) -> bool:

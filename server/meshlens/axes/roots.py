@@ -114,6 +114,7 @@ def _run_class(run: Run, cls: Class) -> None:
             continue
         if not run.world.is_worth_a_root(inner.path, inner.block, starts=is_start(inner)):
             continue
+        run.begin_afresh()
         if not isinstance(value, Function):
             _run_wrapped(run, as_method(instance, value), inner, 1)
         elif value.kind == "static":

@@ -46,7 +46,6 @@ class World(Protocol):
 
     Attributes:
         devices: how many devices the code is meant for, None if unknown.
-        jax_version: the JAX version that the project uses.
         shared: results of calls by their arguments and environment, with the root that made each.
         effort: how often each function ran outside every map, with arguments that tell nothing, with others, and
             with these functions.
@@ -54,7 +53,6 @@ class World(Protocol):
     """
 
     devices: int | None
-    jax_version: tuple[int, ...]
     shared: dict[Any, Shared]
     effort: dict[tuple[Site, bool | frozenset[Site]], int]
     latest: dict[Site, Shared]
@@ -69,6 +67,10 @@ class World(Protocol):
 
     def is_worth_a_root(self, path: str, block: str, *, starts: bool) -> bool:
         """Whether a block is worth running for itself."""
+        ...
+
+    def jax_version_of(self, path: str) -> tuple[int, ...]:
+        """The JAX version that a file is written for."""
         ...
 
     def facts(self, path: str) -> FileFacts | None:
@@ -150,6 +152,11 @@ class Run:
         self.api_guard = 0
         self.ambient: list[Value] = []
         self.differentiating = 0
+
+    def begin_afresh(self) -> None:
+        """Gives the next method of a class that nobody calls as much to spend as the first one had."""
+        self.calls = 0
+        self.contexts.clear()
 
     @property
     def tired(self) -> bool:

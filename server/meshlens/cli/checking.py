@@ -47,6 +47,7 @@ def open_group(group: Group, bar: Progress, cache: Path | None) -> Workspace:
         [group.root],
         files=[*group.files, *imported_files(group.files, [group.root], text_of)],
         jax_version=group.settings.jax_version,
+        jax_folders=group.jax_folders,
         devices=group.settings.devices,
         overlay=group.texts,
         cache=cache,

@@ -12,7 +12,8 @@ from meshlens.cli.options import options_from, settings_options
 from meshlens.cli.request import absolute, shown, with_options
 from meshlens.cli.terminal import complain, speak_utf8
 from meshlens.project.configuration import find_configuration, project_root, read_configuration
-from meshlens.project.jax_version import default_jax_version, locate_jax_version
+from meshlens.project.jax_folders import nearest_jax_version
+from meshlens.project.jax_version import JaxVersion, default_jax_version
 from meshlens.rules._select import selected_rules, unknown_selectors
 from meshlens.settings import Settings, keys, spell_version
 from meshlens.settings import shown as written
@@ -33,7 +34,8 @@ def command(path: str, **options: Any) -> int:
     settings = with_options(configuration.settings, given)
     settings = replace(settings, exclude=settings.exclude + exclude)
     root = home.parent if home else project_root(start)
-    _print(settings, _origins(configuration.origins, given, exclude), root, home)
+    jax = nearest_jax_version(start if start.is_dir() else start.parent, root, settings) or default_jax_version()
+    _print(settings, jax, _origins(configuration.origins, given, exclude), root, home)
     errors = [*configuration.errors]
     errors += [f'{configuration.origins.get(key, "")}: "{key}": {text}' for key, text in unknown_selectors(settings)]
     for error in errors:
@@ -51,13 +53,12 @@ def _origins(found: dict[str, str], given: dict[str, Any], exclude: tuple[str, .
     return out
 
 
-def _print(settings: Settings, origins: dict[str, str], root: Path, home: Path | None) -> None:
+def _print(settings: Settings, jax: JaxVersion, origins: dict[str, str], root: Path, home: Path | None) -> None:
     lines = []
     for key, entry in keys().items():
         value = getattr(settings, entry.name)
         origin = origins.get(key, "default")
         if key == "jax-version":
-            jax = locate_jax_version(root, settings) or default_jax_version()
             value, origin = spell_version(jax.version), origin if value is not None else jax.origin
         if value is None:
             lines.append((f"# {key} is not set", ""))

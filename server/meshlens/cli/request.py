@@ -16,6 +16,7 @@ from meshlens.project.configuration import (
     read_configuration,
 )
 from meshlens.project.discover import files_below
+from meshlens.project.jax_folders import JaxFolders, find_jax_folders
 from meshlens.project.jax_version import JaxVersion, default_jax_version, locate_jax_version
 from meshlens.project.patterns import matches
 from meshlens.settings import Settings
@@ -32,6 +33,7 @@ class Group:
         configuration: what its configuration file says.
         settings: that and the options of the command line; the version of JAX is always set.
         jax: the version of JAX and how we know it.
+        jax_folders: folders that say themselves which version their files use.
         files: the files, sorted.
         texts: what stands in for files on disk, from stdin.
     """
@@ -40,6 +42,7 @@ class Group:
     configuration: Configuration
     settings: Settings
     jax: JaxVersion
+    jax_folders: JaxFolders
     files: tuple[Path, ...]
     texts: Mapping[Path, bytes]
 
@@ -139,13 +142,14 @@ def _group(
     root: Path,
     configuration: Configuration,
     options: Mapping[str, Any],
-    files: Iterable[Path],
+    files: Sequence[Path],
     texts: Mapping[Path, bytes],
 ) -> Group:
     settings = with_options(configuration.settings, options)
+    folders = find_jax_folders(files, root, settings)
     jax = locate_jax_version(root, settings) or default_jax_version()
     settings = replace(settings, jax_version=jax.version)
-    return Group(root, configuration, settings, jax, tuple(files), texts)
+    return Group(root, configuration, settings, jax, folders, tuple(files), texts)
 
 
 def _configuration(path: Path | None, known: dict[Path | None, Configuration]) -> Configuration:

@@ -92,7 +92,7 @@ def _check(group: Group, bar: Progress, *, cached: bool) -> tuple[tuple[Reported
 
     started = time.time_ns()
     folder = cache_folder(group) if cached and not group.texts else None
-    asked = question(group.settings, str(group.root), tuple(map(str, group.files)))
+    asked = question(group.settings, group.jax_folders, str(group.root), tuple(map(str, group.files)))
     results = ResultsCache(folder) if folder is not None else None
     if results is not None and (known := results.get(asked)) is not None:
         from meshlens.cli.report import unpacked

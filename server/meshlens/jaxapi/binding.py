@@ -16,10 +16,13 @@ class Binder:
         dotted: its canonical name.
         parameters: names of the positional parameters in order.
         keywords: names of the keyword-only parameters.
-        operand: the parameter that takes the mapped function, at position 0; "" if it is only a decorator.
+        operand: the parameter that takes the mapped function, at position 0; "" if it is only a decorator,
+            which runs the function at once.
         names_from: where the axis names come from: "axis_name" (one name), "mesh" (all names of the mesh, or
-            those of `axis_names`), "axis_env" (pairs of name and size), "xmap" (names in `in_axes`), "" (none).
+            those of `axis_names`), "axis_env" (pairs of name and size), "xmap" (names in `in_axes`), "grid" (pairs of
+            name and size, here or in a grid spec), "parameters" (those of several parameters), "" (none).
         names: the parameter that holds them.
+        more_names: further parameters that hold some, for "parameters".
         default_name: the name bound when the parameter is left out.
         factory: it may be called without the operand and then decorates.
         positional_only: the operand cannot be given by keyword.
@@ -40,6 +43,7 @@ class Binder:
     operand: str = "fun"
     names_from: str = "axis_name"
     names: str = "axis_name"
+    more_names: tuple[str, ...] = ()
     default_name: str | None = None
     factory: bool = False
     positional_only: bool = False

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from meshlens.jaxapi.binders import BINDERS
+from meshlens.jaxapi.changes import NEWEST
 from meshlens.jaxapi.collectives import COLLECTIVES
+from meshlens.jaxapi.history import KEYWORD_CHANGES
 from meshlens.jaxapi.meshes import MESHES
 
 Version = tuple[int, ...]
@@ -69,6 +71,25 @@ def keywords(dotted: str, version: Version) -> frozenset[str] | None:
     if names is None:
         return None
     return frozenset(name for name in names if _accepted(dotted, name, version))
+
+
+def may_take(dotted: str, keyword: str, version: Version) -> bool:
+    """Whether a callable may take a keyword, as far as the tables can tell.
+
+    A release that is newer than the tables may have brought any keyword, but none that was there and went.
+
+    Args:
+        dotted: canonical name of the callable.
+        keyword: the keyword.
+        version: the version of JAX.
+    """
+    accepted = keywords(dotted, version)
+    if accepted is None or keyword in accepted:
+        return True
+    row = KEYWORD_CHANGES.get((dotted, keyword))
+    _, until = VERSIONED.get((dotted, keyword), (None, None))
+    went = until is not None or (row is not None and row.removed is not None)
+    return version > NEWEST and not went
 
 
 def _all_keywords(dotted: str) -> tuple[str, ...] | None:

@@ -7,27 +7,55 @@ from meshlens.jaxapi.binding import PMAP_KEYWORDS, Binder
 _GRAPH = ("graph", "graph_updates")
 _LINEN_VMAP = ("variable_axes", "split_rngs", "in_axes", "out_axes", "axis_size", "axis_name")
 
-_PALLAS = tuple(
+_PALLAS_ROOT = "jax.experimental.pallas"
+_PALLAS = (
+    *(
+        Binder(
+            "pallas",
+            f"{_PALLAS_ROOT}.{name}",
+            parameters,
+            operand=operand,
+            names_from="mesh",
+            names="mesh",
+            factory=True,
+            var_keywords=True,
+            in_axes=None,
+            out_axes=None,
+            mesh="mesh",
+        )
+        for name, parameters, operand in (
+            ("kernel", ("body", "out_type"), "body"),
+            ("core_map", ("mesh",), ""),
+        )
+    ),
     Binder(
         "pallas",
-        dotted,
-        parameters,
-        operand=operand,
-        names_from="mesh",
-        names="mesh",
+        f"{_PALLAS_ROOT}.pallas_call",
+        ("kernel", "out_shape"),
+        ("grid_spec", "grid"),
+        operand="kernel",
+        names_from="grid",
+        names="grid",
         factory=True,
-        open=True,
+        var_keywords=True,
+        in_axes=None,
+        out_axes=None,
+    ),
+    Binder(
+        "pallas",
+        f"{_PALLAS_ROOT}.mosaic_gpu.kernel",
+        ("body", "out_shape"),
+        ("grid_names", "cluster_names", "thread_name"),
+        operand="body",
+        names_from="parameters",
+        names="grid_names",
+        more_names=("cluster_names", "thread_name"),
+        factory=True,
         var_keywords=True,
         in_axes=None,
         out_axes=None,
         mesh="mesh",
-    )
-    for dotted, parameters, operand in (
-        ("jax.experimental.pallas.kernel", ("body", "out_type"), "body"),
-        ("jax.experimental.pallas.mosaic_gpu.kernel", ("body", "out_shape"), "body"),
-        ("jax.experimental.pallas.core_map", ("mesh",), ""),
-        ("jax.experimental.pallas.pallas_call", ("kernel", "out_shape"), "kernel"),
-    )
+    ),
 )
 
 _LIBRARIES = (

@@ -80,6 +80,13 @@ _ROWS = (
         kind="pallas",
     ),
     MeshMaker(
+        "jax.experimental.pallas.mosaic_gpu.WarpMesh",
+        ("axis_name",),
+        names=("axis_name",),
+        axis_types=None,
+        kind="pallas",
+    ),
+    MeshMaker(
         "jax.experimental.pallas.mosaic_gpu.Mesh",
         (),
         ("grid", "grid_names", "cluster", "cluster_names", "num_threads", "thread_name", "kernel_name"),
@@ -136,3 +143,9 @@ DEVICE_GRIDS: dict[str, tuple[str, ...]] = {
     "jax.experimental.mesh_utils.create_hybrid_device_mesh": ("mesh_shape", "dcn_mesh_shape", "devices"),
 }
 """Callables that arrange the devices in an array of the shape that is their first argument."""
+
+GRID_SPECS: dict[str, int] = {
+    "jax.experimental.pallas.GridSpec": 0,
+    "jax.experimental.pallas.tpu.PrefetchScalarGridSpec": 1,
+}
+"""What describes the grid of a `pallas_call`, with the position of its parameter `grid`."""

@@ -27,11 +27,13 @@ _REQUIREMENT = re.compile(
 _BOUND = re.compile(r"(?P<how>={1,3}|~=|<=?|>=?|!=)\s*(?P<version>\d+(?:\.\d+)*)(?P<any>\.\*)?")
 _LOCKED = re.compile(r"^name\s*=\s*\"jax\"\s*$.*?^version\s*=\s*\"([\d.]+)", re.MULTILINE | re.DOTALL)
 _PIXI = re.compile(r"/jax-([\d.]+?)-[^/\s]*\.(?:whl|conda|tar\.bz2)|\bname:\s*jax\s*\n\s*version:\s*['\"]?([\d.]+)")
+_SOURCE = re.compile(r"^_{1,2}version(?:__)?\s*=\s*[\"'](\d+(?:\.\d+)*)", re.MULTILINE)
 _STRING = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'")
 _POETRY = re.compile(r"^\s*jax\s*=\s*(?:\{[^}\n]*version\s*=\s*)?[\"']([^\"'\n]+)", re.MULTILINE)
 _CONDA = re.compile(r"^dependencies:\s*$", re.MULTILINE)
 
 _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
+_TELLING = re.compile(r"requirements|\.lock$|\.toml$|\.ya?ml$|^setup\.(?:py|cfg)$|venv$|^jax$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ def locate_jax_version(root: Path, settings: Settings) -> JaxVersion | None:
     """The version of JAX that a project uses and where that was found, None if nothing in it says."""
     if settings.jax_version is not None:
         return JaxVersion(settings.jax_version, "set")
+    if (own := _of_its_own_source(root)) is not None:
+        return own
     for packages in _package_folders(root, settings):
         if (version := _installed(packages)) is not None:
             return JaxVersion(version, f"installed in {_short(packages, root)}")
@@ -71,6 +75,21 @@ def locate_jax_version(root: Path, settings: Settings) -> JaxVersion | None:
         if found:
             return JaxVersion(_numbers(next(filter(None, found.groups()))), f"locked in {name}")
     return _required(root)
+
+
+def _of_its_own_source(root: Path) -> JaxVersion | None:
+    """The version of a checkout of JAX itself: its tests and examples are written for what lies beside them."""
+    if (root / "jax" / "lax").is_dir() and (found := _SOURCE.search(_read(root / "jax" / "version.py"))):
+        return JaxVersion(_numbers(found[1]), "the version of the source in jax/version.py")
+    return None
+
+
+def speaks_of_versions(folder: Path) -> bool:
+    """Whether a folder holds anything that may say which version of JAX is used, told by the names in it alone."""
+    try:
+        return any(_TELLING.search(name) for name in os.listdir(folder))
+    except OSError:
+        return False
 
 
 def default_jax_version() -> JaxVersion:

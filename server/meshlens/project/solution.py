@@ -14,6 +14,7 @@ from meshlens.axes.roots import RootResult, candidates, is_start, methods, resul
 from meshlens.axes.run import ModuleState, Run, Shared
 from meshlens.axes.values import Class, Function, Module, Site
 from meshlens.facts.model import FileFacts
+from meshlens.project.jax_folders import JaxFolders, version_in
 from meshlens.project.modules import ModuleIndex
 
 RootKey = tuple[str, str]
@@ -46,6 +47,7 @@ class Solution:
         index: where imports lead.
         devices, jax_version: the assumptions.
         focus: what is run; None for everything.
+        jax_folders: folders that say themselves which version of JAX their files use.
         modules: what each module's top level leaves behind.
         results: by root: (path, "") for a module's top level, (path, name) for a function or class.
         by_file: the records by the file in which their place lies.
@@ -61,6 +63,7 @@ class Solution:
     by_file: dict[str, Records] = field(default_factory=dict)
     interest: Interest | None = None
     counter: Iterator[int] = field(default_factory=count)
+    jax_folders: JaxFolders = ()
     _once: dict[str, Any] = field(default_factory=dict)
 
     def once(self, key: str, compute: Callable[[Solution], T]) -> T:
@@ -85,7 +88,6 @@ class _World:
         self.is_worth_a_root = interest.is_worth_a_root
         self._numbers: dict[Any, int] = {}
         self.devices = solution.devices
-        self.jax_version = solution.jax_version
         self.shared: dict[Any, Shared] = {}
         self.effort: dict[tuple[Site, bool | frozenset[Site]], int] = {}
         self.latest: dict[Site, Shared] = {}
@@ -95,6 +97,9 @@ class _World:
         if found is None:
             found = self._numbers[key] = next(self._solution.counter)
         return found
+
+    def jax_version_of(self, path: str) -> tuple[int, ...]:
+        return version_in(path, self._solution.jax_folders, self._solution.jax_version)
 
     def facts(self, path: str) -> FileFacts | None:
         return self._solution.facts.get(path)
@@ -125,10 +130,11 @@ def solve(
     devices: int | None,
     jax_version: tuple[int, ...],
     before: Solution | None,
+    jax_folders: JaxFolders = (),
     focus: Focus | None = None,
 ) -> Solution:
     """Runs every root of a workspace, or takes its result from the solution before where nothing it saw has changed."""
-    solution = Solution(facts, index, devices, jax_version, focus)
+    solution = Solution(facts, index, devices, jax_version, focus, jax_folders=jax_folders)
     if before is not None:
         solution.counter = before.counter
     kept = _kept(solution, before) if before is not None else {}
@@ -165,7 +171,7 @@ def solve(
             solution.results[key] = result
             entered |= result.entered | sites
     if before is not None and any(not result.relied <= solution.results.keys() for result in solution.results.values()):
-        return solve(facts, index, devices, jax_version, None, focus)
+        return solve(facts, index, devices, jax_version, None, jax_folders, focus)
     _sort(solution)
     return solution
 
@@ -181,6 +187,7 @@ def _kept(solution: Solution, before: Solution) -> dict[RootKey, RootResult]:
         before.paths != solution.paths
         or before.devices != solution.devices
         or before.jax_version != solution.jax_version
+        or before.jax_folders != solution.jax_folders
     ):
         return {}
     changed = _changed(before.facts, solution.facts)

@@ -9,6 +9,7 @@ from pathlib import Path
 from meshlens.axes.records import Records
 from meshlens.axes.values import Site
 from meshlens.facts.model import FileFacts
+from meshlens.project.jax_folders import version_in
 from meshlens.project.solution import Solution
 from meshlens.text import LineIndex, Span
 
@@ -40,8 +41,8 @@ class FileView:
 
     @property
     def jax_version(self) -> tuple[int, ...]:
-        """The JAX version that the project uses: (0, 10, 2)."""
-        return self.solution.jax_version
+        """The JAX version that this file is written for: (0, 10, 2)."""
+        return version_in(str(self.path), self.solution.jax_folders, self.solution.jax_version)
 
     @property
     def devices(self) -> int | None:

@@ -11,10 +11,12 @@ from meshlens.facts.extract import extract
 from meshlens.facts.model import FileFacts
 from meshlens.facts.reading import Reading, read_again, resume, whole_edit
 from meshlens.project.cache import FactsCache
+from meshlens.project.jax_folders import JaxFolders
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.notebook import Notebook, read_notebook
 from meshlens.project.pool import extract_all
 from meshlens.project.solution import Focus, Solution, solve
+from meshlens.project.texts import Texts
 from meshlens.project.view import FileView
 from meshlens.text import Edit, LineIndex
 
@@ -54,6 +56,7 @@ class Workspace:
         devices: how many devices the code is meant for, None if nobody said.
         problems: files that could not be read, and why.
         focus: what is run of it; None for everything.
+        jax_folders: folders that say themselves which version of JAX their files use.
     """
 
     roots: tuple[Path, ...]
@@ -63,6 +66,7 @@ class Workspace:
     devices: int | None
     problems: tuple[tuple[Path, str], ...] = ()
     focus: Focus | None = None
+    jax_folders: JaxFolders = ()
     _memory: dict[str, Solution] = field(default_factory=dict, repr=False, compare=False)
     _asked: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     _changed: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
@@ -74,7 +78,8 @@ class Workspace:
         if known is None:
             facts = {path: file.facts for path, file in self.files.items()}
             before = self._memory.get("before")
-            known = solve(facts, self._index(), self.devices, self.jax_version, before, self.focus)
+            index, folders = self._index(), self.jax_folders
+            known = solve(facts, index, self.devices, self.jax_version, before, folders, self.focus)
             self._memory["now"] = known
             self._memory.pop("before", None)
         return known
@@ -92,10 +97,7 @@ class Workspace:
             KeyError: the file is not in the workspace.
         """
         file = self.files[str(path)]
-        return FileView(self.solution, file.path, file.source, LineIndex(file.source), file.facts, self._texts())
-
-    def _texts(self) -> Mapping[str, bytes]:
-        return _Texts(self.files)
+        return FileView(self.solution, file.path, file.source, LineIndex(file.source), file.facts, Texts(self.files))
 
     def with_file(self, path: Path, raw: bytes) -> Workspace:
         """The workspace after one file has got a new text.
@@ -192,22 +194,6 @@ class Workspace:
         )
 
 
-class _Texts(Mapping[str, bytes]):
-    """The sources of the workspace's files by path."""
-
-    def __init__(self, files: Mapping[str, SourceFile]) -> None:
-        self._files = files
-
-    def __getitem__(self, path: str) -> bytes:
-        return self._files[path].source
-
-    def __iter__(self) -> Iterable[str]:  # type: ignore[override]
-        return iter(self._files)
-
-    def __len__(self) -> int:
-        return len(self._files)
-
-
 def read_file(path: Path, raw: bytes, facts: FileFacts | None = None) -> SourceFile:
     """A file from its bytes.
 
@@ -252,6 +238,7 @@ def open_workspace(
     *,
     files: Sequence[Path],
     jax_version: tuple[int, ...] | None = None,
+    jax_folders: JaxFolders = (),
     devices: int | None = None,
     overlay: Mapping[Path, bytes] | None = None,
     cache: Path | None = None,
@@ -262,6 +249,7 @@ def open_workspace(
         roots: folders that imports are resolved from.
         files: the files to check.
         jax_version: the version that the project uses; the newest known one if nothing says.
+        jax_folders: folders that say themselves which version their files use.
         devices: how many devices the code is meant for.
         overlay: texts that stand in for what is on disk.
         cache: the folder where facts are kept between runs; None for nowhere.
@@ -293,4 +281,5 @@ def open_workspace(
         jax_version or NEWEST_JAX,
         devices,
         tuple(problems),
+        jax_folders=jax_folders,
     )

@@ -151,4 +151,5 @@ def _finding(view: FileView, use: AxisUse, site: Site, name: str, elsewhere: boo
 
 
 def _unnamed(binder: Binder) -> str:
-    return f"the enclosing {binder.kind} binds no axis name"
+    kind = binder.dotted.rsplit(".", 1)[-1] if binder.kind == "pallas" else binder.kind
+    return f"the enclosing {kind} binds no axis name"

@@ -43,8 +43,8 @@ from collections.abc import Iterator
 from meshlens.axes.records import ApiCall
 from meshlens.axes.values import Arg, Site
 from meshlens.jaxapi.binders import BINDERS
-from meshlens.jaxapi.history import keyword_change
-from meshlens.jaxapi.keywords import MEANT, keywords
+from meshlens.jaxapi.history import NEWEST, keyword_change
+from meshlens.jaxapi.keywords import MEANT, keywords, may_take
 from meshlens.project.view import FileView
 from meshlens.rules._counting import counted
 from meshlens.rules._did_you_mean import closest
@@ -76,17 +76,17 @@ def unknown_argument(view: FileView) -> Iterator[Finding]:
             if (arg.whole, label) not in seen:
                 seen.add((arg.whole, label))
                 yield _unknown(view, wrong, arg, label)
-        surplus = certain((call, call.context, _too_many(call) > 0) for call in calls)
+        known = view.jax_version <= NEWEST
+        surplus = certain((call, call.context, known and _too_many(call) > 0) for call in calls)
         if surplus is not None:
             yield _surplus(view, surplus)
     yield from keywords_of_shard_maps(view)
 
 
 def _is_unknown(view: FileView, call: ApiCall, label: str) -> bool | None:
-    accepted = keywords(call.dotted, view.jax_version)
-    if accepted is None or call.guarded or all(arg.label != label for arg in call.args):
+    if call.guarded or all(arg.label != label for arg in call.args):
         return False
-    return label not in accepted
+    return not may_take(call.dotted, label, view.jax_version)
 
 
 def _unknown(view: FileView, call: ApiCall, arg: Arg, label: str) -> Finding:
