@@ -11,14 +11,15 @@ class Words:
 
     Attributes:
         does: what it does, `{over}` stands for the axes.
-        out: what comes out, `{size}` stands for the number of indices or for "size"; "" for what `does` says.
+        out: what comes out, `{size}` stands for the number of indices, `{last}` for the last one,
+            `{everywhere}` for all indices; "" for what `does` says.
     """
 
     does: str
     out: str
 
 
-_SAME = "The result is the same at every index of the axis; its shape is that of the operand."
+_SAME = "The result is the same {everywhere}; its shape is that of the operand."
 
 COLLECTIVE_WORDS: dict[str, Words] = {
     "psum": Words("Sums the operand over {over}.", _SAME),
@@ -81,7 +82,7 @@ COLLECTIVE_WORDS: dict[str, Words] = {
     "VectorQuantizerEMA": Words("Sums its codebook statistics over {over}.", "The codebooks stay the same."),
     "sam": Words("Averages the gradients of its inner step over {over}.", ""),
     "DynamicScale.value_and_grad": Words(
-        "Averages the gradients over {over}.", "The gradients are the same at every index of the axis."
+        "Averages the gradients over {over}.", "The gradients are the same {everywhere}."
     ),
 }
 

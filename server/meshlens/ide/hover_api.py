@@ -53,4 +53,4 @@ def _instead(prose: Prose, row: Change) -> str:
     since = row.replacement_since or (to.since if to is not None and to.dotted == row.replacement else None)
     if since is not None and since > prose.view.jax_version:
         return f"; {row.note}" if row.note else ""
-    return f"; use {prose.code(row.replacement)}" + (f" ({row.note})" if row.note and not row.rewrite else "")
+    return f"; {row.note}" if row.note and not row.rewrite else f"; use {prose.code(row.replacement)}"

@@ -8,9 +8,9 @@ from meshlens.axes.records import Binding
 from meshlens.axes.values import Binder, Bound, Function, Partial, Site, Wrapped
 from meshlens.ide.devices import devices_of
 from meshlens.ide.environment_words import map_words
-from meshlens.ide.mapping_words import argument_words, result_words
+from meshlens.ide.mapping_words import argument_words, result_words, says_axes
 from meshlens.ide.operand import Operand, operand_of, signature_text
-from meshlens.ide.prose import Prose
+from meshlens.ide.prose import Prose, counted
 from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 
@@ -40,11 +40,16 @@ def mapped_function_text(prose: Prose, function: Site) -> str | None:
     if len(binders) == 1:
         return binder_text(prose, binders[0])
     operand = operand_of(prose.view, binders[0].operand)
+    alike: dict[tuple[str, ...], list[Binder]] = defaultdict(list)
+    for binder in binders:
+        alike[tuple(_body(prose, binder, operand_of(prose.view, binder.operand)))].append(binder)
     parts: list[str | None] = [prose.snippet(signature_text(operand)) if operand else None]
-    for binder in binders[:_MOST_MAPS]:
-        parts += [_title(prose, binder), *_body(prose, binder, operand_of(prose.view, binder.operand))]
-    if len(binders) > _MOST_MAPS:
-        parts.append(f"And {len(binders) - _MOST_MAPS} more maps of it.")
+    for body, group in list(alike.items())[:_MOST_MAPS]:
+        parts += [*(_title(prose, binder) for binder in group[:_MOST_MAPS]), *body]
+        if len(group) > _MOST_MAPS:
+            parts.append(f"The same in {counted(len(group) - _MOST_MAPS, 'more map')}.")
+    if len(alike) > _MOST_MAPS:
+        parts.append(f"Mapped in {counted(len(alike) - _MOST_MAPS, 'more way')}.")
     return prose.page(*parts)
 
 
@@ -62,9 +67,11 @@ def _title(prose: Prose, binder: Binder) -> str:
 
 
 def _body(prose: Prose, binder: Binder, operand: Operand | None) -> list[str]:
+    if not says_axes(binder):
+        return []
     results = result_words(prose, binder)
     lines = []
-    if operand is not None and binder.kind not in ("axis_env", "pallas", "xmap"):
+    if operand is not None:
         for place, parameter in enumerate(operand.parameters):
             lines.append(f"{prose.code(parameter.name)}: {argument_words(prose, binder, operand, place)}")
     if results:

@@ -32,7 +32,7 @@ def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str
     size = "×".join(str(sizes[name]) for name in names) if names and all(name in sizes for name in names) else None
     last = str(prod(sizes[name] for name in names) - 1) if size is not None else "size - 1"
     over = _over(prose, names, sizes, uses)
-    out = words.out.format(size=size or "that of the axis", last=last)
+    out = words.out.format(size=size or "that of the axis", last=last, everywhere=_everywhere(uses, names))
     if _grouped(uses[0]):
         out += " Only the indices of one group (axis_index_groups) take part together."
     return prose.page(
@@ -54,6 +54,19 @@ def _over(prose: Prose, names: tuple[str, ...], sizes: dict[str, int], uses: Seq
     noun = "axis" if len(names) == 1 else "axes"
     shown = ", ".join(prose.axis(name) + (f" (size {sizes[name]})" if name in sizes else "") for name in names)
     return f"{noun} {shown}"
+
+
+def _everywhere(uses: Sequence[AxisUse], names: tuple[str, ...]) -> str:
+    """All indices of the axes: all devices, where the axes are all that a map over devices binds."""
+    binders = [use.context.env.binder_of(name) for use in uses for name in names]
+    whole = {
+        binder is not None
+        and binder.kind in MAPS_ON_DEVICES
+        and not binder.open
+        and {const.value for const in binder.names} <= set(names)
+        for binder in binders
+    }
+    return "on every device" if whole == {True} else f"at every index of the {'axis' if len(names) < 2 else 'axes'}"
 
 
 def _sizes(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> dict[str, int]:

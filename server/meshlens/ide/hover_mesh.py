@@ -9,9 +9,11 @@ from meshlens.ide.mesh_picture import left_out, mesh_grid, mesh_svg
 from meshlens.ide.prose import Prose, counted
 
 
-def mesh_text(prose: Prose, mesh: Mesh) -> str:
-    """What to say of a mesh."""
+def mesh_text(prose: Prose, mesh: Mesh) -> str | None:
+    """What to say of a mesh; None while not one of its axis names is known."""
     sizes = mesh_sizes(mesh)
+    if not sizes:
+        return None
     unknown = len(sizes) != len(mesh.names) or mesh.open
     axes = [f"{prose.axis(name)} ({size if size is not None else '?'})" for name, size in sizes.items()]
     if unknown:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.values import Const, Dict, Made, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.mapped_values import is_shared
+from meshlens.axes.values import Dict, Made, Mesh, Seq, Site, Spec, Value
 from meshlens.ide.devices import mesh_devices, mesh_sizes, spec_names
 from meshlens.ide.hover_mesh import mesh_text, missing_axes
 from meshlens.ide.prose import Prose
@@ -13,8 +14,8 @@ from meshlens.project.view import FileView
 _SHARDING = "jax.sharding.NamedSharding"
 
 
-def spec_text(prose: Prose, spec: Spec, mesh: Mesh | None = None) -> str:
-    """What to say of a spec.
+def spec_text(prose: Prose, spec: Spec, mesh: Mesh | None = None) -> str | None:
+    """What to say of a spec; None while not one of its entries is known.
 
     Args:
         prose: how to write.
@@ -26,8 +27,10 @@ def spec_text(prose: Prose, spec: Spec, mesh: Mesh | None = None) -> str:
     sizes = mesh_sizes(known) if known is not None else {}
     if not spec.entries and not spec.open:
         return prose.page("Whole on every device (replicated).", _mesh_line(prose, known))
-    lines = [_entry(prose, place, entry, sizes) for place, entry in enumerate(spec.entries)]
-    lines.append("further dimensions: as the rest of the call says" if spec.open else "further dimensions: whole")
+    if not any(spec_names(entry) or is_shared(entry) for entry in spec.entries):
+        return None
+    lines = [_entry(prose, spec, place, sizes) for place in range(len(spec.entries))]
+    lines.append("further dimensions: " + ("not known here" if spec.open else "whole"))
     return prose.page(
         "PartitionSpec: where each dimension of the array lies.",
         prose.items(lines),
@@ -48,16 +51,16 @@ def sharding_text(prose: Prose, sharding: Made) -> str | None:
     return mesh_text(prose, mesh) if isinstance(mesh, Mesh) else None
 
 
-def _entry(prose: Prose, place: int, entry: Value, sizes: dict[str, int | None]) -> str:
-    if isinstance(entry, Const) and entry.value is None:
-        return f"dimension {place}: whole"
+def _entry(prose: Prose, spec: Spec, place: int, sizes: dict[str, int | None]) -> str:
+    entry = spec.entries[place]
     names = spec_names(entry)
+    if is_shared(entry) or entry == Seq("tuple", ()):
+        return f"dimension {place}: whole"
     if not names:
-        return (
-            f"dimension {place}: whole"
-            if isinstance(entry, Seq) and not entry.items
-            else f"dimension {place}: not known here"
+        text = (
+            f"as {prose.code(prose.view.text(spec.sites[place]))} says" if place < len(spec.sites) else "not known here"
         )
+        return f"dimension {place}: {text}"
     shown = " and ".join(prose.axis(name) + (f" ({sizes[name]} parts)" if sizes.get(name) else "") for name in names)
     return f"dimension {place} → {shown}"
 

@@ -25,6 +25,14 @@ def argument_words(prose: Prose, binder: Binder, operand: Operand, place: int) -
     return words
 
 
+def says_axes(binder: Binder) -> bool:
+    """Whether a map takes an entry for each positional argument, as those of JAX do."""
+    row = row_of(canonical(binder.dotted))
+    if row is None or row.in_axes is None or "variable_axes" in row.parameters:
+        return False
+    return row.in_axes in row.parameters or row.in_axes in row.keywords
+
+
 def result_words(prose: Prose, binder: Binder) -> str:
     """How the results are put together."""
     row = row_of(canonical(binder.dotted))
