@@ -1,0 +1,112 @@
+"""What completions are made of: the place, what the client wants, and the names to offer there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from meshlens.ide.typed import Typed
+from meshlens.ide.typed_call import TypedCall
+from meshlens.project.snippets import Snippet
+from meshlens.project.view import FileView
+from meshlens.text import Span
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionWants:
+    """What a client can show.
+
+    Attributes:
+        placeholders: it understands `${1:text}` in what is inserted.
+        snippets: the snippets to offer; none for a client that brings its own.
+    """
+
+    placeholders: bool = False
+    snippets: tuple[Snippet, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One thing that may be inserted.
+
+    Attributes:
+        label: what the list shows.
+        insert: what replaces the span; with placeholders where `is_snippet`.
+        span: what is replaced, in bytes; it lies on one line and holds the cursor.
+        kind: "axis", "skeleton" or "snippet".
+        detail: what it is, in a few words.
+        documentation: Markdown, "" for none.
+        is_snippet: whether `insert` has placeholders.
+        sort: orders the list.
+        filter: what the typed text is compared with.
+    """
+
+    label: str
+    insert: str
+    span: Span
+    kind: str
+    detail: str
+    documentation: str = ""
+    is_snippet: bool = False
+    sort: str = ""
+    filter: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is to be completed.
+
+    Attributes:
+        view: the file.
+        before: the file when it was last whole.
+        typed: what stands around the cursor.
+        calls: the calls around it, innermost first.
+        wants: what the client can show.
+    """
+
+    view: FileView
+    before: FileView | None
+    typed: Typed
+    calls: tuple[TypedCall, ...]
+    wants: CompletionWants
+
+    @property
+    def views(self) -> tuple[FileView, ...]:
+        """The file as it is now, then as it was."""
+        return (self.view,) if self.before is None else (self.view, self.before)
+
+
+def axis_names(place: Place, named: Iterable[tuple[str, str]]) -> tuple[Completion, ...]:
+    """Completions for axis names, in this order.
+
+    Inside a string they replace its contents; where an argument begins they bring their quotes.
+
+    Args:
+        place: the place.
+        named: names, with what binds each in words.
+    """
+    typed, source = place.typed, place.view.source
+    quote = ""
+    span = typed.word
+    if typed.string is not None:
+        span = typed.string.span
+    elif source[: typed.word.start].rstrip()[-1:] not in (b"(", b",", b"=", b"[", b"{"):
+        return ()
+    else:
+        quote = "'" if source.count(b"'") > source.count(b'"') else '"'
+    written = source[span.start : typed.offset].decode("utf-8", "replace")
+    found: list[Completion] = []
+    for name, detail in dict(_first(named)).items():
+        text = f"{quote}{name}{quote}"
+        if place.wants.placeholders or text.startswith(written):
+            # An editor compares with the text that it replaces, so quotes that are not typed yet are left out.
+            found.append(Completion(name, text, span, "axis", detail, sort=f"{len(found):03}", filter=name))
+    return tuple(found)
+
+
+def _first(named: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    seen: set[str] = set()
+    for name, detail in named:
+        if name and name not in seen:
+            seen.add(name)
+            yield name, detail

@@ -1,0 +1,55 @@
+"""Completes snippets where a statement may begin, in a file that uses JAX or is new."""
+
+from __future__ import annotations
+
+import re
+
+from meshlens.ide._completing import Completion, CompletionWants
+from meshlens.ide.typed import Typed, begins_statement
+from meshlens.project.snippets import Snippet
+from meshlens.text import Span
+
+_IMPORTS_JAX = re.compile(rb"^[ \t]*(?:import|from)[ \t]+[^\n]*\bjax\b", re.MULTILINE)
+_WRITTEN = re.compile(rb"[^\s]*$")
+
+
+def snippets(source: bytes, typed: Typed, wants: CompletionWants) -> tuple[Completion, ...]:
+    """The snippets that may begin at the cursor; none where no statement begins.
+
+    A client without placeholders gets plain text, and only what begins as the text before the cursor does.
+    """
+    if not wants.snippets or not begins_statement(source, typed):
+        return ()
+    found = _WRITTEN.search(source, typed.line, typed.offset)
+    start = found.start() if found is not None else typed.offset
+    if source[typed.line : start].strip():
+        return ()
+    span = Span(start, typed.word.end)
+    rest = source[: typed.line].strip() + source[span.end :].strip()
+    if rest and _IMPORTS_JAX.search(source) is None:
+        return ()
+    written = source[span.start : typed.offset].decode("utf-8", "replace")
+    made = [_completion(snippet, span, wants) for snippet in wants.snippets]
+    if wants.placeholders:
+        return tuple(one for one in made if _could_be(written, one.filter))
+    return tuple(one for one in made if one.insert.startswith(written))
+
+
+def _could_be(written: str, prefix: str) -> bool:
+    """Whether the letters that are written stand in a prefix in this order, beginning with the first."""
+    left = iter(prefix)
+    return prefix[:1] == written[:1] and all(letter in left for letter in written) if written else True
+
+
+def _completion(snippet: Snippet, span: Span, wants: CompletionWants) -> Completion:
+    return Completion(
+        snippet.prefix,
+        snippet.body if wants.placeholders else snippet.plain,
+        span,
+        "snippet",
+        snippet.description,
+        documentation=f"```python\n{snippet.plain}\n```",
+        is_snippet=wants.placeholders,
+        sort=f"~{snippet.prefix}",
+        filter=snippet.prefix,
+    )

@@ -1,0 +1,129 @@
+"""The axis environments of functions, and which functions are around an offset, however broken the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from meshlens.axes.records import AxisEnv, Binding, Bound, Context, Records
+from meshlens.axes.values import Bound as Method
+from meshlens.axes.values import Function, Partial, Site, Value, Wrapped
+from meshlens.project.solution import Solution
+from meshlens.project.view import FileView
+from meshlens.text import Span
+
+_DEF = re.compile(rb"([ \t]*)(?:async[ \t]+)?def[ \t]+([\w\x80-\xff]+)")
+_INDENT = re.compile(rb"[ \t]*")
+MOST_DEFINITIONS = 200
+
+
+def definitions_around(source: bytes, line: int) -> tuple[Span, ...]:
+    """The names of the functions whose bodies hold a line, innermost first, told by their indentation.
+
+    Args:
+        source: the file.
+        line: where a line begins at which a statement does.
+    """
+    return tuple(_definitions(source, line))
+
+
+def _definitions(source: bytes, line: int) -> Iterator[Span]:
+    indent = _indent(source, line)
+    at = line
+    for _ in range(MOST_DEFINITIONS):
+        at = source.rfind(b"def ", 0, at)
+        if at < 0 or indent == 0:
+            return
+        start = source.rfind(b"\n", 0, at) + 1
+        found = _DEF.match(source, start)
+        if found is None or len(found[1]) >= indent:
+            continue
+        left = re.compile(rb"\n[ \t]{0,%d}[^\s#)\]}]" % len(found[1]))
+        if left.search(source, found.end(), line) is None:
+            yield Span(*found.span(2))
+            indent = len(found[1])
+
+
+def _indent(source: bytes, line: int) -> int:
+    found = _INDENT.match(source, line)
+    return found.end() - found.start() if found is not None else 0
+
+
+def function_site(view: FileView, name: Span) -> Site | None:
+    """The site of a function whose name stands at a span."""
+    for key, block in view.facts.blocks.items():
+        whole = block.span(0)
+        if whole.start <= name.start and name.end <= whole.end:
+            for index in range(len(block.spans) // 2):
+                if block.span(index) == name:
+                    return Site(str(view.path), key, index)
+    return None
+
+
+def contexts(records: Records) -> tuple[Context, ...]:
+    """The circumstances of all records, each once."""
+    made = (
+        records.uses,
+        records.calls,
+        records.bindings,
+        records.mapped_calls,
+        records.random_uses,
+        records.gradient_uses,
+    )
+    return tuple({id(record.context): record.context for kind in made for record in kind}.values())
+
+
+def environments(view: FileView, function: Site) -> tuple[AxisEnv, ...]:
+    """The axis environments in which a function's body runs, each once.
+
+    Where no record lies in it, as in a body that does nothing with axes yet, they are those of the maps over it.
+
+    Args:
+        view: the file of the function.
+        function: its name.
+    """
+    found: dict[AxisEnv, None] = {}
+    for context in contexts(view.records):
+        if context.function == function:
+            found[context.env] = None
+        for step in context.route:
+            if step.function == function:
+                found[step.env] = None
+    if found:
+        return tuple(found)
+    return tuple({_inside(binding): None for binding in bindings_of(view.solution).get(function, ())})
+
+
+def _inside(binding: Binding) -> AxisEnv:
+    binder, env = binding.binder, binding.context.env
+    names = [Bound(name.value, binder) for name in binder.names if isinstance(name.value, str)]
+    return AxisEnv((*env.bound, *names), env.open or binder.open, (*env.maps, binder))
+
+
+def bindings_of(solution: Solution) -> dict[Site, tuple[Binding, ...]]:
+    """The maps over each function of a workspace."""
+    return solution.once("ide: maps over functions", _bindings_of)
+
+
+def _bindings_of(solution: Solution) -> dict[Site, tuple[Binding, ...]]:
+    found: dict[Site, tuple[Binding, ...]] = {}
+    for records in solution.by_file.values():
+        for binding in records.bindings:
+            function = function_in(binding.binder.operand)
+            if function is not None:
+                found[function.site] = (*found.get(function.site, ()), binding)
+    return found
+
+
+def function_in(value: Value | None) -> Function | None:
+    """The function of the workspace that a value runs when it is called."""
+    while not isinstance(value, Function):
+        if isinstance(value, Partial):
+            value = value.callee
+        elif isinstance(value, Wrapped):
+            value = value.operand
+        elif isinstance(value, Method):
+            value = value.function
+        else:
+            return None
+    return value
