@@ -10,6 +10,7 @@ from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
 
+import features_while_typing
 from meshlens.ide.hover import hover
 from meshlens.ide.signature import signature
 from meshlens.project.view import FileView
@@ -50,6 +51,7 @@ def _signature(view: FileView, offset: int) -> str:
 
 
 FEATURES: dict[str, Callable[[FileView, int], str]] = {
+    **features_while_typing.FEATURES,
     "hover": _hover,
     "hover-markdown": _hover_markdown,
     "hover-svg": _hover_svg,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from meshlens.ide.typed import Typed
+from meshlens.ide.typed import Typed, arguments_at
 from meshlens.ide.typed_call import TypedCall
+from meshlens.jaxapi.meshes import PARTITION_SPEC
 from meshlens.project.snippets import Snippet
 from meshlens.project.view import FileView
 from meshlens.text import Span
+
+_STRING = re.compile(rb"[\"']([^\"'\n]*)[\"']")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ def axis_names(place: Place, named: Iterable[tuple[str, str]]) -> tuple[Completi
     """Completions for axis names, in this order.
 
     Inside a string they replace its contents; where an argument begins they bring their quotes.
+    Names that stand beside the cursor in the same tuple or spec are left out, as an axis may be named once.
 
     Args:
         place: the place.
@@ -95,16 +100,36 @@ def axis_names(place: Place, named: Iterable[tuple[str, str]]) -> tuple[Completi
     else:
         quote = "'" if source.count(b"'") > source.count(b'"') else '"'
     written = source[span.start : typed.offset].decode("utf-8", "replace")
+    beside = _beside(place)
     found: list[Completion] = []
-    for name, detail in dict(_first(named)).items():
+    for name, detail in _first(named):
         text = f"{quote}{name}{quote}"
-        if place.wants.placeholders or text.startswith(written):
+        if name not in beside and (place.wants.placeholders or text.startswith(written)):
             # An editor compares with the text that it replaces, so quotes that are not typed yet are left out.
             found.append(Completion(name, text, span, "axis", detail, sort=f"{len(found):03}", filter=name))
     return tuple(found)
 
 
-def _first(named: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+def _beside(place: Place) -> frozenset[str]:
+    """The strings around the cursor in its tuple or spec."""
+    source, typed = place.view.source, place.typed
+    opening = typed.openings[0]
+    call = place.calls[0] if place.calls else None
+    if call is not None and call.dotted == PARTITION_SPEC:
+        arguments = call.arguments
+    elif opening.callee:
+        return frozenset()
+    else:
+        arguments = arguments_at(source, opening.at)
+    others = (source[one.text.start : one.text.end] for one in arguments if not _holds(one.text, typed.offset))
+    return frozenset(found[1].decode("utf-8", "replace") for text in others for found in _STRING.finditer(text))
+
+
+def _holds(span: Span, offset: int) -> bool:
+    return span.start <= offset <= span.end
+
+
+def _first(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
     for name, detail in named:
         if name and name not in seen:

@@ -9,7 +9,7 @@ from meshlens.axes.records import AxisEnv
 from meshlens.axes.values import Function, Site
 from meshlens.ide._completing import Completion, Place, axis_names
 from meshlens.ide.environment import contexts, definitions_around, environments, function_site
-from meshlens.ide.known_names import names_of_file, names_of_workspace
+from meshlens.ide.known_names import map_in_words, names_of_file, names_of_workspace
 from meshlens.ide.typed_call import TypedCall
 from meshlens.jaxapi.collectives import COLLECTIVES, NAMED_REDUCTIONS
 from meshlens.jaxapi.consumers import CONSUMERS, NOT_AXIS_NAMES
@@ -50,8 +50,7 @@ def _names(place: Place) -> Iterator[tuple[str, str]]:
     found = _environments(place)
     for env in found:
         for bound in reversed(env.bound):
-            operand = getattr(bound.binder.operand, "name", "")
-            yield bound.name, f"bound by {bound.binder.kind}" + (f" over {operand}" if operand else "")
+            yield bound.name, f"bound by {map_in_words(bound.binder)}"
     if found and not any(env.open for env in found) and any(env.bound for env in found):
         return
     for view in place.views:

@@ -11,12 +11,14 @@ from meshlens.ide._completing import Completion, Place, axis_names
 from meshlens.ide.environment import function_in, function_site
 from meshlens.ide.known_names import names_of_file, names_of_workspace
 from meshlens.ide.operands import Operand, operand_at
+from meshlens.ide.typed import arguments_at
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.collectives import COLLECTIVES
 from meshlens.project.view import FileView
+from meshlens.text import Span
 
-_COLLECTIVES = "|".join(sorted({row.name for row in COLLECTIVES.values()}, key=len, reverse=True))
-_USED = re.compile(rf"\b(?:{_COLLECTIVES})\s*\((?:[^()]|\([^()]*\))*?[\"'](\w+)[\"']".encode())
+_CALL = re.compile(rf"\b(?:{'|'.join({row.name for row in COLLECTIVES.values()})})\s*(\()".encode())
+_STRING = re.compile(rb"[\"'](\w+)[\"']")
 
 
 def new_axis(place: Place) -> tuple[Completion, ...] | None:
@@ -50,8 +52,18 @@ def _unbound(place: Place, operand: Operand) -> Iterator[str]:
             if name and use.context.env.binder_of(name) is None and _runs_in(use, site):
                 yield name
     if operand.text is not None:
-        for found in _USED.finditer(place.view.source, operand.text.start, operand.text.end):
-            yield found[1].decode()
+        yield from _written(place.view.source, operand.text)
+
+
+def _written(source: bytes, text: Span) -> Iterator[str]:
+    """The strings that stand in the axis arguments of collectives."""
+    for call in _CALL.finditer(source, text.start, text.end):
+        plain = 0
+        for argument in arguments_at(source, call.start(1)):
+            plain += argument.keyword is None
+            if argument.keyword == "axis_name" or (argument.keyword is None and plain <= 2):
+                for found in _STRING.finditer(source, argument.value.start, argument.value.end):
+                    yield found[1].decode()
 
 
 def _site(view: FileView, operand: Operand) -> Site | None:

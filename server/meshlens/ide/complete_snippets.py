@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 from meshlens.ide._completing import Completion, CompletionWants
-from meshlens.ide.typed import Typed, begins_statement
+from meshlens.ide.typed import Typed, statement_start
 from meshlens.project.snippets import Snippet
 from meshlens.text import Span
 
 _IMPORTS_JAX = re.compile(rb"^[ \t]*(?:import|from)[ \t]+[^\n]*\bjax\b", re.MULTILINE)
-_WRITTEN = re.compile(rb"[^\s]*$")
 
 
 def snippets(source: bytes, typed: Typed, wants: CompletionWants) -> tuple[Completion, ...]:
@@ -18,11 +17,8 @@ def snippets(source: bytes, typed: Typed, wants: CompletionWants) -> tuple[Compl
 
     A client without placeholders gets plain text, and only what begins as the text before the cursor does.
     """
-    if not wants.snippets or not begins_statement(source, typed):
-        return ()
-    found = _WRITTEN.search(source, typed.line, typed.offset)
-    start = found.start() if found is not None else typed.offset
-    if source[typed.line : start].strip():
+    start = statement_start(source, typed) if wants.snippets else None
+    if start is None:
         return ()
     span = Span(start, typed.word.end)
     rest = source[: typed.line].strip() + source[span.end :].strip()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from meshlens.axes.records import Records, literal_name
-from meshlens.axes.values import Mesh
+from meshlens.axes.values import Binder, Mesh
 from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 
@@ -70,10 +70,15 @@ def _names(records: Records) -> Iterator[tuple[str, str]]:
     for binding in records.bindings:
         for name in binding.binder.names:
             if isinstance(name.value, str) and name.value:
-                over = f" over {binding.function}" if binding.function else ""
-                yield name.value, f"{binding.binder.kind}{over}"
+                yield name.value, map_in_words(binding.binder)
     for call in records.calls:
         if isinstance(call.result, Mesh):
             for axis, _ in mesh_axes(call.result):
                 if axis:
                     yield axis, "mesh axis"
+
+
+def map_in_words(binder: Binder) -> str:
+    """A map in a few words: what maps, and what it is applied to."""
+    operand = getattr(binder.operand, "name", "")
+    return f"{binder.kind} over {'a lambda' if operand == '<lambda>' else operand}" if operand else binder.kind

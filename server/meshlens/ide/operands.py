@@ -27,7 +27,7 @@ class Operand:
         name: its name, "" for a lambda.
         value: what the name stands for, if that is known.
         name_span: where its name is defined in this file, if it was found there.
-        parameters: the names of its positional parameters; None if they are not known.
+        parameters: the names of its positional parameters without a default; None if they are not known.
         text: its text in this file, if it was found there.
     """
 
@@ -62,7 +62,7 @@ def _named(place: Place, name: str) -> Operand | None:
         return replace(_definition(place.view.source, defined), value=value)
     if value is None:
         return None
-    parameters = tuple(one[0] for one in value.parameters if one[2] in ("only", "any"))
+    parameters = tuple(one[0] for one in value.parameters if one[2] in ("only", "any") and one[3] is None)
     return Operand(name, value, None, parameters, None)
 
 
@@ -94,6 +94,8 @@ def _plain(texts: list[str]) -> tuple[str, ...]:
     for text in texts:
         if text.strip().startswith("*"):
             break
+        if "=" in text:
+            continue
         name = re.match(r"\s*(\w+)", text)
         if name is not None:
             names.append(name[1])

@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from meshlens.text import Span
 
 _WORD = rb"[\w\x80-\xff]"
+_BYTES = re.compile(rb"[rR]?[bB][rR]?[\"']")
 _STRING = rb"""[rRbBfFuUtT]{0,2}(?P<quote>\"\"\"|'''|"|')"""
-_TOKEN = re.compile(_STRING + rb"|(?P<comment>\#[^\n]*)|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<mark>[,=])")
+_TOKEN = re.compile(
+    _STRING + rb"|(?P<comment>\#[^\n]*)|[=!<>:]=|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<mark>[,=:]|\blambda\b)"
+)
 _ENDS = {
     b'"': re.compile(rb'(?:\\.|[^"\\\n])*("?)', re.DOTALL),
     b"'": re.compile(rb"(?:\\.|[^'\\\n])*('?)", re.DOTALL),
@@ -116,7 +119,7 @@ def typed_at(source: bytes, offset: int) -> Typed | None:
         if kind == "comment":
             return None
         if kind == "open string" and end == offset:
-            if b"b" in source[start : start + 2].lower():
+            if _BYTES.match(source, start):
                 return None
             string = _quoted(source, start, offset)
     before = _LAST_WORD.search(source, line, offset)
@@ -128,7 +131,7 @@ def typed_at(source: bytes, offset: int) -> Typed | None:
 def arguments_at(source: bytes, bracket: int) -> tuple[Argument, ...]:
     """The arguments behind an open bracket, up to its end or to where the text can no longer belong to it."""
     found: list[Argument] = []
-    start, equals, depth = bracket + 1, -1, 0
+    start, equals, depth, lambdas = bracket + 1, -1, 0, 0
     beyond = _NEXT_STATEMENT.search(source, bracket, bracket + MOST_BYTES)
     last = beyond.start() if beyond is not None else min(len(source), bracket + MOST_BYTES)
     for kind, at, end in _tokens(source, bracket + 1, last):
@@ -139,20 +142,30 @@ def arguments_at(source: bytes, bracket: int) -> tuple[Argument, ...]:
             if depth < 0:
                 last = at
                 break
-        elif depth == 0 and kind == ",":
+        elif depth == 0 and kind == "lambda":
+            lambdas += 1
+        elif depth == 0 and kind == ":":
+            lambdas -= lambdas > 0
+        elif depth == 0 and kind == "," and lambdas == 0:
             found.append(_argument(source, start, equals, at))
             start, equals = end, -1
-        elif depth == 0 and kind == "=" and equals < 0:
+        elif depth == 0 and kind == "=" and equals < 0 and lambdas == 0:
             equals = at
     found.append(_argument(source, start, equals, last))
     return tuple(found)
 
 
-def begins_statement(source: bytes, typed: Typed) -> bool:
-    """Whether a statement may begin with the word at the cursor."""
-    if typed.openings or typed.string is not None or source[typed.line : typed.word.start].strip(b" \t"):
-        return False
-    return not source[: typed.line].rstrip(b"\r\n").endswith(b"\\")
+def statement_start(source: bytes, typed: Typed) -> int | None:
+    """Where the statement that the cursor is at the end of begins, if it is no longer than one word.
+
+    Args:
+        source: the file.
+        typed: what stands around the cursor.
+    """
+    if typed.openings or typed.string is not None or source[: typed.line].rstrip(b"\r\n").endswith(b"\\"):
+        return None
+    written = source[typed.line : typed.offset].lstrip()
+    return None if written.strip() != written or len(written.split()) > 1 else typed.offset - len(written)
 
 
 def _argument(source: bytes, start: int, equals: int, end: int) -> Argument:
