@@ -8,7 +8,7 @@ from meshlens.axes.values import Ext
 from meshlens.ide._completing import Completion, Place
 from meshlens.ide.complete_mesh_axes import mesh_in_reach
 from meshlens.ide.known_names import meshes_of
-from meshlens.ide.operands import Operand, operand_at
+from meshlens.ide.typed_operand import Operand, operand_at
 from meshlens.ide.typed import arguments_at
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.binding import Binder
