@@ -10,10 +10,9 @@ from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
 
-from meshlens.ide.completion import CompletionWants, complete
+import features_while_typing
 from meshlens.ide.hover import hover
 from meshlens.ide.signature import signature
-from meshlens.project.snippets import read_snippets
 from meshlens.project.view import FileView
 
 _PICTURE = re.compile(r"data:image/svg\+xml;base64,([\w+/=]+)")
@@ -51,29 +50,11 @@ def _signature(view: FileView, offset: int) -> str:
     return "\n".join(lines)
 
 
-def _completion(view: FileView, offset: int) -> str:
-    return _completions(view, offset, CompletionWants(placeholders=True, snippets=read_snippets()))
-
-
-def _plain_completion(view: FileView, offset: int) -> str:
-    return _completions(view, offset, CompletionWants(snippets=read_snippets()))
-
-
-def _completions(view: FileView, offset: int, wants: CompletionWants) -> str:
-    lines = []
-    for one in complete(view, offset, wants):
-        replaced = view.source[one.span.start : one.span.end].decode()
-        place = f"`{replaced}` → " if replaced else ""
-        lines.append(f"{place}{one.insert.splitlines()[0]}  ({one.detail})")
-    return "\n".join(lines)
-
-
 FEATURES: dict[str, Callable[[FileView, int], str]] = {
-    "completion": _completion,
+    **features_while_typing.FEATURES,
     "hover": _hover,
     "hover-markdown": _hover_markdown,
     "hover-svg": _hover_svg,
     "signature": _signature,
-    "plain-completion": _plain_completion,
 }
 """The text for a view and an offset in UTF-8 bytes; an empty one where the feature has nothing to say."""

@@ -7,9 +7,10 @@ import re
 from meshlens.axes.values import Ext
 from meshlens.ide._completing import Completion, Place
 from meshlens.ide.complete_mesh_axes import mesh_in_reach
+from meshlens.ide.devices import mesh_sizes
 from meshlens.ide.known_names import meshes_of
-from meshlens.ide.operands import Operand, operand_at
 from meshlens.ide.typed import arguments_at
+from meshlens.ide.typed_operand import Operand, operand_at
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.binding import Binder
 from meshlens.jaxapi.meshes import PARTITION_SPEC
@@ -125,4 +126,4 @@ def _spelling(view: FileView) -> str:
 def _axis(place: Place) -> str:
     """The first axis of the mesh in reach."""
     known = mesh_in_reach(place) or tuple(mesh for view in place.views for mesh in meshes_of(view))
-    return next((name for mesh in known for name, _ in mesh.axes), "data")
+    return next((name for made in known for name in mesh_sizes(made.mesh)), "data")

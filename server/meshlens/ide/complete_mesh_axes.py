@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from meshlens.axes.values import Mesh
 from meshlens.ide._completing import Completion, Place, axis_names
-from meshlens.ide.known_names import KnownMesh, mesh_axes, meshes_of, names_of_workspace
+from meshlens.ide.devices import mesh_sizes
+from meshlens.ide.known_names import KnownMesh, meshes_of, names_of_workspace
 from meshlens.ide.spelled import value_of
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.meshes import PARTITION_SPEC, SPECS
@@ -34,7 +35,7 @@ def mesh_axes_here(place: Place) -> tuple[Completion, ...] | None:
 
 def _named(place: Place, meshes: tuple[KnownMesh, ...]) -> Iterator[tuple[str, str]]:
     for known in meshes or tuple(known for view in place.views for known in meshes_of(view)):
-        for name, size in known.axes:
+        for name, size in mesh_sizes(known.mesh).items():
             words = "mesh axis" + (f" of {known.name}" if known.name else "")
             yield name, words + (f", size {size}" if size is not None else "")
     if not meshes:
@@ -67,6 +68,6 @@ def _called(place: Place, name: str) -> tuple[KnownMesh, ...]:
         if found:
             return found
         value = value_of(view, name)
-        if isinstance(value, Mesh) and mesh_axes(value):
+        if isinstance(value, Mesh) and mesh_sizes(value):
             return (KnownMesh(name, value),)
     return ()

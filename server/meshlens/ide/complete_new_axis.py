@@ -10,8 +10,8 @@ from meshlens.axes.values import Site
 from meshlens.ide._completing import Completion, Place, axis_names
 from meshlens.ide.environment import function_in, function_site
 from meshlens.ide.known_names import names_of_file, names_of_workspace
-from meshlens.ide.operands import Operand, operand_at
 from meshlens.ide.typed import arguments_at
+from meshlens.ide.typed_operand import Operand, operand_at
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.collectives import COLLECTIVES
 from meshlens.project.view import FileView

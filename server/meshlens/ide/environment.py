@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from meshlens.axes.records import AxisEnv, Binding, Bound, Context, Records
+from meshlens.axes.values import Binder, Function, Mapped, Partial, Site, Value, Wrapped
 from meshlens.axes.values import Bound as Method
-from meshlens.axes.values import Function, Partial, Site, Value, Wrapped
 from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.text import Span
@@ -91,33 +91,54 @@ def environments(view: FileView, function: Site) -> tuple[AxisEnv, ...]:
                 found[step.env] = None
     if found:
         return tuple(found)
-    return tuple({_inside(binding): None for binding in bindings_of(view.solution).get(function, ())})
-
-
-def _inside(binding: Binding) -> AxisEnv:
-    binder, env = binding.binder, binding.context.env
-    names = [Bound(name.value, binder) for name in binder.names if isinstance(name.value, str)]
-    return AxisEnv((*env.bound, *names), env.open or binder.open, (*env.maps, binder))
+    return tuple({env: None for _, env in _maps_over(view.solution).get(function, ())})
 
 
 def bindings_of(solution: Solution) -> dict[Site, tuple[Binding, ...]]:
-    """The maps over each function of a workspace."""
-    return solution.once("ide: maps over functions", _bindings_of)
+    """The maps that are applied to each function of a workspace, seen through `jit`, partials and further maps."""
+    found = _maps_over(solution)
+    return {site: tuple(binding for binding, _ in pairs) for site, pairs in found.items()}
 
 
-def _bindings_of(solution: Solution) -> dict[Site, tuple[Binding, ...]]:
-    found: dict[Site, tuple[Binding, ...]] = {}
+def _maps_over(solution: Solution) -> dict[Site, tuple[tuple[Binding, AxisEnv], ...]]:
+    return solution.once("ide: maps over functions", _compute_maps_over)
+
+
+def _compute_maps_over(solution: Solution) -> dict[Site, tuple[tuple[Binding, AxisEnv], ...]]:
+    found: dict[Site, list[tuple[Binding, AxisEnv]]] = {}
     for records in solution.by_file.values():
         for binding in records.bindings:
-            function = function_in(binding.binder.operand)
+            function, env = entered(binding.binder, binding.context.env)
             if function is not None:
-                found[function.site] = (*found.get(function.site, ()), binding)
-    return found
+                found.setdefault(function.site, []).append((binding, env))
+    return {site: tuple(pairs) for site, pairs in found.items()}
+
+
+def entered(binder: Binder, env: AxisEnv) -> tuple[Function | None, AxisEnv]:
+    """The function that a call of a mapped function runs in the end, and the environment that it runs in.
+
+    Args:
+        binder: the outermost map.
+        env: the environment of the call.
+    """
+    while True:
+        names = [Bound(name.value, binder) for name in binder.names if isinstance(name.value, str)]
+        env = AxisEnv((*env.bound, *names), env.open or binder.open, (*env.maps, binder))
+        inner = called_by(binder.operand)
+        if not isinstance(inner, Mapped):
+            return inner, env
+        binder = inner.binder
 
 
 def function_in(value: Value | None) -> Function | None:
     """The function of the workspace that a value runs when it is called."""
-    while not isinstance(value, Function):
+    inner = called_by(value)
+    return inner if isinstance(inner, Function) else None
+
+
+def called_by(value: Value | None) -> Function | Mapped | None:
+    """The function or map that a value calls, behind partials, methods and transparent transformations."""
+    while not isinstance(value, (Function, Mapped)):
         if isinstance(value, Partial):
             value = value.callee
         elif isinstance(value, Wrapped):

@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from meshlens.axes.records import Records, literal_name
-from meshlens.axes.values import Binder, Mesh
+from meshlens.axes.mapping import name_of
+from meshlens.axes.records import Records
+from meshlens.axes.values import Binder, Data, Mesh
+from meshlens.ide.devices import mesh_sizes
 from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
+from meshlens.text import Span
 
 _ASSIGNED = re.compile(rb"([\w\x80-\xff]+)[ \t]*(?::[^=\n]*)?=[ \t]*\(?\s*$")
 _AS = re.compile(rb"[ \t]+as[ \t]+([\w\x80-\xff]+)")
@@ -27,29 +30,21 @@ class KnownMesh:
     name: str
     mesh: Mesh
 
-    @property
-    def axes(self) -> tuple[tuple[str, int | None], ...]:
-        """Its known axis names with their sizes."""
-        return mesh_axes(self.mesh)
-
-
-def mesh_axes(mesh: Mesh) -> tuple[tuple[str, int | None], ...]:
-    """The known axis names of a mesh with their sizes."""
-    sizes = mesh.sizes if mesh.sizes is not None and len(mesh.sizes) == len(mesh.names) else ()
-    named = [(literal_name(name), sizes[index] if sizes else None) for index, name in enumerate(mesh.names)]
-    return tuple((name, size) for name, size in named if name is not None)
-
 
 def meshes_of(view: FileView) -> tuple[KnownMesh, ...]:
     """The meshes that a file makes, in order."""
     found: dict[object, KnownMesh] = {}
     for call in view.records.calls:
         if isinstance(call.result, Mesh) and call.result.site == call.call and call.call not in found:
-            span = view.span(call.call)
-            line = view.source.rfind(b"\n", 0, span.start) + 1
-            name = _ASSIGNED.search(view.source, line, span.start) or _AS.match(view.source, span.end)
-            found[call.call] = KnownMesh(name[1].decode("utf-8", "replace") if name else "", call.result)
+            found[call.call] = KnownMesh(variable_of(view.source, view.span(call.call)), call.result)
     return tuple(sorted(found.values(), key=lambda known: view.span(known.mesh.site).start))
+
+
+def variable_of(source: bytes, call: Span) -> str:
+    """The variable that the result of a call is assigned to, by `=` or `as`; "" if there is none."""
+    line = source.rfind(b"\n", 0, call.start) + 1
+    name = _ASSIGNED.search(source, line, call.start) or _AS.match(source, call.end)
+    return name[1].decode("utf-8", "replace") if name is not None else ""
 
 
 def names_of_file(view: FileView) -> dict[str, str]:
@@ -73,12 +68,20 @@ def _names(records: Records) -> Iterator[tuple[str, str]]:
                 yield name.value, map_in_words(binding.binder)
     for call in records.calls:
         if isinstance(call.result, Mesh):
-            for axis, _ in mesh_axes(call.result):
+            for axis in mesh_sizes(call.result):
                 if axis:
                     yield axis, "mesh axis"
 
 
 def map_in_words(binder: Binder) -> str:
     """A map in a few words: what maps, and what it is applied to."""
-    operand = getattr(binder.operand, "name", "")
-    return f"{binder.kind} over {'a lambda' if operand == '<lambda>' else operand}" if operand else binder.kind
+    operand = operand_words(binder)
+    return f"{binder.kind} over {operand}" if operand else binder.kind
+
+
+def operand_words(binder: Binder) -> str:
+    """What a map is applied to, "" if that is not known."""
+    name = name_of(binder.operand)
+    if name == "<lambda>":
+        return "a lambda"
+    return "" if isinstance(binder.operand, Data) else name

@@ -155,6 +155,24 @@ def arguments_at(source: bytes, bracket: int) -> tuple[Argument, ...]:
     return tuple(found)
 
 
+def header_end(source: bytes, offset: int) -> int | None:
+    """The offset behind the colon that ends the head of a compound statement.
+
+    Args:
+        source: the file.
+        offset: somewhere in the head, outside of brackets.
+    """
+    depth = 0
+    for kind, _, end in _tokens(source, offset, min(len(source), offset + MOST_BYTES)):
+        if kind in ("(", "[", "{"):
+            depth += 1
+        elif kind in (")", "]", "}"):
+            depth -= 1
+        elif kind == ":" and depth == 0:
+            return end
+    return None
+
+
 def statement_start(source: bytes, typed: Typed) -> int | None:
     """Where the statement that the cursor is at the end of begins, if it is no longer than one word.
 
