@@ -52,7 +52,7 @@ def _is_bound(symbol: AxisSymbol) -> bool:
 
 
 def _plain(name: str, site: Site) -> AxisSymbol:
-    return AxisSymbol(name, frozenset({site}), frozenset({(site, "uses")}), (), (), frozenset())
+    return AxisSymbol(name, frozenset({site}), frozenset({(site, "uses")}), (), (), (), frozenset())
 
 
 def _not_known(view: FileView, stray: AxisSymbol, meant: list[AxisSymbol]) -> Block:
