@@ -58,7 +58,7 @@ def measure(root: Path) -> Score:
     score = Score(root.name)
     before = _found(workspace, "", workspace.checked)
     for symbol in axis_symbols(workspace.solution).every():
-        if symbol.binders and symbol.literals - symbol.unwritten:
+        if (symbol.binders or symbol.meshes) and symbol.literals - symbol.unwritten:
             _rename(workspace, symbol, before, pairs, score, root)
     return score
 

@@ -35,6 +35,7 @@ class AxisSymbol:
         sayings: the expressions that give the name, and what they give it to; some hold a literal.
         uses: the collectives and queries of the axis, one for each route.
         binders: the maps that bind it.
+        meshes: the meshes that have it.
         unwritten: expressions whose name comes from no literal of the workspace.
     """
 
@@ -43,6 +44,7 @@ class AxisSymbol:
     sayings: frozenset[tuple[Site, Role]]
     uses: tuple[AxisUse, ...]
     binders: tuple[Binder, ...]
+    meshes: tuple[Mesh, ...]
     unwritten: frozenset[Site]
 
 
@@ -60,6 +62,7 @@ class AxisSymbols:
     said: dict[Node, dict[tuple[Site, Role], None]] = field(default_factory=lambda: defaultdict(dict))
     uses: dict[Node, list[AxisUse]] = field(default_factory=lambda: defaultdict(list))
     binders: dict[Node, dict[Binder, None]] = field(default_factory=lambda: defaultdict(dict))
+    meshes: dict[Node, dict[Mesh, None]] = field(default_factory=lambda: defaultdict(dict))
     unwritten: set[Node] = field(default_factory=set)
     _parent: dict[Node, Node] = field(default_factory=dict)
     _members: dict[Node, list[Node]] = field(default_factory=lambda: defaultdict(list))
@@ -115,6 +118,7 @@ class AxisSymbols:
             frozenset(said for member in members for said in self.said.get(member, ())),
             tuple(use for member in members for use in self.uses.get(member, ())),
             tuple(dict.fromkeys(binder for member in members for binder in self.binders.get(member, ()))),
+            tuple(dict.fromkeys(mesh for member in members for mesh in self.meshes.get(member, ()))),
             frozenset(member[0] for member in members if member in self.unwritten),
         )
 
@@ -227,7 +231,9 @@ def _call(found: AxisSymbols, call: ApiCall) -> None:
             arg = given.get(parameter)
             for name in names_in(arg.value)[0] if arg is not None else ():
                 if arg is not None and arg.site is not None:
-                    _name_of_argument(found, name, arg, arg.site, "binds")
+                    node = _name_of_argument(found, name, arg, arg.site, "binds")
+                    if isinstance(call.result, Mesh):
+                        found.meshes[node][call.result] = None
         return
     mesh, spec = sharding_parts(call.result)
     if spec is not None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
+from meshlens.axes.naming import names_in
 from meshlens.axes.records import AxisUse, literal_name
-from meshlens.axes.values import Binder, Const, Mesh
+from meshlens.axes.values import Binder
 from meshlens.ide.axis_symbols import AxisSymbol
 from meshlens.ide.occurrences import Place, place_of
 from meshlens.project.literals import is_string
 from meshlens.project.view import FileView
+
+_WITH_ESCAPES = re.compile(r"[uU]?(['\"])(?:\\.|(?!\1)[^\\])*\1")
 
 Block = tuple[str, tuple[Place, ...]]
 
@@ -19,8 +24,7 @@ def blocking(view: FileView, symbol: AxisSymbol) -> Block | None:
     for site in sorted(symbol.literals):
         text = view.text(site)
         if not is_string(text):
-            what = "concatenated" if text[-1:] in "\"'" and text[:1] in "\"'" else "computed"
-            return f'the name "{symbol.name}" is {what} here', (place_of(view, site),)
+            return f'the name "{symbol.name}" is {_how(text)} here', (place_of(view, site),)
     for use in symbol.uses:
         if not symbol.binders and use.context.env.open:
             return f'a caller that is not seen may bind "{symbol.name}" here', (place_of(view, use.call),)
@@ -34,9 +38,8 @@ def captured(view: FileView, symbol: AxisSymbol, new_name: str) -> Block | None:
         if other is not None and use.context.env.binder_of(symbol.name) is not None:
             places = (place_of(view, other.site), place_of(view, use.call))
             return f'"{new_name}" is bound already where "{symbol.name}" is used', places
-    for binder in symbol.binders:
-        mesh = binder.mesh
-        if isinstance(mesh, Mesh) and any(isinstance(name, Const) and name.value == new_name for name in mesh.names):
+    for mesh in symbol.meshes:
+        if any(name.value == new_name for value in mesh.names for name in names_in(value)[0]):
             return f'the mesh has an axis "{new_name}" already', (place_of(view, mesh.site),)
     ours = set(symbol.binders)
     for records in view.solution.by_file.values():
@@ -44,6 +47,12 @@ def captured(view: FileView, symbol: AxisSymbol, new_name: str) -> Block | None:
             if literal_name(use.name) == new_name and _is_under(use, symbol, ours):
                 return f'"{new_name}" is used where "{symbol.name}" is bound', (place_of(view, use.call),)
     return None
+
+
+def _how(text: str) -> str:
+    if _WITH_ESCAPES.fullmatch(text):
+        return "written with an escape"
+    return "concatenated" if text[0] in "\"'" and text[-1] in "\"'" else "computed"
 
 
 def _is_under(use: AxisUse, symbol: AxisSymbol, ours: set[Binder]) -> bool:

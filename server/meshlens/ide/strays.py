@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import replace
 
 from meshlens.axes.values import Site
 from meshlens.ide.axis_symbols import AxisSymbol, axis_symbols
 from meshlens.ide.occurrences import Place, place_of
 from meshlens.ide.said_plainly import said_plainly
-from meshlens.project.solution import RootKey, Solution
+from meshlens.ide.together import Together
+from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 
 Block = tuple[str, tuple[Place, ...]]
@@ -25,22 +24,22 @@ def with_strays(view: FileView, symbol: AxisSymbol) -> AxisSymbol | Block:
     """
     named = axis_symbols(view.solution).named(symbol.name)
     axes = [one for one in named if _is_bound(one)]
-    specs = [one for one in named if not _is_bound(one) and not one.uses]
+    strays = [one for one in named if not _is_bound(one) and not one.uses]
     known = {site for one in named for site in one.literals}
     plain = [_plain(symbol.name, site) for site in said_plainly(view, symbol.name) if site not in known]
-    together = _Together(view.solution)
-    if symbol in specs:
-        meant = [axis for axis in axes if together.run(symbol, axis)]
+    meanings = _Meanings(view.solution, axes)
+    if symbol.literals in [stray.literals for stray in strays]:
+        meant = meanings.of(symbol)
         if len(meant) != 1:
             return _not_known(view, symbol, meant)
         symbol = meant[0]
-    elif symbol not in axes:
+    elif not _is_bound(symbol):
         return symbol
     whole = symbol
-    for stray in (*specs, *plain):
-        if not together.run(stray, symbol):
+    for stray in (*strays, *plain):
+        meant = meanings.of(stray)
+        if symbol not in meant:
             continue
-        meant = [axis for axis in axes if together.run(stray, axis)]
         if len(meant) > 1:
             return _not_known(view, stray, meant)
         whole = replace(whole, literals=whole.literals | stray.literals, sayings=whole.sayings | stray.sayings)
@@ -52,7 +51,7 @@ def _is_bound(symbol: AxisSymbol) -> bool:
 
 
 def _plain(name: str, site: Site) -> AxisSymbol:
-    return AxisSymbol(name, frozenset({site}), frozenset({(site, "uses")}), (), (), frozenset())
+    return AxisSymbol(name, frozenset({site}), frozenset({(site, "uses")}), (), (), (), frozenset())
 
 
 def _not_known(view: FileView, stray: AxisSymbol, meant: list[AxisSymbol]) -> Block:
@@ -63,33 +62,40 @@ def _not_known(view: FileView, stray: AxisSymbol, meant: list[AxisSymbol]) -> Bl
     return f'this may be any of {len(meant)} axes named "{stray.name}"', (place_of(view, site), *others)
 
 
-class _Together:
-    """Which places the same program runs: the roots whose runs read both."""
+class _Meanings:
+    """Which axes of one name a stray can mean."""
 
-    def __init__(self, solution: Solution) -> None:
-        self._solution = solution
-        self._roots: dict[tuple[str, str], frozenset[RootKey]] = {}
-        self._relying: dict[RootKey, list[RootKey]] = defaultdict(list)
-        for key, result in solution.results.items():
-            for other in result.relied:
-                self._relying[other].append(key)
+    def __init__(self, solution: Solution, axes: list[AxisSymbol]) -> None:
+        self._axes = axes
+        self._together = Together(solution)
+        self._under = [_blocks_under(axis) for axis in axes]
 
-    def run(self, one: AxisSymbol, other: AxisSymbol) -> bool:
-        """Whether some root reads both axes."""
-        return not self._of(one.literals).isdisjoint(self._of(other.literals))
+    def of(self, stray: AxisSymbol) -> list[AxisSymbol]:
+        """The axes said in the same function, else those bound where the stray stands, else those of its program."""
+        near = [axis for axis in self._axes if _in_one_function(stray, axis)]
+        if near:
+            return near
+        blocks = {(site.path, site.block) for site in stray.literals}
+        bound = [axis for axis, under in zip(self._axes, self._under, strict=True) if not blocks.isdisjoint(under)]
+        return bound or [axis for axis in self._axes if self._together.run(stray.literals, axis.literals)]
 
-    def _of(self, sites: Iterable[Site]) -> frozenset[RootKey]:
-        return frozenset().union(*(self._reading((site.path, site.block)) for site in sites))
 
-    def _reading(self, block: tuple[str, str]) -> frozenset[RootKey]:
-        known = self._roots.get(block)
-        if known is None:
-            waiting = [key for key, result in self._solution.results.items() if block in result.deps]
-            found = set(waiting)
-            while waiting:
-                for key in self._relying[waiting.pop()]:
-                    if key not in found:
-                        found.add(key)
-                        waiting.append(key)
-            known = self._roots[block] = frozenset(found)
-        return known
+def _in_one_function(one: AxisSymbol, other: AxisSymbol) -> bool:
+    return any(_holds(left, right) or _holds(right, left) for left in one.literals for right in other.literals)
+
+
+def _holds(outer: Site, inner: Site) -> bool:
+    """Whether a function is the other or stands around it; statements of the top level are no function."""
+    if outer.path != inner.path or outer.block.startswith("="):
+        return False
+    return outer.block == inner.block or inner.block.startswith(f"{outer.block}.")
+
+
+def _blocks_under(axis: AxisSymbol) -> set[tuple[str, str]]:
+    """The blocks that run while the axis is bound, as far as uses of it tell."""
+    return {
+        (step.function.path, step.function.block)
+        for use in axis.uses
+        for step in use.context.route
+        if step.function is not None and axis.name in step.env.names
+    }
