@@ -22,7 +22,10 @@ from meshlens.axes.roots import (
 from meshlens.axes.run import ModuleState, Run
 from meshlens.axes.values import Class, Function, Site
 from meshlens.facts.model import FileFacts
+from meshlens.project.changes import changed_blocks
 from meshlens.project.modules import ModuleIndex
+from meshlens.project.readers import Readers
+from meshlens.project.sorting import Sorted, sorted_records
 from meshlens.project.world import SolvingWorld
 
 RootKey = tuple[str, str]
@@ -58,7 +61,9 @@ class Solution:
         modules: what each module's top level leaves behind.
         results: by root: (path, "") for a module's top level, (path, name) for a function or class, and for what a
             module made and did not call.
-        by_file: the records by the file in which their place lies.
+        sorted: the records by the file in which their place lies.
+        interest: which blocks are interesting.
+        readers: which roots may depend on a block.
     """
 
     facts: Mapping[str, FileFacts]
@@ -68,10 +73,23 @@ class Solution:
     focus: Focus | None = None
     modules: dict[str, ModuleState] = field(default_factory=dict)
     results: dict[RootKey, RootResult] = field(default_factory=dict)
-    by_file: dict[str, Records] = field(default_factory=dict)
+    sorted: Sorted = field(default_factory=lambda: Sorted({}, {}, {}))
     interest: Interest | None = None
     counter: Iterator[int] = field(default_factory=count)
+    readers: Readers = field(default_factory=lambda: Readers({}))
     _once: dict[str, Any] = field(default_factory=dict)
+    _places: dict[RootKey, int] = field(default_factory=dict)
+
+    @property
+    def by_file(self) -> Mapping[str, Records]:
+        """The records by the file in which their place lies."""
+        return self.sorted.by_file
+
+    def order(self, key: RootKey) -> int:
+        """When a root ran."""
+        if not self._places:
+            self._places.update((one, place) for place, one in enumerate(self.results))
+        return self._places[key]
 
     def once(self, key: str, compute: Callable[[Solution], T]) -> T:
         """What a rule works out for the whole workspace, kept under a key so that it is done once and not per file."""
@@ -103,7 +121,7 @@ def solve(
     if before is not None:
         solution.counter = before.counter
     kept = _kept(solution, before) if before is not None else {}
-    interest = Interest(facts, before.interest.names if before is not None and before.interest is not None else None)
+    interest = Interest(facts, before.interest if before is not None else None)
     solution.interest = interest
     world = SolvingWorld(solution, interest)
     if before is not None:
@@ -120,7 +138,8 @@ def solve(
     _run_roots(solution, world, kept)
     if before is not None and any(not result.relied <= solution.results.keys() for result in solution.results.values()):
         return solve(facts, index, devices, jax_version, None, focus)
-    _sort(solution)
+    solution.sorted = sorted_records(solution.results)
+    solution.readers = Readers(solution.results)
     return solution
 
 
@@ -205,7 +224,7 @@ def _kept(solution: Solution, before: Solution) -> dict[RootKey, RootResult]:
         or before.jax_version != solution.jax_version
     ):
         return {}
-    changed = _changed(before.facts, solution.facts)
+    changed = changed_blocks(before.facts, solution.facts, solution.facts)
     kept = {key: result for key, result in before.results.items() if not (result.deps & changed)}
     while True:
         incomplete = [key for key, result in kept.items() if not result.relied <= kept.keys()]
@@ -213,56 +232,3 @@ def _kept(solution: Solution, before: Solution) -> dict[RootKey, RootResult]:
             return kept
         for key in incomplete:
             del kept[key]
-
-
-def _changed(before: Mapping[str, FileFacts], now: Mapping[str, FileFacts]) -> set[tuple[str, str]]:
-    changed: set[tuple[str, str]] = set()
-    for path, facts in now.items():
-        old = before[path]
-        if old is facts:
-            continue
-        if old.top != facts.top:
-            changed.add((path, "module"))
-        for key in old.blocks.keys() | facts.blocks.keys():
-            left, right = old.blocks.get(key), facts.blocks.get(key)
-            if left is None or right is None:
-                changed |= {(path, key), (path, "header:" + key)}
-            elif left.shape is not right.shape and left.shape != right.shape:
-                changed.add((path, key))
-                if _header(left.shape) != _header(right.shape):
-                    changed.add((path, "header:" + key))
-    return changed
-
-
-def _header(shape: tuple[object, ...]) -> object:
-    function = shape[2] if shape[0] == "fn" and len(shape) == 3 else shape
-    return function[:4] + function[5:] if isinstance(function, tuple) and len(function) == 6 else shape
-
-
-def _sort(solution: Solution) -> None:
-    by_file: dict[str, Records] = {}
-
-    def records(site: Site) -> Records:
-        found = by_file.get(site.path)
-        if found is None:
-            found = by_file[site.path] = Records()
-        return found
-
-    for result in solution.results.values():
-        made = result.records
-        for use in made.uses:
-            records(use.call).uses.append(use)
-        for call in made.calls:
-            records(call.call).calls.append(call)
-        for mention in made.mentions:
-            records(mention.site).mentions.append(mention)
-        for binding in made.bindings:
-            records(binding.binder.site).bindings.append(binding)
-        for mapped_call in made.mapped_calls:
-            records(mapped_call.call).mapped_calls.append(mapped_call)
-            records(mapped_call.binder.site).calls_of_maps.append(mapped_call)
-        for random_use in made.random_uses:
-            records(random_use.call).random_uses.append(random_use)
-        for gradient_use in made.gradient_uses:
-            records(gradient_use.site).gradient_uses.append(gradient_use)
-    solution.by_file = by_file
