@@ -7,7 +7,7 @@ left out is the bulk of ordinary numerical code.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -63,35 +63,80 @@ def _words_in_maps() -> frozenset[str]:
     return frozenset(_last(dotted) for dotted in DRAWS) | _root_words()
 
 
-Names = dict[int, tuple[Shape, frozenset[str]]]
+Mentions = dict[str, frozenset[str]]
+Ranks = dict[str, int]
 
 
 class Interest:
-    """Which blocks are interesting, for one state of the workspace.
+    """Which blocks are interesting, for one state of the workspace."""
 
-    Attributes:
-        names: the names mentioned in every shape, by identity; handed on from one workspace to the next.
-    """
-
-    def __init__(self, facts: Mapping[str, FileFacts], before: Names | None) -> None:
-        self.names: Names = {}
-        self._mentioned: dict[tuple[str, str], frozenset[str]] = {}
-        known = before or {}
+    def __init__(self, facts: Mapping[str, FileFacts], before: Interest | None = None) -> None:
+        self._facts = facts
+        self._mentioned: dict[str, Mentions] = {}
         users: dict[str, set[str]] = defaultdict(set)
-        self._keys: dict[str, tuple[str, ...]] = {}
         for path, file in facts.items():
-            self._keys[path] = tuple(file.blocks)
+            self._mentioned[path] = mentions = _mentions_in(path, file, before)
             for key, block in file.blocks.items():
-                kept = known.get(id(block.shape))
-                mentioned = kept[1] if kept is not None and kept[0] is block.shape else names_of(block.shape)
-                self.names[id(block.shape)] = (block.shape, mentioned)
-                self._mentioned[(path, key)] = mentioned
-                made_here = [name[1:] for name in mentioned if name[0] == LOCAL_FUNCTION]
-                for own in (*_own_names(key, block.shape), *made_here):
-                    for name in mentioned:
+                for own in _owns(key, block.shape, mentions[key]):
+                    for name in mentions[key]:
                         users[name].add(own)
         self._binding = _closure(_binding_words(), users)
         self._using = _closure(_binding_words() | _using_words(), users)
+
+    def after(
+        self, facts: Mapping[str, FileFacts], changed: Iterable[tuple[str, str]]
+    ) -> tuple[Interest, frozenset[str]] | None:
+        """The same after some blocks changed, and the names from which more can be reached than before.
+
+        None where less can be reached than before, or where that is not told quickly.
+
+        Args:
+            facts: the facts of the workspace now.
+            changed: the blocks, by path and key, that changed, came or went.
+        """
+        mentioned = dict(self._mentioned)
+        rows: list[tuple[tuple[str, ...], tuple[str, ...], frozenset[str]]] = []
+        for path in {path for path, _ in changed}:
+            mentioned[path] = dict(mentioned[path])
+        for path, key in changed:
+            old, new = self._facts[path].blocks.get(key), facts[path].blocks.get(key)
+            was = mentioned[path].pop(key, frozenset())
+            now = names_of(new.shape) if new is not None else frozenset()
+            if new is not None:
+                mentioned[path][key] = now
+            owned = _owns(key, old.shape, was) if old is not None else ()
+            rows.append((owned, _owns(key, new.shape, now) if new is not None else (), now))
+        closures = []
+        more: set[str] = set()
+        for closure in (self._binding, self._using):
+            grown = _grown(closure, rows, mentioned, facts)
+            if grown is None:
+                return None
+            closures.append(grown)
+            more.update(grown.keys() - closure.keys() if grown is not closure else ())
+        made = object.__new__(Interest)
+        made._facts, made._mentioned = facts, mentioned
+        made._binding, made._using = closures
+        return made, frozenset(more)
+
+    def mentioning(self, names: frozenset[str]) -> frozenset[tuple[str, str]]:
+        """The blocks that mention one of these names."""
+        return frozenset(
+            (path, key)
+            for path, mentions in self._mentioned.items()
+            for key, mentioned in mentions.items()
+            if not mentioned.isdisjoint(names)
+        )
+
+    def verdict(self, path: str, key: str) -> tuple[bool, ...]:
+        """All that decides whether a block is a root, to be compared with what was."""
+        mentioned = self._mentioned_in(path, key)
+        starts = (self.is_worth_a_root(path, key, starts=True), self.is_worth_a_root(path, key, starts=False))
+        return (*starts, mentioned is not None and "jax" in mentioned)
+
+    def _mentioned_in(self, path: str, key: str) -> frozenset[str] | None:
+        mentions = self._mentioned.get(path)
+        return mentions.get(key) if mentions is not None else None
 
     def reaches(self, path: str, key: str, env: AxisEnv) -> bool:
         """Whether calling a block in an environment can tell anything about axes.
@@ -99,12 +144,12 @@ class Interest:
         Where unseen callers may bind any axis, a use of an axis tells nothing; what matters there is what binds
         axes, and the functions that use them being handed on.
         """
-        mentioned = self._mentioned.get((path, key))
-        if mentioned is None or len(mentioned) <= _SMALL or not mentioned.isdisjoint(self._binding):
+        mentioned = self._mentioned_in(path, key)
+        if mentioned is None or len(mentioned) <= _SMALL or not self._binding.keys().isdisjoint(mentioned):
             return True
         if env.open and not env.maps and MAKES_FUNCTIONS not in mentioned:
             return False
-        if not mentioned.isdisjoint(self._using):
+        if not self._using.keys().isdisjoint(mentioned):
             return True
         return bool(env.maps) and not mentioned.isdisjoint(_words_in_maps())
 
@@ -116,29 +161,82 @@ class Interest:
             key: the block.
             starts: whether Python starts to run code here, so that it is known what is bound.
         """
-        mentioned = self._mentioned.get((path, key))
+        mentioned = self._mentioned_in(path, key)
         if mentioned is None or not mentioned.isdisjoint(_root_words()):
             return True
-        return not mentioned.isdisjoint(self._using if starts else self._binding)
+        return not (self._using if starts else self._binding).keys().isdisjoint(mentioned)
 
     def is_worth_reading(self, path: str) -> bool:
         """Whether the top level of a file is worth running even if no import leads there."""
-        keys = self._keys.get(path, ())
         return any(
-            "jax" in self._mentioned[(path, key)] or self.is_worth_a_root(path, key, starts=True) for key in keys
+            "jax" in mentioned or self.is_worth_a_root(path, key, starts=True)
+            for key, mentioned in self._mentioned.get(path, {}).items()
         )
 
 
-def _closure(words: frozenset[str], users: Mapping[str, set[str]]) -> frozenset[str]:
-    """The names from which one of these words can be reached."""
-    found = set(words)
+def _mentions_in(path: str, file: FileFacts, before: Interest | None) -> Mentions:
+    known = before._mentioned.get(path) if before is not None else None
+    old = before._facts.get(path) if before is not None else None
+    if known is None or old is None:
+        return {key: names_of(block.shape) for key, block in file.blocks.items()}
+    if old is file:
+        return known
+    found: Mentions = {}
+    for key, block in file.blocks.items():
+        kept = old.blocks.get(key)
+        found[key] = known[key] if kept is not None and kept.shape is block.shape else names_of(block.shape)
+    return found
+
+
+def _closure(words: frozenset[str], users: Mapping[str, set[str]]) -> Ranks:
+    """The names from which one of these words can be reached, and in how many steps at least."""
+    found = dict.fromkeys(words, 0)
     waiting = list(words)
-    while waiting:
-        for user in users.get(waiting.pop(), ()):
+    for name in waiting:
+        for user in users.get(name, ()):
             if user not in found:
-                found.add(user)
+                found[user] = found[name] + 1
                 waiting.append(user)
-    return frozenset(found)
+    return found
+
+
+def _grown(
+    closure: Ranks,
+    rows: list[tuple[tuple[str, ...], tuple[str, ...], frozenset[str]]],
+    mentioned: Mapping[str, Mentions],
+    facts: Mapping[str, FileFacts],
+) -> Ranks | None:
+    """A closure after blocks changed; None if a name may have fallen out of it."""
+    new: Ranks = {}
+    for owned, owns, now in rows:
+        rank = min((closure[name] for name in now if name in closure), default=None)
+        for own in owned:
+            held = closure.get(own)
+            # A name stays where one that is nearer to the words still holds it.
+            if held and (own not in owns or rank is None or rank >= held):
+                return None
+        for own in owns:
+            if rank is not None and own not in closure:
+                new[own] = min(rank + 1, new.get(own, rank + 1))
+    if not new:
+        return closure
+    grown = {**closure, **new}
+    waiting = list(new)
+    for name in waiting:
+        for path, mentions in mentioned.items():
+            for key, names in mentions.items():
+                if name not in names:
+                    continue
+                for user in _owns(key, facts[path].blocks[key].shape, names):
+                    if user not in grown:
+                        grown[user] = grown[name] + 1
+                        waiting.append(user)
+    return grown
+
+
+def _owns(key: str, shape: Shape, mentioned: frozenset[str]) -> tuple[str, ...]:
+    """The names under which others may mention a block, and the local functions that it makes."""
+    return (*_own_names(key, shape), *[name[1:] for name in mentioned if name[0] == LOCAL_FUNCTION])
 
 
 def _own_names(key: str, shape: Shape) -> tuple[str, ...]:

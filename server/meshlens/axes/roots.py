@@ -10,9 +10,9 @@ from meshlens.axes.frames import Frame
 from meshlens.axes.mapping import run_uncalled
 from meshlens.axes.objects import as_method, construct
 from meshlens.axes.records import AxisEnv, Context, Records
-from meshlens.axes.run import ModuleState, Run, World
+from meshlens.axes.run import Left, ModuleState, Run, World
 from meshlens.axes.statements import run_block
-from meshlens.axes.values import UNKNOWN, Arg, Bound, Class, Function, Instance, Site, Value
+from meshlens.axes.values import UNKNOWN, Arg, Bound, Class, Function, Instance, Mapped, Site, Value
 
 _SPLAT = (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
 _CLOSED = Context(AxisEnv(), ())
@@ -29,12 +29,14 @@ class RootResult:
         deps: the blocks that the result depends on, as in `Run.deps`.
         entered: the functions whose bodies ran.
         relied: roots whose calls were not repeated; without them this result is not complete.
+        called: the maps whose result was called.
     """
 
     records: Records
     deps: frozenset[tuple[str, str]]
     entered: frozenset[Site]
     relied: frozenset[tuple[str, str]]
+    called: frozenset[Site] = frozenset()
 
 
 def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
@@ -54,7 +56,33 @@ def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
             run.deps.add((path, key))
         frame.block = key
         run_block(run, (block.shape,), frame, _CLOSED)
+    state.left = Left(dict(run.mapped), dict(run.made), frozenset(run.called), frozenset(run.entered))
+
+
+def run_left_map(world: World, path: str, name: str, left: tuple[Mapped, Context]) -> RootResult:
+    """Runs the operand of a map that a module's top level made, and that nobody calls in sight."""
+    run = _beside_module(world, path, name)
+    mapped, ctx = left
+    run.called.add(mapped.binder.site)
+    run_uncalled(run, mapped, ctx)
     finish(run)
+    return result_of(run)
+
+
+def run_left_function(world: World, path: str, name: str, left: tuple[Function, Context]) -> RootResult:
+    """Runs a function that a module's top level made inside another, and that nobody calls in sight."""
+    run = _beside_module(world, path, name)
+    run.made[left[0].site] = left
+    finish(run)
+    return result_of(run)
+
+
+def _beside_module(world: World, path: str, name: str) -> Run:
+    run = Run(world, path, name)
+    state = world.module_state(path, run)
+    if state is not None:
+        run.ambient = list(state.ambient)
+    return run
 
 
 def run_root(world: World, path: str, name: str, value: Value) -> RootResult:
@@ -66,14 +94,20 @@ def run_root(world: World, path: str, name: str, value: Value) -> RootResult:
     elif isinstance(value, Function):
         _run_function(run, value)
     else:
-        _run_wrapped(run, value, _inner(value))
+        _run_wrapped(run, value, inner_of(value))
     finish(run)
     return result_of(run)
 
 
 def result_of(run: Run) -> RootResult:
     """The result of a run that is over."""
-    return RootResult(run.records, frozenset(run.deps), frozenset(run.entered), frozenset(run.relied - {run.root}))
+    return RootResult(
+        run.records,
+        frozenset(run.deps),
+        frozenset(run.entered),
+        frozenset(run.relied - {run.root}),
+        frozenset(run.called),
+    )
 
 
 def is_start(function: Function) -> bool:
@@ -109,7 +143,7 @@ def _run_class(run: Run, cls: Class) -> None:
     if not isinstance(instance, Instance):
         return
     for name, value in list(cls.frame.vars.items()):
-        inner = _inner(value)
+        inner = inner_of(value)
         if not isinstance(inner, Function) or inner.site in run.entered or name == "__init__":
             continue
         if not run.world.is_worth_a_root(inner.path, inner.block, starts=is_start(inner)):
@@ -127,16 +161,9 @@ def finish(run: Run) -> None:
     """Runs what was made but never called in sight: operands of maps, nested functions."""
     for _ in range(4):
         mapped = [item for site, item in run.mapped.items() if site not in run.called]
-        functions = [
-            item
-            for site, item in run.made.items()
-            if site not in run.entered and item[0].body is not None and item[0].frame.parent is not None
-        ]
-        lambdas = [
-            item
-            for site, item in run.made.items()
-            if site not in run.entered and item[0].name == "<lambda>" and item not in functions
-        ]
+        waiting = [item for site, item in run.made.items() if site not in run.entered and is_inside(item[0])]
+        functions = [item for item in waiting if item[0].body is not None and item[0].frame.parent is not None]
+        lambdas = [item for item in waiting if item not in functions]
         if not mapped and not functions and not lambdas:
             return
         for value, ctx in reversed(mapped):
@@ -162,18 +189,24 @@ def finish(run: Run) -> None:
             run.entered.add(function.site)
 
 
+def is_inside(function: Function) -> bool:
+    """Whether a function was made inside another one, or without a name."""
+    return function.name == "<lambda>" or (function.body is not None and function.frame.parent is not None)
+
+
 def candidates(frame: Frame) -> Iterator[tuple[str, Value, Function | Class]]:
     """The functions and classes of a module that may be roots, in order: name, value, and what the value wraps."""
     seen: set[Site] = set()
     for name, value in list(frame.vars.items()):
-        inner = _inner(value)
+        inner = inner_of(value)
         if inner is not None and inner.path == frame.path and inner.site not in seen:
             seen.add(inner.site)
             yield name, value, inner
 
 
-def _inner(value: Value) -> Function | Class | None:
-    from meshlens.axes.values import Mapped, Partial, Wrapped
+def inner_of(value: Value) -> Function | Class | None:
+    """The function or class that a value comes down to."""
+    from meshlens.axes.values import Partial, Wrapped
 
     for _ in range(6):
         if isinstance(value, (Function, Class)):
@@ -194,6 +227,6 @@ def _inner(value: Value) -> Function | Class | None:
 def methods(cls: Class) -> Iterator[Function]:
     """The functions in a class body."""
     for value in cls.frame.vars.values():
-        inner = _inner(value)
+        inner = inner_of(value)
         if isinstance(inner, Function):
             yield inner

@@ -90,6 +90,23 @@ class World(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a module's top level made and did not call.
+
+    Attributes:
+        mapped: mapped functions, by their binder, each with the circumstances.
+        made: functions, by their place.
+        called: the maps whose result was called.
+        entered: the functions whose bodies ran.
+    """
+
+    mapped: dict[Site, tuple[Mapped, Context]]
+    made: dict[Site, tuple[Function, Context]]
+    called: frozenset[Site]
+    entered: frozenset[Site]
+
+
 @dataclass(slots=True)
 class ModuleState:
     """What running a module's top level leaves behind.
@@ -98,11 +115,13 @@ class ModuleState:
         frame: the module's variables.
         heap: attributes of the objects made there.
         ambient: meshes that `set_mesh` made current, innermost last.
+        left: what was made and not called; None while the module runs.
     """
 
     frame: Frame
     heap: dict[Any, dict[str, Value]]
     ambient: list[Value] = field(default_factory=list)
+    left: Left | None = None
 
 
 class Run:

@@ -27,7 +27,8 @@ def suppressions_between(source: bytes, root: Node, begin: int, end: int) -> tup
     Args:
         source: the whole file.
         root: its syntax tree.
-        begin, end: the stretch, which cuts through no comment.
+        begin: where the stretch begins; it cuts through no comment.
+        end: where it ends.
     """
     found: list[Suppression] = []
     devices: str | None = None

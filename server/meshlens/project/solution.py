@@ -7,15 +7,27 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
 
-from meshlens.axes.frames import Frame
 from meshlens.axes.interest import Interest
 from meshlens.axes.records import Records
-from meshlens.axes.roots import RootResult, candidates, is_start, methods, result_of, run_module, run_root
-from meshlens.axes.run import ModuleState, Run, Shared
-from meshlens.axes.values import Class, Function, Module, Site
+from meshlens.axes.roots import (
+    RootResult,
+    candidates,
+    is_inside,
+    is_start,
+    methods,
+    run_left_function,
+    run_left_map,
+    run_root,
+)
+from meshlens.axes.run import ModuleState, Run
+from meshlens.axes.values import Class, Function, Site
 from meshlens.facts.model import FileFacts
-from meshlens.project.jax_folders import JaxFolders, version_in
+from meshlens.project.changes import changed_blocks
+from meshlens.project.jax_folders import JaxFolders
 from meshlens.project.modules import ModuleIndex
+from meshlens.project.readers import Readers
+from meshlens.project.sorting import Sorted, sorted_records
+from meshlens.project.world import SolvingWorld
 
 RootKey = tuple[str, str]
 T = TypeVar("T")
@@ -49,8 +61,11 @@ class Solution:
         focus: what is run; None for everything.
         jax_folders: folders that say themselves which version of JAX their files use.
         modules: what each module's top level leaves behind.
-        results: by root: (path, "") for a module's top level, (path, name) for a function or class.
-        by_file: the records by the file in which their place lies.
+        results: by root: (path, "") for a module's top level, (path, name) for a function or class, and for what a
+            module made and did not call.
+        sorted: the records by the file in which their place lies.
+        interest: which blocks are interesting.
+        readers: which roots may depend on a block.
     """
 
     facts: Mapping[str, FileFacts]
@@ -60,11 +75,24 @@ class Solution:
     focus: Focus | None = None
     modules: dict[str, ModuleState] = field(default_factory=dict)
     results: dict[RootKey, RootResult] = field(default_factory=dict)
-    by_file: dict[str, Records] = field(default_factory=dict)
+    sorted: Sorted = field(default_factory=lambda: Sorted({}, {}, {}))
     interest: Interest | None = None
     counter: Iterator[int] = field(default_factory=count)
     jax_folders: JaxFolders = ()
+    readers: Readers = field(default_factory=lambda: Readers({}))
     _once: dict[str, Any] = field(default_factory=dict)
+    _places: dict[RootKey, int] = field(default_factory=dict)
+
+    @property
+    def by_file(self) -> Mapping[str, Records]:
+        """The records by the file in which their place lies."""
+        return self.sorted.by_file
+
+    def order(self, key: RootKey) -> int:
+        """When a root ran."""
+        if not self._places:
+            self._places.update((one, place) for place, one in enumerate(self.results))
+        return self._places[key]
 
     def once(self, key: str, compute: Callable[[Solution], T]) -> T:
         """What a rule works out for the whole workspace, kept under a key so that it is done once and not per file."""
@@ -73,55 +101,14 @@ class Solution:
         found: T = self._once[key]
         return found
 
+    def runs(self, key: RootKey) -> bool:
+        """Whether a root is run."""
+        return self.focus is None or self.focus.runs(key)
+
     @property
     def paths(self) -> frozenset[str]:
         """The files."""
         return frozenset(self.facts)
-
-
-class _World:
-    """What the interpreter sees of the workspace while it is being solved."""
-
-    def __init__(self, solution: Solution, interest: Interest) -> None:
-        self._solution = solution
-        self.reaches = interest.reaches
-        self.is_worth_a_root = interest.is_worth_a_root
-        self._numbers: dict[Any, int] = {}
-        self.devices = solution.devices
-        self.shared: dict[Any, Shared] = {}
-        self.effort: dict[tuple[Site, bool | frozenset[Site]], int] = {}
-        self.latest: dict[Site, Shared] = {}
-
-    def number_of(self, key: Any) -> int:
-        found = self._numbers.get(key)
-        if found is None:
-            found = self._numbers[key] = next(self._solution.counter)
-        return found
-
-    def jax_version_of(self, path: str) -> tuple[int, ...]:
-        return version_in(path, self._solution.jax_folders, self._solution.jax_version)
-
-    def facts(self, path: str) -> FileFacts | None:
-        return self._solution.facts.get(path)
-
-    def locate(self, importer: str, level: int, module: str) -> Module | None:
-        return self._solution.index.locate(importer, level, module)
-
-    def submodule(self, module: Module, name: str) -> Module | None:
-        return self._solution.index.submodule(module, name)
-
-    def module_state(self, path: str, asking: Run) -> ModuleState | None:
-        state = self._solution.modules.get(path)
-        if state is None:
-            if path not in self._solution.facts:
-                return None
-            state = ModuleState(Frame(path, "", None), {})
-            self._solution.modules[path] = state
-            run = Run(self, path)
-            run_module(self, path, state, run)
-            self._solution.results[(path, "")] = result_of(run)
-        asking.relied.add((path, ""))
-        return state
 
 
 def solve(
@@ -138,9 +125,9 @@ def solve(
     if before is not None:
         solution.counter = before.counter
     kept = _kept(solution, before) if before is not None else {}
-    interest = Interest(facts, before.interest.names if before is not None and before.interest is not None else None)
+    interest = Interest(facts, before.interest if before is not None else None)
     solution.interest = interest
-    world = _World(solution, interest)
+    world = SolvingWorld(solution, interest)
     if before is not None:
         for (path, name), result in kept.items():
             if name == "":
@@ -152,28 +139,80 @@ def solve(
             continue
         if facts[path].top and interest.is_worth_reading(path):
             world.module_state(path, Run(world, path))
-    entered: set[Site] = set()
-    for path in sorted(facts):
-        if (path, "") in solution.results:
-            entered |= solution.results[(path, "")].entered
-    for path in sorted(solution.modules):
-        for name, value, inner in candidates(solution.modules[path].frame):
-            sites = {method.site for method in methods(inner)} if isinstance(inner, Class) else {inner.site}
-            if sites <= entered or not _matters(interest, inner):
-                continue
-            key = (path, name)
-            if focus is not None and not focus.runs(key):
-                continue
-            found = kept.get(key)
-            if found is None or not found.relied <= solution.results.keys():
-                found = run_root(world, path, name, inner if isinstance(inner, Class) else value)
-            result = found
-            solution.results[key] = result
-            entered |= result.entered | sites
+    _run_roots(solution, world, kept)
     if before is not None and any(not result.relied <= solution.results.keys() for result in solution.results.values()):
         return solve(facts, index, devices, jax_version, None, jax_folders, focus)
-    _sort(solution)
+    solution.sorted = sorted_records(solution.results)
+    solution.readers = Readers(solution.results)
     return solution
+
+
+def _run_roots(solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, RootResult]) -> None:
+    """Runs, in this order, what modules made and did not call, and the functions and classes that nobody calls."""
+    entered: set[Site] = set()
+    for path in sorted(solution.modules):
+        _run_left(solution, world, kept, path, entered)
+    done = sorted(solution.modules)
+    assert solution.interest is not None
+    for path in done:
+        for name, value, inner in candidates(solution.modules[path].frame):
+            sites = sites_of(inner)
+            if sites <= entered or not _matters(solution.interest, inner):
+                continue
+            key = (path, name)
+            if not solution.runs(key):
+                continue
+            found = _usable(solution, kept, key)
+            if found is None:
+                found = run_root(world, path, name, inner if isinstance(inner, Class) else value)
+            solution.results[key] = found
+            entered |= found.entered | sites
+    for path in sorted(solution.modules.keys() - set(done)):
+        _run_left(solution, world, kept, path, entered)
+
+
+def _run_left(
+    solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, RootResult], path: str, entered: set[Site]
+) -> None:
+    left = solution.modules[path].left
+    if left is None:
+        return
+    called, seen = set(left.called), set(left.entered)
+    for site, item in reversed(left.mapped.items()):
+        if site in called:
+            continue
+        key = (path, left_name(site))
+        if not solution.runs(key):
+            continue
+        found = _usable(solution, kept, key) or run_left_map(world, path, key[1], item)
+        solution.results[key] = found
+        called |= found.called
+        seen |= found.entered
+    for site, made in left.made.items():
+        if site in seen or not is_inside(made[0]):
+            continue
+        key = (path, left_name(site))
+        if not solution.runs(key):
+            continue
+        found = _usable(solution, kept, key) or run_left_function(world, path, key[1], made)
+        solution.results[key] = found
+        seen |= found.entered
+    entered |= seen
+
+
+def left_name(site: Site) -> str:
+    """The name of the root that runs a map or function which a module left uncalled."""
+    return f"<left {site.block} {site.index}>"
+
+
+def sites_of(value: Function | Class) -> set[Site]:
+    """The functions that make a root."""
+    return {method.site for method in methods(value)} if isinstance(value, Class) else {value.site}
+
+
+def _usable(solution: Solution, kept: Mapping[RootKey, RootResult], key: RootKey) -> RootResult | None:
+    found = kept.get(key)
+    return found if found is not None and found.relied <= solution.results.keys() else None
 
 
 def _matters(interest: Interest, value: Function | Class) -> bool:
@@ -190,7 +229,7 @@ def _kept(solution: Solution, before: Solution) -> dict[RootKey, RootResult]:
         or before.jax_folders != solution.jax_folders
     ):
         return {}
-    changed = _changed(before.facts, solution.facts)
+    changed = changed_blocks(before.facts, solution.facts, solution.facts)
     kept = {key: result for key, result in before.results.items() if not (result.deps & changed)}
     while True:
         incomplete = [key for key, result in kept.items() if not result.relied <= kept.keys()]
@@ -198,56 +237,3 @@ def _kept(solution: Solution, before: Solution) -> dict[RootKey, RootResult]:
             return kept
         for key in incomplete:
             del kept[key]
-
-
-def _changed(before: Mapping[str, FileFacts], now: Mapping[str, FileFacts]) -> set[tuple[str, str]]:
-    changed: set[tuple[str, str]] = set()
-    for path, facts in now.items():
-        old = before[path]
-        if old is facts:
-            continue
-        if old.top != facts.top:
-            changed.add((path, "module"))
-        for key in old.blocks.keys() | facts.blocks.keys():
-            left, right = old.blocks.get(key), facts.blocks.get(key)
-            if left is None or right is None:
-                changed |= {(path, key), (path, "header:" + key)}
-            elif left.shape is not right.shape and left.shape != right.shape:
-                changed.add((path, key))
-                if _header(left.shape) != _header(right.shape):
-                    changed.add((path, "header:" + key))
-    return changed
-
-
-def _header(shape: tuple[object, ...]) -> object:
-    function = shape[2] if shape[0] == "fn" and len(shape) == 3 else shape
-    return function[:4] + function[5:] if isinstance(function, tuple) and len(function) == 6 else shape
-
-
-def _sort(solution: Solution) -> None:
-    by_file: dict[str, Records] = {}
-
-    def records(site: Site) -> Records:
-        found = by_file.get(site.path)
-        if found is None:
-            found = by_file[site.path] = Records()
-        return found
-
-    for result in solution.results.values():
-        made = result.records
-        for use in made.uses:
-            records(use.call).uses.append(use)
-        for call in made.calls:
-            records(call.call).calls.append(call)
-        for mention in made.mentions:
-            records(mention.site).mentions.append(mention)
-        for binding in made.bindings:
-            records(binding.binder.site).bindings.append(binding)
-        for mapped_call in made.mapped_calls:
-            records(mapped_call.call).mapped_calls.append(mapped_call)
-            records(mapped_call.binder.site).calls_of_maps.append(mapped_call)
-        for random_use in made.random_uses:
-            records(random_use.call).random_uses.append(random_use)
-        for gradient_use in made.gradient_uses:
-            records(gradient_use.site).gradient_uses.append(gradient_use)
-    solution.by_file = by_file

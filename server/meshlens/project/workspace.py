@@ -15,6 +15,7 @@ from meshlens.project.jax_folders import JaxFolders
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.notebook import Notebook, read_notebook
 from meshlens.project.pool import extract_all
+from meshlens.project.resolving import solve_again
 from meshlens.project.solution import Focus, Solution, solve
 from meshlens.project.texts import Texts
 from meshlens.project.view import FileView
@@ -76,13 +77,28 @@ class Workspace:
         """What runs where; computed when it is first asked for."""
         known = self._memory.get("now")
         if known is None:
-            facts = {path: file.facts for path, file in self.files.items()}
-            before = self._memory.get("before")
-            index, folders = self._index(), self.jax_folders
-            known = solve(facts, index, self.devices, self.jax_version, before, folders, self.focus)
-            self._memory["now"] = known
+            known = self._memory["now"] = self._solved(self._memory.get("before"))
             self._memory.pop("before", None)
         return known
+
+    def _solved(self, before: Solution | None) -> Solution:
+        if (
+            before is not None
+            and before.focus == self.focus
+            and len(before.facts) == len(self.files)
+            and self._changed <= before.facts.keys()
+        ):
+            facts = {**before.facts, **{path: self.files[path].facts for path in self._changed}}
+            again = solve_again(before, facts, self._changed)
+            if again is not None:
+                return again
+        facts = {path: file.facts for path, file in self.files.items()}
+        index, folders = self._index(), self.jax_folders
+        return solve(facts, index, self.devices, self.jax_version, before, folders, self.focus)
+
+    def _has_files_of(self, before: Solution) -> bool:
+        same = len(before.facts) == len(self.files) and self._changed <= before.facts.keys()
+        return same and before.focus == self.focus
 
     def _index(self) -> ModuleIndex:
         before = self._memory.get("before")

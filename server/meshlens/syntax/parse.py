@@ -35,7 +35,8 @@ def edited(tree: Tree, source: bytes, start: int, end: int, new: bytes) -> Tree:
     Args:
         tree: the tree of the text before the edit.
         source: that text.
-        start, end: the bytes that are replaced.
+        start: where the replaced bytes begin.
+        end: where they end.
         new: what stands there now.
     """
     row, column = source.count(b"\n", 0, start), start - source.rfind(b"\n", 0, start) - 1

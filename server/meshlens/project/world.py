@@ -1,0 +1,67 @@
+"""What the interpreter sees of a workspace while it is being solved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from meshlens.axes.frames import Frame
+from meshlens.axes.interest import Interest
+from meshlens.axes.roots import result_of, run_module
+from meshlens.axes.run import ModuleState, Run, Shared
+from meshlens.axes.values import Module, Site
+from meshlens.facts.model import FileFacts
+from meshlens.project.jax_folders import version_in
+
+if TYPE_CHECKING:
+    from meshlens.project.solution import Solution
+
+
+class SolvingWorld:
+    """The files of a solution that is being made; modules run when they are first asked for."""
+
+    def __init__(self, solution: Solution, interest: Interest) -> None:
+        self._solution = solution
+        self.reaches = interest.reaches
+        self.is_worth_a_root = interest.is_worth_a_root
+        self._numbers: dict[Any, int] = {}
+        self.devices = solution.devices
+        self.shared: dict[Any, Shared] = {}
+        self.effort: dict[tuple[Site, bool | frozenset[Site]], int] = {}
+        self.latest: dict[Site, Shared] = {}
+
+    def number_of(self, key: Any) -> int:
+        """A number that stands for a key."""
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = next(self._solution.counter)
+        return found
+
+    def jax_version_of(self, path: str) -> tuple[int, ...]:
+        """The version of JAX that a file uses."""
+        return version_in(path, self._solution.jax_folders, self._solution.jax_version)
+
+    def facts(self, path: str) -> FileFacts | None:
+        """The facts of a file."""
+        return self._solution.facts.get(path)
+
+    def locate(self, importer: str, level: int, module: str) -> Module | None:
+        """The workspace module that an import statement means."""
+        return self._solution.index.locate(importer, level, module)
+
+    def submodule(self, module: Module, name: str) -> Module | None:
+        """A module inside a package."""
+        return self._solution.index.submodule(module, name)
+
+    def module_state(self, path: str, asking: Run) -> ModuleState | None:
+        """What a module's top level leaves behind; partial while it is being run."""
+        state = self._solution.modules.get(path)
+        if state is None:
+            if path not in self._solution.facts:
+                return None
+            state = ModuleState(Frame(path, "", None), {})
+            self._solution.modules[path] = state
+            run = Run(self, path)
+            run_module(self, path, state, run)
+            self._solution.results[(path, "")] = result_of(run)
+        asking.relied.add((path, ""))
+        return state
