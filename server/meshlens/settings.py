@@ -153,6 +153,29 @@ class Settings:
     folder: str = ""
 
 
+def _switch(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise BadSetting("expected true or false")
+    return value
+
+
+def _feature(doc: str, *, default: bool) -> Any:
+    return _key(default, kind="true or false", parse=_switch, example="", doc=doc)
+
+
+@dataclass(frozen=True, slots=True)
+class EditorSettings:
+    """What is shown in an editor; only editors set this."""
+
+    hover: bool = _feature("Show what MeshLens knows of the place under the mouse.", default=True)
+    completion: bool = _feature("Offer axis names and skeletons while typing.", default=True)
+    snippets: bool = _feature("Offer the snippets too; off where the editor brings them itself.", default=True)
+    symbols: bool = _feature("List maps and meshes among the symbols.", default=True)
+    code_lens: bool = _feature("Show devices, axes and collectives above each map.", default=False)
+    inlay_hints_axes: bool = _feature("Show the axes that a helper runs under behind its `def`.", default=False)
+    inlay_hints_sizes: bool = _feature("Show the size of an axis behind its name in a collective.", default=False)
+
+
 def keys() -> dict[str, Field[Any]]:
     """Every key as users write it, with the field that holds it."""
     return {entry.name.replace("_", "-"): entry for entry in fields(Settings) if entry.metadata}
@@ -164,7 +187,19 @@ def parse(key: str, value: object) -> object:
     Raises:
         BadSetting: there is no such key, or it cannot have this value.
     """
-    known = keys()
+    return _parse(key, value, keys())
+
+
+def parse_editor(key: str, value: object) -> object:
+    """What a key of an editor means when it has this value.
+
+    Raises:
+        BadSetting: there is no such key, or it cannot have this value.
+    """
+    return _parse(key, value, {entry.name.replace("_", "-"): entry for entry in fields(EditorSettings)})
+
+
+def _parse(key: str, value: object, known: Mapping[str, Field[Any]]) -> object:
     entry = known.get(key)
     if entry is None:
         close = get_close_matches(key.lower().replace("_", "-"), known, n=1, cutoff=0.5)

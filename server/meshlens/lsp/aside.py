@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 from meshlens.project.cache import FOLDER
 from meshlens.project.discover import python_files
+from meshlens.project.jax_folders import find_jax_folders
 from meshlens.project.neighbours import neighbourhoods
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.rules._check import check
@@ -58,8 +59,8 @@ def main() -> None:
         try:
             if project is None:
                 _send(out, PROGRESS, "reading files")
-                root, settings = asked["project"]
-                project = _open(root, settings, asked["overlay"])
+                root, settings, version = asked["project"]
+                project = _open(root, settings, version, asked["overlay"])
             _catch_up(project, asked["overlay"])
             _send(out, PROGRESS, "following axis names")
             answer = _ANSWERS[asked["what"]](project, *asked["arguments"])
@@ -70,12 +71,13 @@ def main() -> None:
         gc.collect()
 
 
-def _open(root: Path, settings: Settings, overlay: Mapping[Path, bytes]) -> Project:
+def _open(root: Path, settings: Settings, version: tuple[int, ...], overlay: Mapping[Path, bytes]) -> Project:
     files = python_files([root], settings.exclude)
     workspace = open_workspace(
         [root],
         files=sorted({*files, *overlay}),
-        jax_version=settings.jax_version,
+        jax_version=version,
+        jax_folders=find_jax_folders(files, root, settings),
         devices=settings.devices,
         overlay=overlay,
         cache=root / FOLDER,
@@ -128,7 +130,20 @@ def _findings(project: Project) -> Any:
     }
 
 
-_ANSWERS: Mapping[str, Callable[..., Any]] = {"neighbours": _neighbours, "changed": _changed, "findings": _findings}
+def _whole(project: Project, what: str, path: Path, *arguments: Any) -> Any:
+    from meshlens.lsp.whole_answers import ANSWERS
+
+    if str(path) not in project.workspace.files:
+        return None
+    return ANSWERS[what](project.workspace.view(path), *arguments)
+
+
+_ANSWERS: Mapping[str, Callable[..., Any]] = {
+    "neighbours": _neighbours,
+    "changed": _changed,
+    "findings": _findings,
+    "whole": _whole,
+}
 
 
 def _read(stream: BinaryIO) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,11 @@ from meshlens.project.configuration import Configuration, find_configuration, pr
 from meshlens.project.jax_version import JaxVersion, default_jax_version, locate_jax_version
 from meshlens.project.patterns import matches
 from meshlens.project.workspace import Workspace, open_workspace
-from meshlens.settings import BadSetting, Settings, parse
+from meshlens.settings import BadSetting, EditorSettings, Settings, parse, parse_editor
+
+_GROUPS = ("inlay-hints",)
+CLIENTS_OWN = frozenset({"enable", "path", "import-strategy", "trace", "show-notifications", "log-level"})
+"""Keys in an editor's section that are the extension's business."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +26,12 @@ class Folder:
     Attributes:
         root: the folder.
         configuration: what its configuration file says.
-        settings: that and what the editor sets; the version of JAX is always set.
+        settings: that and what the editor sets.
         jax: the version of JAX and how we know it.
         workspace: the files that are loaded.
         revision: tells one state of the project from another.
         small: whether the project is loaded whole; None before anything is loaded.
+        features: what the editor wants to be shown.
     """
 
     root: Path
@@ -35,6 +41,7 @@ class Folder:
     workspace: Workspace
     revision: int = 0
     small: bool | None = None
+    features: EditorSettings = field(default_factory=EditorSettings)
 
     def excludes(self, path: Path) -> bool:
         """Whether the settings leave out a file."""
@@ -72,21 +79,46 @@ def open_folder(root: Path, editor: Mapping[str, Any]) -> tuple[Folder, tuple[st
     if "exclude" in changes:
         settings = replace(settings, exclude=configuration.settings.exclude + settings.exclude)
     jax = locate_jax_version(root, settings) or default_jax_version()
-    settings = replace(settings, jax_version=jax.version)
     workspace = open_workspace([root], files=[], jax_version=jax.version, devices=settings.devices)
-    return Folder(root, configuration, settings, jax, workspace), (*configuration.errors, *errors)
+    features = editor_features(editor)
+    return Folder(root, configuration, settings, jax, workspace, features=features), (*configuration.errors, *errors)
 
 
 def editor_settings(editor: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """What the editor sets, as fields of the settings, and what is wrong with it; empty values set nothing."""
+    features = {entry.name for entry in fields(EditorSettings)}
     changes: dict[str, Any] = {}
     errors: list[str] = []
-    for key, value in editor.items():
-        spelled = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in key)
-        if value is None or value in ("", [], {}):
+    for spelled, value in _flat(editor).items():
+        name = spelled.replace("-", "_")
+        if name in features or spelled in CLIENTS_OWN or value is None or value in ("", [], {}):
             continue
         try:
-            changes[spelled.replace("-", "_")] = parse(spelled, value)
+            changes[name] = parse(spelled, value)
         except BadSetting as error:
             errors.append(str(error))
     return changes, tuple(errors)
+
+
+def editor_features(editor: Mapping[str, Any]) -> EditorSettings:
+    """What the editor wants to be shown; a value that makes no sense counts as not set."""
+    changes: dict[str, Any] = {}
+    names = {entry.name for entry in fields(EditorSettings)}
+    for spelled, value in _flat(editor).items():
+        name = spelled.replace("-", "_")
+        if name in names:
+            with suppress(BadSetting):
+                changes[name] = parse_editor(spelled, value)
+    return EditorSettings(**changes)
+
+
+def _flat(editor: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Settings by key, those of editors spelled as in files: `inlayHints.axes` is `inlay-hints-axes`."""
+    found: dict[str, Any] = {}
+    for key, value in editor.items():
+        spelled = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in key).replace(".", "-")
+        if isinstance(value, Mapping) and spelled in _GROUPS:
+            found.update(_flat(value, f"{above}{spelled}-"))
+        else:
+            found[f"{above}{spelled}"] = value
+    return found

@@ -26,8 +26,8 @@ class IndexFailed(Exception):
 class Index:
     """One project's process."""
 
-    def __init__(self, root: Path, settings: Settings) -> None:
-        self._project = (root, settings)
+    def __init__(self, root: Path, settings: Settings, version: tuple[int, ...]) -> None:
+        self._project = (root, settings, version)
         self._process: asyncio.subprocess.Process | None = None
         self._lock = asyncio.Lock()
         self._end: asyncio.TimerHandle | None = None

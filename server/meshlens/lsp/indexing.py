@@ -71,7 +71,7 @@ class Indexing:
             IndexFailed: no answer came.
         """
         folder = self._session.folders[root]
-        index = self._indexes.setdefault(root, Index(root, folder.settings))
+        index = self._indexes.setdefault(root, Index(root, folder.settings, folder.jax.version))
         return await index.ask(what, *arguments, overlay=self._overlay(root))
 
     def processes(self) -> dict[str, int]:
@@ -87,7 +87,7 @@ class Indexing:
 
     async def _run(self, root: Path) -> None:
         folder = self._session.folders[root]
-        index = self._indexes.setdefault(root, Index(root, folder.settings))
+        index = self._indexes.setdefault(root, Index(root, folder.settings, folder.jax.version))
         try:
             async with working(self._session, f"Indexing {root.name}") as progress:
                 overlay = self._overlay(root)

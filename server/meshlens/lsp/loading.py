@@ -19,6 +19,7 @@ from meshlens.lsp.session import Session
 from meshlens.project.cache import FOLDER, FactsCache
 from meshlens.project.discover import python_files
 from meshlens.project.imports import imported_files
+from meshlens.project.jax_folders import find_jax_folders
 from meshlens.project.magics import without_magics
 
 SMALL = 200_000
@@ -42,7 +43,9 @@ def load(session: Session, path: Path) -> None:
     if not is_nowhere(path):
         if folder.small is None:
             files = python_files([folder.root], folder.settings.exclude)
-            folder = replace(folder, small=sum(map(_size, files)) <= SMALL)
+            versions = find_jax_folders(files, folder.root, folder.settings)
+            workspace = replace(folder.workspace, jax_folders=versions)
+            folder = replace(folder, workspace=workspace, small=sum(map(_size, files)) <= SMALL)
             if folder.small:
                 wanted.update(_read(session, files, {str(path)}))
         known = folder.workspace.files.keys() | set(map(str, wanted))

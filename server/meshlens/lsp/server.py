@@ -15,6 +15,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 import meshlens
+from meshlens.lsp.commands import COMMANDS
 from meshlens.lsp.lazily import lazily
 from meshlens.lsp.protocol import Handle, Protocol
 from meshlens.lsp.transport import claim_stdout, read_pipe
@@ -48,6 +49,22 @@ HANDLERS: Mapping[str, Handle] = {
         "textDocument/codeAction": ("code_action", "code_action"),
         "codeAction/resolve": ("code_action", "code_action_resolve"),
         "window/workDoneProgress/cancel": ("work_done_progress_cancel", "work_done_progress_cancel"),
+        "textDocument/hover": ("hover", "hover"),
+        "textDocument/signatureHelp": ("signature_help", "signature_help"),
+        "textDocument/completion": ("completion", "completion"),
+        "textDocument/definition": ("definition", "definition"),
+        "textDocument/references": ("references", "references"),
+        "textDocument/documentHighlight": ("document_highlight", "document_highlight"),
+        "textDocument/prepareRename": ("rename", "prepare_rename"),
+        "textDocument/rename": ("rename", "rename"),
+        "textDocument/inlayHint": ("inlay_hint", "inlay_hint"),
+        "textDocument/codeLens": ("code_lens", "code_lens"),
+        "textDocument/documentSymbol": ("document_symbol", "document_symbol"),
+        "workspace/symbol": ("workspace_symbol", "workspace_symbol"),
+        "textDocument/prepareCallHierarchy": ("call_hierarchy", "prepare_call_hierarchy"),
+        "callHierarchy/incomingCalls": ("call_hierarchy", "incoming_calls"),
+        "callHierarchy/outgoingCalls": ("call_hierarchy", "outgoing_calls"),
+        "workspace/executeCommand": ("execute_command", "execute_command"),
         "workspace/didChangeConfiguration": ("configuration", "did_change_configuration"),
         "workspace/didChangeWorkspaceFolders": ("workspace_folders", "did_change_workspace_folders"),
         "workspace/didChangeWatchedFiles": ("watched_files", "did_change_watched_files"),
@@ -55,6 +72,9 @@ HANDLERS: Mapping[str, Handle] = {
 }
 
 OPTIONS: Mapping[str, Any] = {
+    "textDocument/completion": types.CompletionOptions(trigger_characters=['"', "'", "=", "(", ","]),
+    "textDocument/signatureHelp": types.SignatureHelpOptions(trigger_characters=["(", ","]),
+    "textDocument/rename": types.RenameOptions(prepare_provider=True),
     "textDocument/codeAction": types.CodeActionOptions(
         code_action_kinds=[types.CodeActionKind.QuickFix, "source.fixAll.meshlens"], resolve_provider=True
     ),
@@ -65,6 +85,7 @@ OPTIONS: Mapping[str, Any] = {
 
 DOES_NOT_CONCERN_CAPABILITIES = (
     "window/workDoneProgress/cancel",
+    "workspace/executeCommand",
     "workspace/didChangeConfiguration",
     "codeAction/resolve",
 )
@@ -77,6 +98,8 @@ def make_server() -> LanguageServer:
     for method in HANDLERS:
         if method not in DOES_NOT_CONCERN_CAPABILITIES:
             server.feature(method, OPTIONS.get(method))(_never_called)
+    for command in COMMANDS:
+        server.command(command)(_never_called)
     server.feature("initialize")(lambda params: _initialize(server, params))
     server.feature("initialized")(partial(_on_initialized, server))
     return server

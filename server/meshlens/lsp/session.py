@@ -18,7 +18,9 @@ from meshlens.lsp.documents import Document, uri_of
 from meshlens.lsp.folders import Folder, open_folder, root_for
 from meshlens.lsp.notebooks import OpenNotebook
 from meshlens.project.view import FileView
+from meshlens.project.workspace import Workspace
 from meshlens.rules._check import Diagnosed, check
+from meshlens.settings import EditorSettings
 from meshlens.text import LineIndex, Span
 
 _log = logging.getLogger("meshlens")
@@ -45,6 +47,7 @@ class Session:
         clear: takes back what was sent for a text.
         indexing: the large projects.
         cancellable: what runs, by its progress token.
+        last_whole: for each open file the workspace in which it last had no syntax error.
     """
 
     notify: Send
@@ -60,6 +63,7 @@ class Session:
     clear: Callable[[str], None] = lambda uri: None
     indexing: Any = None
     cancellable: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
+    last_whole: dict[Path, Workspace] = field(default_factory=dict)
     _found: dict[Path, tuple[int, tuple[Diagnosed, ...]]] = field(default_factory=dict)
     _revision: int = 0
     _roots: dict[Path, Path] = field(default_factory=dict)
@@ -87,6 +91,10 @@ class Session:
             if root.is_relative_to(folder):
                 merged.update(self.editor[folder])
         return merged
+
+    def editor_features(self, path: Path) -> EditorSettings:
+        """What the editor wants to be shown of a file."""
+        return self.folder_of(path).features
 
     def reopen(self, roots: Mapping[Path, None] | None = None) -> None:
         """Forgets projects, all of them or those below these roots, and loads what is open again."""
@@ -132,6 +140,13 @@ class Session:
         self._revision += 1
         self.folders[folder.root] = replace(folder, revision=self._revision)
 
+    def note_whole(self, path: Path) -> None:
+        """Keeps the workspace of a file that can be read from beginning to end, for when it cannot."""
+        workspace = self.folder_of(path).workspace
+        file = workspace.files.get(str(path))
+        if file is not None and not file.facts.broken:
+            self.last_whole[path] = workspace
+
     def add(self, document: Document) -> None:
         """Notes an open text."""
         self.documents[document.uri] = document
@@ -148,6 +163,21 @@ class Session:
     def is_open(self, path: Path) -> bool:
         """Whether a file, or a cell of it, is open."""
         return path in self._plain or any(book.path == path for book in self.notebooks.values())
+
+    def at(self, params: Mapping[str, Any]) -> tuple[Document, FileView, int] | None:
+        """The text, the view and the byte that a request speaks of; None for a text that is not ours."""
+        document = self.documents.get(params["textDocument"]["uri"])
+        view = self.view(document.path) if document is not None else None
+        if document is None or view is None:
+            return None
+        position = params["position"]
+        at = document.lines.offset(int(position["line"]), int(position["character"]), self.client.encoding)
+        return document, view, document.base + at
+
+    def range_in(self, document: Document, span: Span) -> dict[str, Any]:
+        """A span of a file as a range of one of its open texts."""
+        at = Span(span.start - document.base, span.end - document.base)
+        return ranged(document.lines, at, self.client.encoding)
 
     def view(self, path: Path) -> FileView | None:
         """What is known of a file; None for a file that is left out or not there."""
@@ -184,9 +214,13 @@ class Session:
                 at = Span(span.start - document.base, span.end - document.base)
                 return document.uri, ranged(document.lines, at, self.client.encoding), document.version
         file = self.folder_of(path).workspace.files.get(str(path))
-        if file is None or file.notebook is not None:
+        if path.suffix == ".ipynb":
             return None
-        return uri_of(path), ranged(LineIndex(file.source), span, self.client.encoding), None
+        try:
+            source = file.source if file is not None else path.read_bytes()
+        except OSError:
+            return None
+        return uri_of(path), ranged(LineIndex(source), span, self.client.encoding), None
 
     def say(self, text: str, level: int = 3) -> None:
         """Shows a message: 1 error, 2 warning, 3 information."""
@@ -199,6 +233,7 @@ class Session:
     def forget_positions(self, path: Path) -> None:
         """Drops what was computed for a file that is closed."""
         self._found.pop(path, None)
+        self.last_whole.pop(path, None)
         self.dirty.pop(path, None)
 
 

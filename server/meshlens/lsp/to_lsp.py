@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from meshlens.lsp.documents import Document
-from meshlens.lsp.session import Session, ranged
+from meshlens.lsp.session import Session
 from meshlens.rules._check import Diagnosed
 from meshlens.rules._model import Severity
 from meshlens.text import FileEdit, Span
@@ -23,9 +23,8 @@ DEPRECATED = frozenset({"AX502"})
 def diagnostic(session: Session, document: Document, found: Diagnosed) -> dict[str, Any]:
     """A finding in a document as a diagnostic."""
     finding, client = found.finding, session.client
-    at = Span(finding.span.start - document.base, finding.span.end - document.base)
     made: dict[str, Any] = {
-        "range": ranged(document.lines, at, client.encoding),
+        "range": session.range_in(document, finding.span),
         "severity": _LEVELS[found.severity],
         "code": found.code,
         "source": SOURCE,

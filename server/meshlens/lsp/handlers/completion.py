@@ -1,0 +1,50 @@
+"""`textDocument/completion`: axis names, skeletons and snippets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.ide.completion import Completion, CompletionWants, complete
+from meshlens.lsp.documents import Document
+from meshlens.lsp.session import Session
+from meshlens.project.snippets import read_snippets
+
+_KINDS = {"axis": 20, "skeleton": 12, "snippet": 15}
+_SNIPPET = 2
+
+
+def completion(session: Session, params: dict[str, Any]) -> dict[str, Any] | None:
+    """What may be written here; nothing where it is another server's business."""
+    here = session.at(params)
+    if here is None:
+        return None
+    document, view, offset = here
+    features = session.editor_features(document.path)
+    if not features.completion:
+        return None
+    whole = session.last_whole.get(document.path)
+    before = whole.view(document.path) if whole is not None and view.facts.broken else None
+    wants = CompletionWants(session.client.snippets, read_snippets() if features.snippets else ())
+    found = complete(view, offset, wants, before)
+    if not found:
+        return None
+    return {"isIncomplete": False, "items": [_item(session, document, one) for one in found]}
+
+
+def _item(session: Session, document: Document, one: Completion) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "label": one.label,
+        "kind": _KINDS.get(one.kind, 1),
+        "detail": one.detail,
+        "textEdit": {"range": session.range_in(document, one.span), "newText": one.insert},
+    }
+    if one.documentation:
+        kind = "markdown" if session.client.markdown else "plaintext"
+        made["documentation"] = {"kind": kind, "value": one.documentation}
+    if one.sort:
+        made["sortText"] = one.sort
+    if one.filter:
+        made["filterText"] = one.filter
+    if one.is_snippet:
+        made["insertTextFormat"] = _SNIPPET
+    return made

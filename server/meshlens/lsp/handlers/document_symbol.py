@@ -1,0 +1,30 @@
+"""`textDocument/documentSymbol`: the maps and meshes of a text, beside what other servers list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.ide.symbols import Symbol, document_symbols
+from meshlens.lsp.session import Session
+
+KINDS = {"map": 24, "mesh": 23}
+"""An event and a struct: there is no kind for either, and these two do not look like functions."""
+
+
+def document_symbol(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
+    """The symbols of a text; of a notebook, of this cell."""
+    document = session.documents.get(params["textDocument"]["uri"])
+    view = session.view(document.path) if document is not None else None
+    if document is None or view is None or not session.editor_features(document.path).symbols:
+        return []
+    end = document.base + len(document.text)
+
+    def made(symbol: Symbol) -> dict[str, Any]:
+        common = {"name": symbol.name, "kind": KINDS[symbol.kind]}
+        where = session.range_in(document, symbol.span)
+        if not session.client.hierarchical_symbols:
+            return {**common, "containerName": symbol.detail, "location": {"uri": document.uri, "range": where}}
+        selection = session.range_in(document, symbol.selection)
+        return {**common, "detail": symbol.detail, "range": where, "selectionRange": selection}
+
+    return [made(symbol) for symbol in document_symbols(view) if document.base <= symbol.span.start <= end]

@@ -1,0 +1,69 @@
+"""`workspace/executeCommand`: what there is to know about the server itself."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from meshlens.lsp.commands import DEBUG
+from meshlens.lsp.refusal import INVALID_PARAMS, Refusal
+from meshlens.lsp.session import Session
+from meshlens.project.jax_version import spelled
+
+_PACKAGES = ("meshlens", "pygls", "lsprotocol", "jedi", "tree-sitter", "tree-sitter-python")
+
+
+def execute_command(session: Session, params: dict[str, Any]) -> Any:
+    """Runs a command of ours.
+
+    Raises:
+        Refusal: there is no such command.
+    """
+    if params.get("command") != DEBUG:
+        raise Refusal(f'there is no command "{params.get("command")}"', INVALID_PARAMS)
+    return debug_information(session)
+
+
+def debug_information(session: Session) -> str:
+    """What helps to understand a report of a problem: versions, the client, the projects, memory."""
+    client = session.client
+    can = [name for name in client.__slots__ if getattr(client, name) is True]
+    lines = [
+        f"python {platform.python_version()} ({sys.executable}) on {platform.platform()}",
+        *(f"{name} {_version(name)}" for name in _PACKAGES),
+        f"client: {client.name or 'unnamed'}, columns in {client.encoding}, can: {', '.join(can) or 'nothing special'}",
+        f"process {os.getpid()}, {_memory()}",
+        f"open: {len(session.documents)} texts, {len(session.notebooks)} notebooks",
+    ]
+    for folder in session.folders.values():
+        files = folder.workspace.files
+        size = sum(len(file.source) for file in files.values())
+        lines += [
+            f"project {folder.root}",
+            f"  jax {spelled(folder.jax)}; devices: {folder.settings.devices or 'not said'}",
+            f"  configuration: {folder.configuration.path or 'none'}",
+            f"  loaded: {len(files)} files, {size:,} bytes, {'the whole project' if folder.small else 'what is near'}",
+        ]
+    lines += [
+        f"  process beside the server: {number} for {root}" for root, number in session.indexing.processes().items()
+    ]
+    return "\n".join(lines)
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed as a package"
+
+
+def _memory() -> str:
+    try:
+        import resource
+    except ImportError:
+        return "memory not known"
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return f"{peak / (1 << 20 if sys.platform == 'darwin' else 1 << 10):.0f} MiB at most"

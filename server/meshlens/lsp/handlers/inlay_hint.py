@@ -1,0 +1,35 @@
+"""`textDocument/inlayHint`: the axes of helpers and the sizes of axes, for those who want to see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.ide.inlay_hints import InlayHintsWanted, inlay_hints
+from meshlens.lsp.from_lsp import span_of
+from meshlens.lsp.session import Session
+from meshlens.text import Span
+
+_BEHIND_A_NAME = 1
+
+
+def inlay_hint(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
+    """The hints of the part of a text that is shown."""
+    document = session.documents.get(params["textDocument"]["uri"])
+    view = session.view(document.path) if document is not None else None
+    if document is None or view is None:
+        return []
+    features = session.editor_features(document.path)
+    wanted = InlayHintsWanted(features.inlay_hints_axes, features.inlay_hints_sizes)
+    if not wanted.axes and not wanted.sizes:
+        return []
+    within = span_of(document, params["range"], session.client.encoding)
+    return [
+        {
+            "position": session.range_in(document, Span(hint.offset, hint.offset))["start"],
+            "label": hint.text,
+            "kind": _BEHIND_A_NAME,
+            "tooltip": hint.tooltip,
+            "paddingLeft": True,
+        }
+        for hint in inlay_hints(view, wanted, within)
+    ]

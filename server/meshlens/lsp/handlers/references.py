@@ -1,0 +1,20 @@
+"""`textDocument/references`: every place that says an axis name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.lsp.session import Session
+from meshlens.lsp.to_lsp import location
+from meshlens.lsp.whole import ask_whole
+
+
+async def references(session: Session, params: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """The places in every file; what binds the name is left out if the client does not want it."""
+    here = session.at(params)
+    if here is None:
+        return None
+    found = await ask_whole(session, "references", here[0].path, here[2])
+    declared = (params.get("context") or {}).get("includeDeclaration", True)
+    places = [location(session, one.path, one.span) for one in found or () if declared or one.role != "binds"]
+    return [place for place in places if place is not None] or None

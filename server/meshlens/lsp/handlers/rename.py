@@ -1,0 +1,64 @@
+"""`textDocument/prepareRename` and `textDocument/rename`: another name for an axis, in every file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.ide.rename import Refused
+from meshlens.lsp.refusal import Refusal
+from meshlens.lsp.session import Session
+from meshlens.lsp.to_lsp import workspace_edit
+from meshlens.lsp.whole import ask_whole
+from meshlens.text import LineIndex
+
+
+async def prepare_rename(session: Session, params: dict[str, Any]) -> dict[str, Any] | None:
+    """What would be renamed; nothing where no axis name stands.
+
+    Raises:
+        Refusal: the name cannot be renamed everywhere.
+    """
+    here = session.at(params)
+    if here is None:
+        return None
+    found = await ask_whole(session, "prepare rename", here[0].path, here[2])
+    if isinstance(found, Refused):
+        if not found.places:
+            return None
+        raise _refusal(session, found)
+    if found is None:
+        return None
+    return {"range": session.range_in(here[0], found.span), "placeholder": found.name}
+
+
+async def rename(session: Session, params: dict[str, Any]) -> dict[str, Any] | None:
+    """The edits of all files in one.
+
+    Raises:
+        Refusal: the rename would not be complete, or would capture another name.
+    """
+    here = session.at(params)
+    if here is None:
+        return None
+    document = here[0]
+    found = await ask_whole(session, "rename", document.path, here[2], params["newName"])
+    if isinstance(found, Refused):
+        raise _refusal(session, found)
+    if found is None:
+        return None
+    if session.documents.get(document.uri) is not document:
+        raise Refusal("the text has changed meanwhile; rename again")
+    edit = workspace_edit(session, found.edits)
+    if edit is None:
+        raise Refusal("the axis is also named in a notebook that is not open; open it and rename again")
+    return edit
+
+
+def _refusal(session: Session, refused: Refused) -> Refusal:
+    """The reason with the places that stand in the way, as people write them."""
+    said = []
+    for place in refused.places[:3]:
+        file = session.folder_of(place.path).workspace.files.get(str(place.path))
+        line = f":{LineIndex(file.source).line_of(place.span.start) + 1}" if file is not None else ""
+        said.append(f"{place.path.name}{line}")
+    return Refusal(f"{refused.message} ({', '.join(said)})" if said else refused.message)

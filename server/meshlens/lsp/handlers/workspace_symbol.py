@@ -1,0 +1,25 @@
+"""`workspace/symbol`: maps and meshes of all projects that are open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.lsp.handlers.document_symbol import KINDS
+from meshlens.lsp.session import Session
+from meshlens.lsp.to_lsp import location
+from meshlens.lsp.whole import ask_whole
+
+
+async def workspace_symbol(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the query finds, best first in each project."""
+    one_file = {session.folder_of(document.path).root: document.path for document in session.documents.values()}
+    made = []
+    for path in one_file.values():
+        if not session.editor_features(path).symbols:
+            continue
+        for symbol in await ask_whole(session, "symbols", path, params.get("query", "")) or ():
+            where = location(session, symbol.path, symbol.selection)
+            if where is not None:
+                kind = KINDS[symbol.kind]
+                made.append({"name": symbol.name, "kind": kind, "containerName": symbol.detail, "location": where})
+    return made

@@ -1,0 +1,37 @@
+"""Questions about a whole project: answered here if it is loaded whole, else by the process beside the server."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from meshlens.lsp.index import IndexFailed
+from meshlens.lsp.refusal import Refusal
+from meshlens.lsp.session import Session
+from meshlens.lsp.whole_answers import ANSWERS
+
+_log = logging.getLogger("meshlens")
+
+
+async def ask_whole(session: Session, what: str, path: Path, *arguments: Any) -> Any:
+    """What a feature says when it sees every file of a project.
+
+    Args:
+        session: where to ask.
+        what: a row of `whole_answers.ANSWERS`.
+        path: a file of the project.
+        arguments: what the row takes besides a view of the file.
+
+    Raises:
+        Refusal: the process beside the server could not answer.
+    """
+    folder = session.folder_of(path)
+    if folder.small is False:
+        try:
+            return await session.indexing.ask(folder.root, "whole", what, path, *arguments)
+        except IndexFailed as error:
+            _log.warning("%s", error)
+            raise Refusal(f"the project could not be read as a whole: {error}") from error
+    view = session.view(path)
+    return ANSWERS[what](view, *arguments) if view is not None else None
