@@ -26,13 +26,15 @@ def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str
     uses = [use for use in prose.view.records.uses if use.call == call or use.axis in arguments]
     if not uses:
         return None
+    words = words_for(uses[0].kind, _switched_on(uses[0]))
     names = tuple(dict.fromkeys(name for use in uses if (name := literal_name(use.name)) is not None))
     sizes = _sizes(prose, uses, names)
-    words = words_for(uses[0].kind, _switched_on(uses[0]))
     size = "×".join(str(sizes[name]) for name in names) if names and all(name in sizes for name in names) else None
-    last = str(prod(sizes[name] for name in names) - 1) if size is not None else "size - 1"
+    last = str(prod(sizes[name] for name in names) - 1) if size is not None else "n - 1"
     over = _over(prose, names, sizes, uses)
-    out = words.out.format(size=size or "that of the axis", last=last, everywhere=_everywhere(uses, names))
+    if size is None and names and ("{size}" in words.out or "{last}" in words.out):
+        over += " (size n)"
+    out = words.out.format(size=size or "n", last=last, everywhere=_everywhere(uses, names))
     if _grouped(uses[0]):
         out += " Only the indices of one group (axis_index_groups) take part together."
     return prose.page(
@@ -50,7 +52,7 @@ def _over(prose: Prose, names: tuple[str, ...], sizes: dict[str, int], uses: Seq
         if any(isinstance(use.name, Const) and use.name.value is None for use in uses):
             return "no axis: its name is None"
         shown = f" {prose.code(prose.view.text(whole))}" if whole is not None and prose.view.is_here(whole) else ""
-        return f"the axis{shown}, whose name is not known here"
+        return f"the axis that{shown or ' its argument'} names"
     noun = "axis" if len(names) == 1 else "axes"
     shown = ", ".join(prose.axis(name) + (f" (size {sizes[name]})" if name in sizes else "") for name in names)
     return f"{noun} {shown}"
@@ -88,7 +90,7 @@ def _binding(prose: Prose, uses: Sequence[AxisUse], name: str) -> str:
     unbound = [use for use in mine if use.context.env.binder_of(name) is None]
     if not binders:
         if any(use.context.env.open for use in unbound):
-            return f"Nothing in sight binds {prose.axis(name)}; a caller may."
+            return f"Nothing in sight binds {prose.axis(name)}; {_who_may(prose, unbound)} may."
         bound = tuple(dict.fromkeys(other for use in mine for other in use.context.env.names))
         instead = f"; bound here: {prose.axes(bound)}" if bound else ""
         return f"Nothing binds {prose.axis(name)}{instead}."
@@ -102,6 +104,17 @@ def _binding(prose: Prose, uses: Sequence[AxisUse], name: str) -> str:
     text = f"{prose.axis(name)} is bound by {'; by '.join(shown)}{f'; and by {more} more' if more > 0 else ''}."
     closed = [use for use in unbound if not use.context.env.open and use.context.sure]
     return f"{text} Other routes leave it unbound." if closed else text
+
+
+def _who_may(prose: Prose, uses: Sequence[AxisUse]) -> str:
+    """What may bind a name that nothing in sight binds: a map whose mesh is not known, or else a caller."""
+    for use in uses:
+        for binder in reversed(use.context.env.maps):
+            if binder.open:
+                return (
+                    f"the {prose.code(binder.kind)} at {prose.place(binder.site)}, whose axis names are not known here,"
+                )
+    return "a caller"
 
 
 def _environments(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> list[str]:
