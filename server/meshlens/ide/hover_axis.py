@@ -21,11 +21,17 @@ _MOST_NAMES = 3
 
 
 @dataclass(slots=True)
-class _Named:
-    """All that has to do with one axis name in the workspace, by its place."""
+class _Maps:
+    """What uses and binds one axis name in the workspace; binders by their place."""
 
     uses: list[AxisUse] = field(default_factory=list)
     binders: dict[Site, Binder] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Layouts:
+    """The meshes and specs of the workspace that have one axis name, by their places."""
+
     meshes: dict[Site, Mesh] = field(default_factory=dict)
     specs: dict[Site, Spec] = field(default_factory=dict)
 
@@ -43,7 +49,7 @@ def axis_text(prose: Prose, site: Site, name: Const | None) -> str | None:
     sites = {site} | ({name.origin} if name is not None and name.origin is not None else set())
     texts = []
     for one in names[:_MOST_NAMES]:
-        texts.append(_text(prose, one, solution.once(f"hover-axis {one}", partial(_collect, name=one)), sites))
+        texts.append(_text(prose, one, solution.once(f"hover-axis {one}", partial(_maps, name=one)), sites))
     return prose.page(*texts) or None
 
 
@@ -61,11 +67,15 @@ def _names_at(solution: Solution, site: Site) -> list[str]:
     return list(found)
 
 
-def _text(prose: Prose, name: str, group: _Named, sites: set[Site]) -> str | None:
+def _text(prose: Prose, name: str, group: _Maps, sites: set[Site]) -> str | None:
     uses = [use for use in group.uses if _stems_from(use.name, sites) or use.axis in sites]
     binders = {site: binder for site, binder in group.binders.items() if _binds_from(binder, name, sites)}
-    meshes = {site: mesh for site, mesh in group.meshes.items() if _any_stems_from(mesh.names, sites)}
-    specs = [spec for spec in group.specs.values() if _any_stems_from(_flat(spec), sites) or sites & {*spec.sites}]
+    on_mesh = not (uses or binders) or any(one.mesh is not None for one in _all_binders(binders, uses, name))
+    layout = (
+        prose.view.solution.once(f"hover-mesh-axis {name}", partial(_layouts, name=name)) if on_mesh else _Layouts()
+    )
+    meshes = {site: mesh for site, mesh in layout.meshes.items() if _any_stems_from(mesh.names, sites)}
+    specs = [spec for spec in layout.specs.values() if _any_stems_from(_flat(spec), sites) or sites & {*spec.sites}]
     if not (uses or binders or meshes or specs):
         return None
     for use in uses:
@@ -83,7 +93,7 @@ def _text(prose: Prose, name: str, group: _Named, sites: set[Site]) -> str | Non
             meshes.setdefault(binder.mesh.site, binder.mesh)
     of_binders = [use for use in group.uses if (found := use.context.env.binder_of(name)) and found.site in binders]
     is_mesh_axis = bool(meshes or specs)
-    all_specs = list(group.specs.values()) if is_mesh_axis else []
+    all_specs = list(layout.specs.values()) if is_mesh_axis else []
     return prose.page(
         f"{'Mesh axis' if is_mesh_axis else 'Axis name'} {prose.axis(name)}.",
         _mesh_words(prose, name, meshes),
@@ -160,14 +170,24 @@ def _spec_words(prose: Prose, specs: list[Spec]) -> str | None:
     return f"In {counted(len(here), 'spec')} ({prose.places(here)}){more}."
 
 
-def _collect(solution: Solution, name: str) -> _Named:
-    """Everything about one axis name in the workspace."""
-    found = _Named()
+def _all_binders(binders: dict[Site, Binder], uses: list[AxisUse], name: str) -> Iterator[Binder]:
+    yield from binders.values()
+    yield from (binder for use in uses if (binder := use.context.env.binder_of(name)) is not None)
+
+
+def _maps(solution: Solution, name: str) -> _Maps:
+    found = _Maps()
     for records in solution.by_file.values():
         found.uses += [use for use in records.uses if type(use.name) is Const and use.name.value == name]
         for binding in records.bindings:
             if any(const.value == name for const in binding.binder.names):
                 found.binders.setdefault(binding.binder.site, binding.binder)
+    return found
+
+
+def _layouts(solution: Solution, name: str) -> _Layouts:
+    found = _Layouts()
+    for records in solution.by_file.values():
         for call in records.calls:
             result = call.result
             if type(result) is Spec and call.dotted == PARTITION_SPEC:

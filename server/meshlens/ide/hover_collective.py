@@ -12,6 +12,7 @@ from meshlens.ide.devices import axis_size, devices_of
 from meshlens.ide.environment_words import environment_words, operand_name, route_words
 from meshlens.ide.prose import Prose
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.jaxapi.collectives import Collective
 
 
 def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str | None:
@@ -44,6 +45,12 @@ def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str
         *_environments(prose, uses, names),
         route_words(prose, [use.context for use in uses]),
     )
+
+
+def unreached_text(prose: Prose, row: Collective) -> str:
+    """What to say of a collective in code that no route in sight reaches."""
+    words = words_for(row.name, frozenset())
+    return prose.page(words.does.format(over="the axis that its argument names"), "No route in sight leads here.")
 
 
 def _over(prose: Prose, names: tuple[str, ...], sizes: dict[str, int], uses: Sequence[AxisUse]) -> str:
