@@ -8,7 +8,7 @@ from meshlens.axes.mapped_values import is_shared
 from meshlens.axes.values import Arg, Dict, Made, Mesh, Seq, Site, Spec, Value
 from meshlens.ide.devices import mesh_devices, mesh_sizes, spec_names
 from meshlens.ide.hover_mesh import mesh_text, missing_axes
-from meshlens.ide.prose import Prose
+from meshlens.ide.prose import Prose, counted
 from meshlens.project.view import FileView
 
 _SHARDING = "jax.sharding.NamedSharding"
@@ -61,7 +61,8 @@ def _entry(prose: Prose, spec: Spec, place: int, sizes: dict[str, int | None]) -
         return f"dimension {place}: not known here"
     if not names:
         return f"dimension {place}: as {prose.code(prose.view.text(spec.sites[place]))} says"
-    shown = " and ".join(prose.axis(name) + (f" ({sizes[name]} parts)" if sizes.get(name) else "") for name in names)
+    parts = {name: f" ({counted(size, 'part')})" for name, size in sizes.items() if size is not None}
+    shown = " and ".join(prose.axis(name) + parts.get(name, "") for name in names)
     return f"dimension {place} → {shown}"
 
 
@@ -74,9 +75,9 @@ def _keywords(view: FileView, spec: Spec) -> tuple[Arg, ...]:
 
 def _replicated(prose: Prose, spec: Spec, mesh: Mesh | None) -> str | None:
     """The mesh axes along which every device has the same."""
-    if mesh is None or spec.open or mesh.open:
-        return None
     used = {name for entry in spec.entries for name in spec_names(entry)}
+    if mesh is None or spec.open or mesh.open or missing_axes(mesh, tuple(used)):
+        return None
     rest = [name for name in mesh_sizes(mesh) if name not in used]
     return f"Replicated along {prose.axes(rest)}." if rest else None
 

@@ -65,11 +65,17 @@ def _mapped(prose: Prose, binder: Binder, parameter: Parameter, place: int) -> s
         return "split as its sharding says"
     if isinstance(given.value, Seq) and not given.value.open and place >= len(given.value.items):
         return "keeps its default" if parameter.optional else f"has no entry in {given_name(binder)}"
+    if parameter.how == "*" and isinstance(given.value, Seq):
+        return _rest(prose, binder, given.value, place)
     if isinstance(given.value, Seq) and (sites := items_at(prose.view, given.site)) and place < len(sites):
         return _entry(prose, binder, axis_of(binder, place, None), sites[place])
-    if parameter.how == "*" and isinstance(given.value, Seq):
-        return "by the entries that are left"
     return _entry(prose, binder, axis_of(binder, place, None), given.site)
+
+
+def _rest(prose: Prose, binder: Binder, entries: Seq, place: int) -> str:
+    """How the arguments behind a star are mapped."""
+    words = {_entry(prose, binder, entry, None) for entry in entries.items[place:]}
+    return words.pop() if len(words) == 1 and not entries.open else "by the entries that are left"
 
 
 def given_name(binder: Binder) -> str:
@@ -88,7 +94,8 @@ def _entry(prose: Prose, binder: Binder, value: Value, site: Site | None) -> str
     if isinstance(value, Seq) and not value.open and 0 < len(value.items) <= _MOST_PARTS:
         return "by part: " + " | ".join(_entry(prose, binder, item, None) for item in value.items)
     if isinstance(value, Dict) and not value.open and 0 < len(value.items) <= _MOST_PARTS:
-        return "by key: " + " | ".join(f"{key!r} {_entry(prose, binder, item, None)}" for key, item in value.items)
+        keys = [f"{prose.code(repr(key))}: {_entry(prose, binder, item, None)}" for key, item in value.items]
+        return f"by key: {' | '.join(keys)}"
     if site is not None and site.path in prose.view.texts:
         text = " ".join(prose.view.text(site).split())
         if len(text) <= 60:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes.values import UNKNOWN, Const, Ext, Mapped, Module, Partial, Site, Union, Value, Wrapped
-from meshlens.ide.cursor import Part, is_function, statements_in
+from meshlens.ide.cursor import Part, is_function, parts_at, statements_in
 from meshlens.project.view import FileView
 
 _DEEP = 4
@@ -32,6 +32,17 @@ def dotted_at(view: FileView, parts: tuple[Part, ...], place: int) -> str | None
 def named(view: FileView, name: str, parts: tuple[Part, ...]) -> Value:
     """What a name stands for where the parts are."""
     return _of_name(view, name, parts, _DEEP)
+
+
+def value_of_text(view: FileView, dotted: str, offset: int) -> Value:
+    """What a dotted name stands for that is read from the text, where the grammar may see none."""
+    parts = parts_at(view, offset) or (Part("text", Site(str(view.path), "", 0), ()),)
+    first, *attributes = dotted.split(".")
+    site = parts[0].site
+    shape: Any = ("name", -1, first)
+    for attribute in attributes:
+        shape = ("attr", -1, shape, attribute)
+    return _value(view, shape, Site(site.path, site.block, -1), parts, _DEEP)
 
 
 def mapped_in(value: Value) -> Mapped | None:
