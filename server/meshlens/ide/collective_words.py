@@ -11,7 +11,7 @@ class Words:
 
     Attributes:
         does: what it does, `{over}` stands for the axes.
-        out: what comes out, `{size}` stands for the number of indices, `{last}` for the last one,
+        out: what comes out, `{size}` stands for the number of indices or for n, `{last}` for the last one,
             `{everywhere}` for all indices; "" for what `does` says.
     """
 
@@ -65,10 +65,8 @@ COLLECTIVE_WORDS: dict[str, Words] = {
     ),
     "pbroadcast": Words("Sends the operand of index source to all indices of {over}.", _SAME),
     "pdot": Words("Multiplies two arrays and sums over {over}.", _SAME),
-    "axis_index": Words(
-        "Says which index of {over} this is; nothing is communicated.", "An int32 scalar from 0 to {last}."
-    ),
-    "axis_size": Words("Says how many indices {over} has; nothing is communicated.", "A Python int: {size}."),
+    "axis_index": Words("Gives the index along {over}; nothing is communicated.", "An int32 scalar from 0 to {last}."),
+    "axis_size": Words("Gives the size of {over}; nothing is communicated.", "A Python int: {size}."),
     "pcast": Words(
         "Changes whether the operand counts as varying along {over}; nothing is communicated.", "The values stay."
     ),

@@ -10,6 +10,8 @@ from meshlens.facts.model import Block
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
+_COMPOUND = frozenset({"if", "for", "while", "with", "try", "match"})
+
 
 class Part(NamedTuple):
     """One thing that holds the cursor.
@@ -157,6 +159,20 @@ def nodes_in(shapes: Any) -> Iterator[Any]:
         if is_node(shape):
             yield shape
             if shape[0] in ("fn", "lambda", "const") or is_function(shape):
+                continue
+        waiting.extend(reversed(shape))
+
+
+def statements_in(body: Any) -> Iterator[Any]:
+    """Every statement of a function's body, also those in loops and conditions, none of a function inside."""
+    waiting = [body]
+    while waiting:
+        shape = waiting.pop()
+        if type(shape) is not tuple or not shape:
+            continue
+        if is_node(shape):
+            yield shape
+            if shape[0] not in _COMPOUND:
                 continue
         waiting.extend(reversed(shape))
 

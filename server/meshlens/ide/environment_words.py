@@ -8,6 +8,7 @@ from meshlens.axes.mapping import name_of
 from meshlens.axes.records import AxisEnv, Context, Step
 from meshlens.axes.values import Binder
 from meshlens.ide.prose import Prose
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 _MOST_STEPS = 4
 _MOST_ROUTES = 3
@@ -16,13 +17,14 @@ _MOST_ROUTES = 3
 def map_words(prose: Prose, binder: Binder) -> str:
     """A map with its axis names and its place: `pmap over "batch" (train.py:12)`."""
     names = prose.axes(name.value for name in binder.names)
-    over = f" over {names}" if names else ""
+    over = f" over {names}" if names else " over axes that are not known here" if binder.open else ""
     return f"{prose.code(binder.kind)}{over} ({prose.place(binder.site)})"
 
 
 def environment_words(prose: Prose, env: AxisEnv) -> str:
     """Which maps enclose code that runs in an environment, innermost first."""
-    more = "; callers may bind more" if env.open else ""
+    closed = any(binder.kind in MAPS_ON_DEVICES for binder in env.maps)
+    more = "; callers may bind more" if env.open and not closed else ""
     if env.maps:
         return ", ".join(f"inside {map_words(prose, binder)}" for binder in reversed(env.maps)) + more
     return f"no map in sight{more}" if env.open else "outside every map"

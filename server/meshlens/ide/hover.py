@@ -9,7 +9,7 @@ from meshlens.ide.cursor import Part, arguments_of, call_of, expression_at, part
 from meshlens.ide.hover_api import api_text, keyword_text
 from meshlens.ide.hover_axis import axis_text
 from meshlens.ide.hover_binder import binder_text, binders_at, mapped_function_text
-from meshlens.ide.hover_collective import collective_text
+from meshlens.ide.hover_collective import collective_text, unreached_text
 from meshlens.ide.hover_mesh import mesh_text
 from meshlens.ide.hover_spec import sharding_text, spec_text
 from meshlens.ide.prose import HoverStyle, Prose
@@ -61,7 +61,8 @@ def hover(view: FileView, offset: int, style: HoverStyle) -> Hover | None:
         text = _of_keyword(prose, parts, offset)
     elif place is not None:
         site = parts[place].site
-        text = _of_call(prose, parts, place) or _of_name(prose, parts, place)
+        dotted = dotted_at(view, parts, place)
+        text = _of_call(prose, parts, place, dotted) or _of_name(prose, parts, place, dotted)
     else:
         text = None
     return Hover(view.span(site), text) if text else None
@@ -95,16 +96,18 @@ def _of_import(prose: Prose, parts: tuple[Part, ...]) -> str | None:
     return found or _of_value(prose, parts[0].site, named(prose.view, alias or text, parts))
 
 
-def _of_call(prose: Prose, parts: tuple[Part, ...], place: int) -> str | None:
+def _of_call(prose: Prose, parts: tuple[Part, ...], place: int, dotted: str | None) -> str | None:
     """The callee of a call that has to do with axes."""
     view = prose.view
     call = call_of(parts, place)
     if call is None:
         return None
-    dotted = dotted_at(view, parts, place)
     if dotted == "functools.partial":
         return None
     text = collective_text(prose, call.site, arguments_of(call))
+    row = collective(canonical(dotted)) if dotted is not None else None
+    if text is None and row is not None:
+        text = unreached_text(prose, row)
     if text is None and (found := binders_at(view, call.site)):
         text = binder_text(prose, found[0])
     if text is None and dotted is not None:
@@ -116,10 +119,9 @@ def _of_call(prose: Prose, parts: tuple[Part, ...], place: int) -> str | None:
     return prose.page(text, history) if text is not None else history
 
 
-def _of_name(prose: Prose, parts: tuple[Part, ...], place: int) -> str | None:
+def _of_name(prose: Prose, parts: tuple[Part, ...], place: int, dotted: str | None) -> str | None:
     """A name that is not called, or whose call says nothing."""
     view = prose.view
-    dotted = dotted_at(view, parts, place)
     if dotted is not None:
         return prose.page(_of_partial(prose, parts, place, dotted), api_text(prose, dotted)) or None
     return _of_value(prose, parts[place].site, value_at(view, parts, place))

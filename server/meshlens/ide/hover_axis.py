@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from meshlens.axes.records import AxisUse, literal_name
 from meshlens.axes.values import Binder, Const, Mesh, Site, Spec
@@ -15,13 +16,22 @@ from meshlens.ide.prose import MOST_PLACES, Prose, counted
 from meshlens.jaxapi.meshes import MESHES, PARTITION_SPEC
 from meshlens.project.solution import Solution
 
+_NAMING = ("axis_name", "axis_names", "axis_env")
+_MOST_NAMES = 3
+
 
 @dataclass(slots=True)
-class _Named:
-    """All that has to do with one axis name in the workspace, by its place."""
+class _Maps:
+    """What uses and binds one axis name in the workspace; binders by their place."""
 
     uses: list[AxisUse] = field(default_factory=list)
     binders: dict[Site, Binder] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Layouts:
+    """The meshes and specs of the workspace that have one axis name, by their places."""
+
     meshes: dict[Site, Mesh] = field(default_factory=dict)
     specs: dict[Site, Spec] = field(default_factory=dict)
 
@@ -34,29 +44,38 @@ def axis_text(prose: Prose, site: Site, name: Const | None) -> str | None:
         site: the expression under the cursor.
         name: its value, if that is known.
     """
-    named = prose.view.solution.once("hover-axes", _collect)
-    names = [name.value] if name is not None and isinstance(name.value, str) else _names_at(named, site)
-    origin = name.origin if name is not None else None
-    texts = [text for one in names if one in named and (text := _text(prose, one, named[one], {site, origin}))]
-    return prose.page(*texts[:3]) if texts else None
+    solution = prose.view.solution
+    names = [name.value] if name is not None and isinstance(name.value, str) else _names_at(solution, site)
+    sites = {site} | ({name.origin} if name is not None and name.origin is not None else set())
+    texts = []
+    for one in names[:_MOST_NAMES]:
+        texts.append(_text(prose, one, solution.once(f"hover-axis {one}", partial(_maps, name=one)), sites))
+    return prose.page(*texts) or None
 
 
-def _names_at(named: dict[str, _Named], site: Site) -> list[str]:
+def _names_at(solution: Solution, site: Site) -> list[str]:
     """The axis names that an expression has on some route, such as a parameter that is handed an axis name."""
-    return [
-        name
-        for name, group in named.items()
-        if any(use.axis == site or (isinstance(use.name, Const) and use.name.via == site) for use in group.uses)
-        or any(arg.site == site for binder in group.binders.values() for _, arg in binder.arguments)
-    ]
+    found: dict[str, None] = {}
+    for records in solution.by_file.values():
+        for use in records.uses:
+            if use.axis == site or (isinstance(use.name, Const) and use.name.via == site):
+                name = literal_name(use.name)
+                found.update({name: None} if name is not None else {})
+        for binding in records.bindings:
+            if any(arg.site == site for key, arg in binding.binder.arguments if key in _NAMING):
+                found.update((const.value, None) for const in binding.binder.names)
+    return list(found)
 
 
-def _text(prose: Prose, name: str, group: _Named, sites: set[Site | None]) -> str | None:
-    sites = sites - {None}
+def _text(prose: Prose, name: str, group: _Maps, sites: set[Site]) -> str | None:
     uses = [use for use in group.uses if _stems_from(use.name, sites) or use.axis in sites]
     binders = {site: binder for site, binder in group.binders.items() if _binds_from(binder, name, sites)}
-    meshes = {site: mesh for site, mesh in group.meshes.items() if _any_stems_from(mesh.names, sites)}
-    specs = [spec for spec in group.specs.values() if _any_stems_from(_flat(spec), sites) or sites & {*spec.sites}]
+    on_mesh = not (uses or binders) or any(one.mesh is not None for one in _all_binders(binders, uses, name))
+    layout = (
+        prose.view.solution.once(f"hover-mesh-axis {name}", partial(_layouts, name=name)) if on_mesh else _Layouts()
+    )
+    meshes = {site: mesh for site, mesh in layout.meshes.items() if _any_stems_from(mesh.names, sites)}
+    specs = [spec for spec in layout.specs.values() if _any_stems_from(_flat(spec), sites) or sites & {*spec.sites}]
     if not (uses or binders or meshes or specs):
         return None
     for use in uses:
@@ -74,7 +93,7 @@ def _text(prose: Prose, name: str, group: _Named, sites: set[Site | None]) -> st
             meshes.setdefault(binder.mesh.site, binder.mesh)
     of_binders = [use for use in group.uses if (found := use.context.env.binder_of(name)) and found.site in binders]
     is_mesh_axis = bool(meshes or specs)
-    all_specs = list(group.specs.values()) if is_mesh_axis else []
+    all_specs = list(layout.specs.values()) if is_mesh_axis else []
     return prose.page(
         f"{'Mesh axis' if is_mesh_axis else 'Axis name'} {prose.axis(name)}.",
         _mesh_words(prose, name, meshes),
@@ -84,20 +103,18 @@ def _text(prose: Prose, name: str, group: _Named, sites: set[Site | None]) -> st
     )
 
 
-def _stems_from(value: object, sites: set[Site | None]) -> bool:
+def _stems_from(value: object, sites: set[Site]) -> bool:
     return isinstance(value, Const) and (value.origin in sites or value.via in sites)
 
 
-def _any_stems_from(values: Iterable[object], sites: set[Site | None]) -> bool:
+def _any_stems_from(values: Iterable[object], sites: set[Site]) -> bool:
     return any(_stems_from(value, sites) for value in values)
 
 
-def _binds_from(binder: Binder, name: str, sites: set[Site | None]) -> bool:
+def _binds_from(binder: Binder, name: str, sites: set[Site]) -> bool:
     if any(one.value == name and _stems_from(one, sites) for one in binder.names):
         return True
-    return any(
-        arg.site in sites for keyword, arg in binder.arguments if keyword in ("axis_name", "axis_names", "axis_env")
-    )
+    return any(arg.site in sites for keyword, arg in binder.arguments if keyword in _NAMING)
 
 
 def _flat(spec: Spec) -> Iterator[object]:
@@ -145,26 +162,37 @@ def _use_words(prose: Prose, uses: list[AxisUse], *, is_bound: bool) -> str | No
 def _spec_words(prose: Prose, specs: list[Spec]) -> str | None:
     if not specs:
         return None
-    return f"In {counted(len(specs), 'spec')} ({prose.places(spec.site for spec in specs)})."
+    here = [spec.site for spec in specs if prose.view.is_here(spec.site)]
+    others = len(specs) - len(here)
+    if not here:
+        return f"In {counted(others, 'spec')} of other files."
+    more = f", and in {others} of other files" if others else ""
+    return f"In {counted(len(here), 'spec')} ({prose.places(here)}){more}."
 
 
-def _collect(solution: Solution) -> dict[str, _Named]:
-    """Everything about axis names in the workspace, by name."""
-    named: dict[str, _Named] = defaultdict(_Named)
+def _all_binders(binders: dict[Site, Binder], uses: list[AxisUse], name: str) -> Iterator[Binder]:
+    yield from binders.values()
+    yield from (binder for use in uses if (binder := use.context.env.binder_of(name)) is not None)
+
+
+def _maps(solution: Solution, name: str) -> _Maps:
+    found = _Maps()
     for records in solution.by_file.values():
-        for use in records.uses:
-            name = literal_name(use.name)
-            if name is not None:
-                named[name].uses.append(use)
+        found.uses += [use for use in records.uses if type(use.name) is Const and use.name.value == name]
         for binding in records.bindings:
-            for const in binding.binder.names:
-                named[const.value].binders.setdefault(binding.binder.site, binding.binder)
+            if any(const.value == name for const in binding.binder.names):
+                found.binders.setdefault(binding.binder.site, binding.binder)
+    return found
+
+
+def _layouts(solution: Solution, name: str) -> _Layouts:
+    found = _Layouts()
+    for records in solution.by_file.values():
         for call in records.calls:
-            if call.dotted == PARTITION_SPEC and isinstance(call.result, Spec):
-                for entry in call.result.entries:
-                    for one in spec_names(entry):
-                        named[one].specs.setdefault(call.call, call.result)
-            elif call.dotted in MESHES and isinstance(call.result, Mesh):
-                for one in mesh_sizes(call.result):
-                    named[one].meshes.setdefault(call.call, call.result)
-    return dict(named)
+            result = call.result
+            if type(result) is Spec and call.dotted == PARTITION_SPEC:
+                if any(name in spec_names(entry) for entry in result.entries):
+                    found.specs.setdefault(call.call, result)
+            elif type(result) is Mesh and call.dotted in MESHES and name in mesh_sizes(result):
+                found.meshes.setdefault(call.call, result)
+    return found

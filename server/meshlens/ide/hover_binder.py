@@ -72,8 +72,11 @@ def _body(prose: Prose, binder: Binder, operand: Operand | None) -> list[str]:
     results = result_words(prose, binder)
     lines = []
     if operand is not None:
-        for place, parameter in enumerate(operand.parameters):
-            lines.append(f"{prose.code(parameter.name)}: {argument_words(prose, binder, operand, place)}")
+        words = [argument_words(prose, binder, operand, place) for place in range(len(operand.parameters))]
+        if len(words) > _MOST_MAPS and len(set(words)) == 1:
+            lines.append(f"every argument: {words[0]}")
+        else:
+            lines += [f"{prose.code(one.name)}: {text}" for one, text in zip(operand.parameters, words, strict=True)]
     if results:
         lines.append(f"results: {results}")
     return [prose.items(lines)] if lines else []

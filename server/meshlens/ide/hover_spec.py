@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlens.axes.mapped_values import is_shared
-from meshlens.axes.values import Dict, Made, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.values import Arg, Dict, Made, Mesh, Seq, Site, Spec, Value
 from meshlens.ide.devices import mesh_devices, mesh_sizes, spec_names
 from meshlens.ide.hover_mesh import mesh_text, missing_axes
-from meshlens.ide.prose import Prose
+from meshlens.ide.prose import Prose, counted
 from meshlens.project.view import FileView
 
 _SHARDING = "jax.sharding.NamedSharding"
@@ -25,16 +25,17 @@ def spec_text(prose: Prose, spec: Spec, mesh: Mesh | None = None) -> str | None:
     found = [mesh] if mesh is not None else list(meshes_of(prose.view, spec.site))
     known = found[0] if len(found) == 1 else None
     sizes = mesh_sizes(known) if known is not None else {}
-    if not spec.entries and not spec.open:
-        return prose.page("Whole on every device (replicated).", _mesh_line(prose, known))
+    keywords = [prose.code(prose.view.text(arg.whole)) for arg in _keywords(prose.view, spec) if arg.whole]
+    if not spec.open and not keywords and all(is_shared(entry) for entry in spec.entries):
+        return prose.page("PartitionSpec: whole on every device (replicated).", _mesh_line(prose, known))
     if not any(spec_names(entry) or is_shared(entry) for entry in spec.entries):
         return None
     lines = [_entry(prose, spec, place, sizes) for place in range(len(spec.entries))]
     lines.append("further dimensions: " + ("not known here" if spec.open else "whole"))
     return prose.page(
         "PartitionSpec: where each dimension of the array lies.",
-        prose.items(lines),
-        _replicated(prose, spec, known),
+        prose.items([*lines, *keywords]),
+        _replicated(prose, spec, known) if not keywords else None,
         *_missing(prose, spec, found),
         _mesh_line(prose, known),
     )
@@ -56,20 +57,27 @@ def _entry(prose: Prose, spec: Spec, place: int, sizes: dict[str, int | None]) -
     names = spec_names(entry)
     if is_shared(entry) or entry == Seq("tuple", ()):
         return f"dimension {place}: whole"
+    if not names and place >= len(spec.sites):
+        return f"dimension {place}: not known here"
     if not names:
-        text = (
-            f"as {prose.code(prose.view.text(spec.sites[place]))} says" if place < len(spec.sites) else "not known here"
-        )
-        return f"dimension {place}: {text}"
-    shown = " and ".join(prose.axis(name) + (f" ({sizes[name]} parts)" if sizes.get(name) else "") for name in names)
+        return f"dimension {place}: as {prose.code(prose.view.text(spec.sites[place]))} says"
+    parts = {name: f" ({counted(size, 'part')})" for name, size in sizes.items() if size is not None}
+    shown = " and ".join(prose.axis(name) + parts.get(name, "") for name in names)
     return f"dimension {place} → {shown}"
+
+
+def _keywords(view: FileView, spec: Spec) -> tuple[Arg, ...]:
+    """What the call says of axes that no dimension lies on: `unreduced={"data"}`."""
+    records = view.solution.by_file.get(spec.site.path)
+    call = next((call for call in records.calls if call.call == spec.site), None) if records is not None else None
+    return tuple(arg for arg in call.args if arg.label in ("unreduced", "reduced")) if call is not None else ()
 
 
 def _replicated(prose: Prose, spec: Spec, mesh: Mesh | None) -> str | None:
     """The mesh axes along which every device has the same."""
-    if mesh is None or spec.open or mesh.open:
-        return None
     used = {name for entry in spec.entries for name in spec_names(entry)}
+    if mesh is None or spec.open or mesh.open or missing_axes(mesh, tuple(used)):
+        return None
     rest = [name for name in mesh_sizes(mesh) if name not in used]
     return f"Replicated along {prose.axes(rest)}." if rest else None
 

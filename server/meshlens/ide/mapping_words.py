@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from meshlens.axes.mapped_values import axis_of, is_shared
 from meshlens.axes.values import Binder, Const, Dict, Seq, Site, Spec, Value
+from meshlens.ide.cursor import nodes_in
 from meshlens.ide.devices import spec_names
 from meshlens.ide.operand import Operand, Parameter
 from meshlens.ide.prose import Prose
 from meshlens.jaxapi.binders import binder as row_of
 from meshlens.jaxapi.names import canonical
+from meshlens.project.view import FileView
 
 _MOST_PARTS = 4
 
@@ -64,8 +66,16 @@ def _mapped(prose: Prose, binder: Binder, parameter: Parameter, place: int) -> s
     if isinstance(given.value, Seq) and not given.value.open and place >= len(given.value.items):
         return "keeps its default" if parameter.optional else f"has no entry in {given_name(binder)}"
     if parameter.how == "*" and isinstance(given.value, Seq):
-        return "by the entries that are left"
+        return _rest(prose, binder, given.value, place)
+    if isinstance(given.value, Seq) and (sites := items_at(prose.view, given.site)) and place < len(sites):
+        return _entry(prose, binder, axis_of(binder, place, None), sites[place])
     return _entry(prose, binder, axis_of(binder, place, None), given.site)
+
+
+def _rest(prose: Prose, binder: Binder, entries: Seq, place: int) -> str:
+    """How the arguments behind a star are mapped."""
+    words = {_entry(prose, binder, entry, None) for entry in entries.items[place:]}
+    return words.pop() if len(words) == 1 and not entries.open else "by the entries that are left"
 
 
 def given_name(binder: Binder) -> str:
@@ -84,7 +94,8 @@ def _entry(prose: Prose, binder: Binder, value: Value, site: Site | None) -> str
     if isinstance(value, Seq) and not value.open and 0 < len(value.items) <= _MOST_PARTS:
         return "by part: " + " | ".join(_entry(prose, binder, item, None) for item in value.items)
     if isinstance(value, Dict) and not value.open and 0 < len(value.items) <= _MOST_PARTS:
-        return "by key: " + " | ".join(f"{key!r} {_entry(prose, binder, item, None)}" for key, item in value.items)
+        keys = [f"{prose.code(repr(key))}: {_entry(prose, binder, item, None)}" for key, item in value.items]
+        return f"by key: {' | '.join(keys)}"
     if site is not None and site.path in prose.view.texts:
         text = " ".join(prose.view.text(site).split())
         if len(text) <= 60:
@@ -94,8 +105,19 @@ def _entry(prose: Prose, binder: Binder, value: Value, site: Site | None) -> str
 
 def _stacked(prose: Prose, binder: Binder, axis: int) -> str:
     if not binder.names:
-        return f"axis {axis}"
+        return f"mapped along axis {axis}"
     return f"axis {axis} → {prose.axes(name.value for name in binder.names)}"
+
+
+def items_at(view: FileView, site: Site | None) -> tuple[Site, ...]:
+    """The places of the items of a tuple or list as it is written; () where none stands."""
+    facts = view.solution.facts.get(site.path) if site is not None else None
+    if site is None or facts is None or site.block not in facts.blocks:
+        return ()
+    for node in nodes_in(facts.blocks[site.block].shape):
+        if node[0] in ("tuple", "list") and node[1] == site.index:
+            return tuple(Site(site.path, site.block, item[1]) for item in node[2])
+    return ()
 
 
 def _for_all(binder: Binder) -> str:

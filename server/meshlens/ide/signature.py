@@ -12,7 +12,8 @@ from meshlens.ide.environment_words import map_words
 from meshlens.ide.mapping_words import argument_words
 from meshlens.ide.operand import Operand, Parameter, operand_of, signature_text
 from meshlens.ide.prose import HoverStyle, Prose
-from meshlens.ide.values_here import mapped_in, value_at
+from meshlens.ide.unclosed import unclosed_call
+from meshlens.ide.values_here import mapped_in, value_at, value_of_text
 from meshlens.project.view import FileView
 
 
@@ -64,7 +65,15 @@ def signature(view: FileView, offset: int, style: HoverStyle = "plaintext") -> S
         if binder is None or operand is None:
             return None
         return _signature(Prose(view, style), binder, operand, _active(view, call, operand, offset))
-    return None
+    unclosed = unclosed_call(view, offset)
+    if unclosed is None:
+        return None
+    mapped = mapped_in(value_of_text(view, unclosed.callee, unclosed.start))
+    operand = operand_of(view, mapped.binder.operand) if mapped is not None else None
+    if mapped is None or operand is None:
+        return None
+    active = _parameter(operand, unclosed.keyword, unclosed.position)
+    return _signature(Prose(view, style), mapped.binder, operand, active)
 
 
 def _calls(view: FileView, offset: int) -> Iterator[tuple[Part, tuple[Part, ...]]]:
@@ -110,10 +119,13 @@ def _active(view: FileView, call: Part, operand: Operand, offset: int) -> int | 
     arguments = [(label, view.span(Site(call.site.path, call.site.block, site))) for label, site, _ in call.shape[3]]
     before = [label for label, span in arguments if span.end < offset and b"," in view.source[span.end : offset]]
     here = next((label for label, span in arguments if span.start <= offset <= span.end), None)
+    return _parameter(operand, here, sum(label is None for label in before))
+
+
+def _parameter(operand: Operand, keyword: str | None, position: int) -> int | None:
     places = {parameter.name: place for place, parameter in enumerate(operand.parameters)}
-    if here is not None:
-        return places.get(here)
-    position = sum(label is None for label in before)
+    if keyword is not None:
+        return places.get(keyword)
     for place, parameter in enumerate(operand.parameters):
         if parameter.how == "*":
             return place

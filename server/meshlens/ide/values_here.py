@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes.values import UNKNOWN, Const, Ext, Mapped, Module, Partial, Site, Union, Value, Wrapped
-from meshlens.ide.cursor import Part, is_function, nodes_in
+from meshlens.ide.cursor import Part, is_function, parts_at, statements_in
 from meshlens.project.view import FileView
 
 _DEEP = 4
@@ -32,6 +32,17 @@ def dotted_at(view: FileView, parts: tuple[Part, ...], place: int) -> str | None
 def named(view: FileView, name: str, parts: tuple[Part, ...]) -> Value:
     """What a name stands for where the parts are."""
     return _of_name(view, name, parts, _DEEP)
+
+
+def value_of_text(view: FileView, dotted: str, offset: int) -> Value:
+    """What a dotted name stands for that is read from the text, where the grammar may see none."""
+    parts = parts_at(view, offset) or (Part("text", Site(str(view.path), "", 0), ()),)
+    first, *attributes = dotted.split(".")
+    site = parts[0].site
+    shape: Any = ("name", -1, first)
+    for attribute in attributes:
+        shape = ("attr", -1, shape, attribute)
+    return _value(view, shape, Site(site.path, site.block, -1), parts, _DEEP)
 
 
 def mapped_in(value: Value) -> Mapped | None:
@@ -119,7 +130,7 @@ def _of_name(view: FileView, name: str, parts: tuple[Part, ...], depth: int) -> 
 def _assigned(view: FileView, body: Any, name: str, scope: Site, parts: tuple[Part, ...], depth: int) -> Value | None:
     """The value that a function's body assigns to a name; None if it does not assign it."""
     found: Value | None = None
-    for node in nodes_in(body):
+    for node in statements_in(body):
         if node[0] == "assign" and any(target[0] == "name" and target[2] == name for target in node[2]):
             value = _value(view, node[3], Site(scope.path, scope.block, node[3][1]), parts, depth - 1)
             found = value if found in (None, UNKNOWN) else found
@@ -145,7 +156,7 @@ def _of_self(view: FileView, name: str, site: Site, parts: tuple[Part, ...], dep
     for key, block in view.facts.blocks.items():
         if not key.startswith(prefix) or not is_function(block.shape):
             continue
-        for node in nodes_in(block.shape[4]):
+        for node in statements_in(block.shape[4]):
             if node[0] == "assign" and any(_is_own(target, name) for target in node[2]):
                 found = _value(view, node[3], Site(site.path, key, node[3][1]), parts, depth - 1)
                 if found is not UNKNOWN:
