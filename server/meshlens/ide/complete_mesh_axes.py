@@ -34,11 +34,12 @@ def mesh_axes_here(place: Place) -> tuple[Completion, ...] | None:
 
 
 def _named(place: Place, meshes: tuple[KnownMesh, ...]) -> Iterator[tuple[str, str]]:
-    for known in meshes or tuple(known for view in place.views for known in meshes_of(view)):
+    known_here = meshes or tuple(known for view in place.views for known in meshes_of(view))
+    for known in known_here:
         for name, size in mesh_sizes(known.mesh).items():
             words = "mesh axis" + (f" of {known.name}" if known.name else "")
             yield name, words + (f", size {size}" if size is not None else "")
-    if not meshes:
+    if not known_here:
         for name, words in names_of_workspace(place.view.solution).items():
             if words == "mesh axis":
                 yield name, words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from meshlens.axes.mapping import name_of
@@ -47,9 +47,21 @@ def variable_of(source: bytes, call: Span) -> str:
     return name[1].decode("utf-8", "replace") if name is not None else ""
 
 
-def names_of_file(view: FileView) -> dict[str, str]:
-    """The axis names that a file's maps and meshes bind, with what binds each in words."""
-    return dict(_names(view.records))
+def known_names(views: Iterable[FileView]) -> dict[str, str]:
+    """The axis names that maps and meshes bind, with what binds each in words.
+
+    Those of the first view that has some; else those of the whole workspace.
+
+    Args:
+        views: one file, at one or several times.
+    """
+    solution = None
+    for view in views:
+        found = dict(_names(view.records))
+        if found:
+            return found
+        solution = solution or view.solution
+    return names_of_workspace(solution) if solution is not None else {}
 
 
 def names_of_workspace(solution: Solution) -> dict[str, str]:
