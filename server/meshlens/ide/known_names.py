@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from meshlens.axes.mapping import name_of
 from meshlens.axes.records import Records
-from meshlens.axes.values import Binder, Data, Mesh
-from meshlens.ide.devices import mesh_sizes
+from meshlens.axes.values import Binder, Data, Mesh, Spec
+from meshlens.ide.devices import mesh_sizes, spec_names
 from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.text import Span
@@ -45,6 +46,13 @@ def variable_of(source: bytes, call: Span) -> str:
     line = source.rfind(b"\n", 0, call.start) + 1
     name = _ASSIGNED.search(source, line, call.start) or _AS.match(source, call.end)
     return name[1].decode("utf-8", "replace") if name is not None else ""
+
+
+def spec_names_of(view: FileView) -> tuple[str, ...]:
+    """The axis names that the specs of a file mention, the most frequent first."""
+    specs = {call.call: call.result for call in view.records.calls if isinstance(call.result, Spec)}
+    names = Counter(name for spec in specs.values() for entry in spec.entries for name in spec_names(entry))
+    return tuple(name for name, _ in names.most_common() if name)
 
 
 def known_names(views: Iterable[FileView]) -> dict[str, str]:
