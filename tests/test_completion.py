@@ -1,4 +1,4 @@
-"""Completion and its neighbours where no case reaches: broken text everywhere, snippets in both places, speed's shape."""
+"""Completion and its neighbours where no case reaches: broken text everywhere, snippets in both places."""
 
 from __future__ import annotations
 
