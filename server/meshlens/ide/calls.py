@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from meshlens.axes.records import AxisEnv, AxisUse, Context
-from meshlens.axes.values import Site, Value
+from meshlens.axes.values import Site
 from meshlens.ide.environment import contexts, entered
 from meshlens.project.solution import Solution
 from meshlens.text import Span
@@ -72,24 +72,26 @@ def function_span(solution: Solution, function: Site) -> Span:
 
 
 def _calls_of(solution: Solution) -> Calls:
-    edges: dict[Edge, None] = {}
-    unseen: dict[Edge, None] = {}
-    uses: dict[Site, dict[tuple[Site, AxisEnv, Value], AxisUse]] = {}
+    # Two environments are mostly the same object or different ones, and to compare them in depth takes long.
+    seen: dict[object, Edge] = {}
+    unseen: dict[object, Edge] = {}
+    uses: dict[Site, dict[object, AxisUse]] = {}
     for path, records in solution.by_file.items():
         for context in contexts(records):
             for edge, is_seen in _edges(context):
-                (edges if is_seen else unseen)[edge] = None
+                (seen if is_seen else unseen)[edge.caller, edge.site, edge.callee, id(edge.env)] = edge
         for call in records.mapped_calls:
             function, env = entered(call.binder, call.context.env)
             if function is not None and call.visible:
                 # A map that ran before leaves no second route, only the record that it was called.
                 caller = call.context.function or module_site(path)
-                edges[Edge(caller, call.call, function.site, function.name, env)] = None
+                edge = Edge(caller, call.call, function.site, function.name, env)
+                seen[caller, call.call, function.site, id(call.binder)] = edge
         for use in records.uses:
             caller = use.context.function or module_site(path)
-            uses.setdefault(caller, {})[use.call, use.context.env, use.name] = use
-    called = {edge.callee for edge in edges}
-    edges.update((edge, None) for edge in unseen if edge.callee not in called)
+            uses.setdefault(caller, {})[use.call, id(use.context.env), use.name] = use
+    called = {edge.callee for edge in seen.values()}
+    edges = [*seen.values(), *(edge for edge in unseen.values() if edge.callee not in called)]
     into: dict[Site, list[Edge]] = {}
     out_of: dict[Site, list[Edge]] = {}
     for edge in edges:
@@ -114,5 +116,5 @@ def _edges(context: Context) -> Iterator[tuple[Edge, bool]]:
         if step.how != "start":
             site = call or step.site
             edge = Edge(caller or module_site(site.path), site, step.function, step.callee, step.env)
-            yield edge, call is not None or step.how != "map"
+            yield edge, step.how != "map" or site != step.site
         caller, call = step.function, None

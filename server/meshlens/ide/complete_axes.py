@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from meshlens.axes.records import AxisEnv
 from meshlens.axes.values import Function, Site
 from meshlens.ide._completing import Completion, Place, axis_names
-from meshlens.ide.environment import contexts, definitions_around, environments, function_site
-from meshlens.ide.known_names import map_in_words, names_of_file, names_of_workspace
+from meshlens.ide.environment import contexts, definitions_around, distinct, environments, function_site
+from meshlens.ide.known_names import known_names, map_in_words
 from meshlens.ide.typed_call import TypedCall
 from meshlens.jaxapi.collectives import COLLECTIVES, NAMED_REDUCTIONS
 from meshlens.jaxapi.consumers import CONSUMERS, NOT_AXIS_NAMES
@@ -53,9 +53,7 @@ def _names(place: Place) -> Iterator[tuple[str, str]]:
             yield bound.name, f"bound by {map_in_words(bound.binder)}"
     if found and not any(env.open for env in found) and any(env.bound for env in found):
         return
-    for view in place.views:
-        yield from names_of_file(view).items()
-    yield from names_of_workspace(place.view.solution).items()
+    yield from known_names(place.views).items()
 
 
 def _environments(place: Place) -> tuple[AxisEnv, ...]:
@@ -77,13 +75,13 @@ def _environments(place: Place) -> tuple[AxisEnv, ...]:
 
 def _of_collective(view: FileView, bracket: int) -> tuple[AxisEnv, ...]:
     """The environments of the collective whose bracket stands at an offset, if it was understood."""
-    found: dict[AxisEnv, None] = {}
+    found: list[AxisEnv] = []
     for use in view.records.uses:
         if use.call.path == str(view.path):
             span = view.span(use.call)
             if span.start <= bracket < span.end and view.source.find(b"(", span.start) == bracket:
-                found[use.context.env] = None
-    return tuple(found)
+                found.append(use.context.env)
+    return distinct(found)
 
 
 def _before(view: FileView, name: str) -> tuple[AxisEnv, ...]:
@@ -93,4 +91,4 @@ def _before(view: FileView, name: str) -> tuple[AxisEnv, ...]:
         for site in (context.function, *(step.function for step in context.route)):
             if site is not None and view.is_here(site) and site not in sites and view.text(site) == name:
                 sites[site] = None
-    return tuple({env: None for site in sites for env in environments(view, site)})
+    return distinct(env for site in sites for env in environments(view, site))

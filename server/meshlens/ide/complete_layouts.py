@@ -54,7 +54,9 @@ def _is_free(source: bytes, start: int, offset: int) -> bool:
     """Whether nothing stands between the keyword and the next argument, apart from a bracket that was just opened."""
     line_end = source.find(b"\n", offset)
     rest = source[offset : line_end if line_end >= 0 else len(source)].strip()
-    return source[start:offset] in (b"", b"(") and rest[:1] in (b"", b")", b",", b"#")
+    if source[start:offset] == b"(":
+        return rest[:1] in (b"", b")")
+    return start == offset and rest[:1] in (b"", b")", b",", b"#")
 
 
 def _entries(place: Place, row: Binder, operand: Operand, keyword: str) -> tuple[str, ...]:

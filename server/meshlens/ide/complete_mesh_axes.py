@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from meshlens.axes.values import Mesh
 from meshlens.ide._completing import Completion, Place, axis_names
 from meshlens.ide.devices import mesh_sizes
-from meshlens.ide.known_names import KnownMesh, meshes_of, names_of_workspace
+from meshlens.ide.known_names import KnownMesh, meshes_of, names_of_workspace, spec_names_of
 from meshlens.ide.spelled import value_of
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.meshes import PARTITION_SPEC, SPECS
@@ -34,11 +34,15 @@ def mesh_axes_here(place: Place) -> tuple[Completion, ...] | None:
 
 
 def _named(place: Place, meshes: tuple[KnownMesh, ...]) -> Iterator[tuple[str, str]]:
-    for known in meshes or tuple(known for view in place.views for known in meshes_of(view)):
+    known_here = meshes or tuple(known for view in place.views for known in meshes_of(view))
+    for known in known_here:
         for name, size in mesh_sizes(known.mesh).items():
             words = "mesh axis" + (f" of {known.name}" if known.name else "")
             yield name, words + (f", size {size}" if size is not None else "")
     if not meshes:
+        for view in place.views:
+            yield from ((name, "used in another spec") for name in spec_names_of(view))
+    if not known_here:
         for name, words in names_of_workspace(place.view.solution).items():
             if words == "mesh axis":
                 yield name, words

@@ -9,7 +9,7 @@ from meshlens.axes.records import AxisUse, literal_name
 from meshlens.axes.values import Site
 from meshlens.ide._completing import Completion, Place, axis_names
 from meshlens.ide.environment import function_in, function_site
-from meshlens.ide.known_names import names_of_file, names_of_workspace
+from meshlens.ide.known_names import known_names
 from meshlens.ide.typed import arguments_at
 from meshlens.ide.typed_operand import Operand, operand_at
 from meshlens.jaxapi.binders import BINDERS
@@ -38,9 +38,7 @@ def _names(place: Place, operand: Operand | None) -> Iterator[tuple[str, str]]:
         words = f"used in {operand.name}" if operand.name else "used in the operand"
         for name in _unbound(place, operand):
             yield name, words
-    for view in place.views:
-        yield from names_of_file(view).items()
-    yield from names_of_workspace(place.view.solution).items()
+    yield from known_names(place.views).items()
 
 
 def _unbound(place: Place, operand: Operand) -> Iterator[str]:

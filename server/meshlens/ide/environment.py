@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from meshlens.axes.records import AxisEnv, Binding, Bound, Context, Records
 from meshlens.axes.values import Binder, Function, Mapped, Partial, Site, Value, Wrapped
@@ -82,16 +82,23 @@ def environments(view: FileView, function: Site) -> tuple[AxisEnv, ...]:
         view: the file of the function.
         function: its name.
     """
-    found: dict[AxisEnv, None] = {}
+    found: list[AxisEnv] = []
     for context in contexts(view.records):
         if context.function == function:
-            found[context.env] = None
+            found.append(context.env)
         for step in context.route:
             if step.function == function:
-                found[step.env] = None
-    if found:
-        return tuple(found)
-    return tuple({env: None for _, env in _maps_over(view.solution).get(function, ())})
+                found.append(step.env)
+    return distinct(found or [env for _, env in _maps_over(view.solution).get(function, ())])
+
+
+def distinct(environments: Iterable[AxisEnv]) -> tuple[AxisEnv, ...]:
+    """Environments that differ in their names or in the places of their maps; that is quicker to tell than equality."""
+    found: dict[object, AxisEnv] = {}
+    for env in {id(env): env for env in environments}.values():
+        names = tuple([(bound.name, bound.binder.site) for bound in env.bound])
+        found.setdefault((env.open, names, tuple([binder.site for binder in env.maps])), env)
+    return tuple(found.values())
 
 
 def bindings_of(solution: Solution) -> dict[Site, tuple[Binding, ...]]:
@@ -107,7 +114,7 @@ def _maps_over(solution: Solution) -> dict[Site, tuple[tuple[Binding, AxisEnv], 
 def _compute_maps_over(solution: Solution) -> dict[Site, tuple[tuple[Binding, AxisEnv], ...]]:
     found: dict[Site, list[tuple[Binding, AxisEnv]]] = {}
     for records in solution.by_file.values():
-        for binding in records.bindings:
+        for binding in {(one.binder.site, id(one.context.env)): one for one in records.bindings}.values():
             function, env = entered(binding.binder, binding.context.env)
             if function is not None:
                 found.setdefault(function.site, []).append((binding, env))

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from meshlens.axes.records import AxisEnv, AxisUse, literal_name
 from meshlens.axes.values import Site
 from meshlens.ide.devices import axis_size
-from meshlens.ide.environment import bindings_of, contexts
+from meshlens.ide.environment import bindings_of, contexts, distinct
 from meshlens.ide.typed import header_end
 from meshlens.project.view import FileView
 from meshlens.text import Span
+
+MOST_WAYS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +83,14 @@ def _axes(view: FileView, within: Span) -> Iterator[InlayHint]:
 
 def _by_function(view: FileView) -> dict[Site, tuple[AxisEnv, ...]]:
     """The environments of every function that the records of a file lead through."""
-    found: dict[Site, dict[AxisEnv, None]] = {}
+    found: dict[Site, list[AxisEnv]] = {}
     for context in contexts(view.records):
         if context.function is not None:
-            found.setdefault(context.function, {})[context.env] = None
+            found.setdefault(context.function, []).append(context.env)
         for step in context.route:
             if step.function is not None:
-                found.setdefault(step.function, {})[step.env] = None
-    return {site: tuple(environments) for site, environments in found.items()}
+                found.setdefault(step.function, []).append(step.env)
+    return {site: distinct(environments) for site, environments in found.items()}
 
 
 def _sizes(view: FileView, within: Span) -> Iterator[InlayHint]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from meshlens.axes.mapping import name_of
 from meshlens.axes.records import Records
-from meshlens.axes.values import Binder, Data, Mesh
-from meshlens.ide.devices import mesh_sizes
+from meshlens.axes.values import Binder, Data, Mesh, Spec
+from meshlens.ide.devices import mesh_sizes, spec_names
 from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.text import Span
@@ -47,9 +48,28 @@ def variable_of(source: bytes, call: Span) -> str:
     return name[1].decode("utf-8", "replace") if name is not None else ""
 
 
-def names_of_file(view: FileView) -> dict[str, str]:
-    """The axis names that a file's maps and meshes bind, with what binds each in words."""
-    return dict(_names(view.records))
+def spec_names_of(view: FileView) -> tuple[str, ...]:
+    """The axis names that the specs of a file mention, the most frequent first."""
+    specs = {call.call: call.result for call in view.records.calls if isinstance(call.result, Spec)}
+    names = Counter(name for spec in specs.values() for entry in spec.entries for name in spec_names(entry))
+    return tuple(name for name, _ in names.most_common() if name)
+
+
+def known_names(views: Iterable[FileView]) -> dict[str, str]:
+    """The axis names that maps and meshes bind, with what binds each in words.
+
+    Those of the first view that has some; else those of the whole workspace.
+
+    Args:
+        views: one file, at one or several times.
+    """
+    solution = None
+    for view in views:
+        found = dict(_names(view.records))
+        if found:
+            return found
+        solution = solution or view.solution
+    return names_of_workspace(solution) if solution is not None else {}
 
 
 def names_of_workspace(solution: Solution) -> dict[str, str]:
