@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from meshlens.axes.map_values import Binder, Mapped, Mesh, Spec, Wrapped
+from meshlens.axes.map_values import Binder, Mapped, Spec, Wrapped
 from meshlens.axes.records import Context, Records
 from meshlens.axes.values import (
     Arg,
@@ -52,7 +52,7 @@ def _sites_of_records(records: Records) -> Iterator[list[Site | None]]:
         for arg in call.args:
             if type(arg.value) is not Data or arg.value.labels:
                 _add(found, arg.value, 0)
-        _add(found, (call.result, call.mesh), 0)
+        _add(found, call.result, 0)
         yield _with_context(found, call.context)
     for mention in records.mentions:
         yield [mention.site]
@@ -100,7 +100,7 @@ def _add(found: list[Site | None], value: Any, depth: int) -> None:
             _add(found, part, depth + 1)
     elif kind is Binder:
         found += (value.site, value.operand_site)
-        _add(found, (value.names, value.arguments, value.mesh, value.operand), depth + 1)
+        _add(found, (value.names, value.arguments, value.operand), depth + 1)
     else:
         for part in _PARTS.get(kind, _nothing)(value):
             _add(found, part, depth + 1)
@@ -122,7 +122,6 @@ _PARTS: dict[type, Any] = {
     Instance: lambda one: (one.cls, one.made),
     Made: lambda one: (one.site, one.arguments, one.labels),
     Partial: lambda one: (one.site, one.callee, one.args),
-    Mesh: lambda one: (one.site, one.names),
     Spec: lambda one: (one.site, one.entries),
     Mapped: lambda one: (one.binder,),
     Wrapped: lambda one: (one.site, one.operand, one.arguments),
@@ -179,7 +178,7 @@ def only(records: Records, blocks: frozenset[BlockKey]) -> Records:
     return Records(
         [one for one in records.uses if one.call[:2] in blocks],
         [one for one in records.calls if one.call[:2] in blocks],
-        [one for one in records.mentions if one.site[:2] in blocks or one.imported],
+        [one for one in records.mentions if one.site[:2] in blocks],
         [one for one in records.bindings if one.binder.site[:2] in blocks],
         [one for one in records.mapped_calls if one.call[:2] in blocks],
         [one for one in records.calls_of_maps if one.binder.site[:2] in blocks],

@@ -84,12 +84,13 @@ def found_again(
     old = before.facts[path]
     dropped, kept = _split(before.found, old, concerned)
     fresh: list[Diagnosed] = []
+    narrow: FileView | None = None
     again: set[str] = set()
     for rule in rules:
         if rule.name in _WHOLE:
             again.add(rule.code)
         elif rule.name in _SPELLED:
-            narrow = replace(sight, facts=_narrowed(view.facts, concerned))
+            narrow = narrow or _narrowed(sight, concerned)
             if any(one.code == rule.code for one in dropped) or any(True for _ in run(rule, narrow)):
                 again.add(rule.code)
         else:
@@ -129,11 +130,16 @@ def _lines_around(source: bytes, stretch: Span) -> bytes:
     return source[start : end if end >= 0 else len(source)]
 
 
-def _narrowed(facts: FileFacts, keys: set[str]) -> FileFacts:
-    """The facts without the blocks that are not asked for, imports apart."""
+def _narrowed(view: FileView, keys: set[str]) -> FileView:
+    """The view without the blocks that are not asked for, imports apart: their text is blank."""
+    facts = view.facts
     top = tuple([key for key in facts.top if key in keys or facts.blocks[key].shape[0] in ("import", "from")])
     blocks = {key: facts.blocks[key] for key in (*top, *keys) if key in facts.blocks}
-    return replace(facts, top=top, blocks=blocks)
+    text = bytearray(b" ") * len(view.source)
+    for block in blocks.values():
+        start, end = block.span(0)
+        text[start:end] = view.source[start:end]
+    return replace(view, facts=replace(facts, top=top, blocks=blocks), source=bytes(text))
 
 
 def _split(found: tuple[Diagnosed, ...], facts: FileFacts, keys: set[str]) -> tuple[list[Diagnosed], list[Diagnosed]]:
