@@ -100,7 +100,7 @@ def _add(found: list[Site | None], value: Any, depth: int) -> None:
             _add(found, part, depth + 1)
     elif kind is Binder:
         found += (value.site, value.operand_site)
-        _add(found, (value.names, value.arguments, value.operand), depth + 1)
+        _add(found, (value.arguments, value.operand), depth + 1)
     else:
         for part in _PARTS.get(kind, _nothing)(value):
             _add(found, part, depth + 1)
