@@ -104,6 +104,27 @@ def apply(source: bytes, edits: Iterable[Edit]) -> bytes:
     return b"".join(out)
 
 
+def difference(before: bytes, after: bytes) -> Span:
+    """The smallest stretch of a text that was replaced to make another of it."""
+    low, high = 0, min(len(before), len(after))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if before[low:middle] == after[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    start = low
+    low, high = 0, min(len(before), len(after)) - start
+    while low < high:
+        middle = (low + high + 1) // 2
+        same = before[len(before) - middle : len(before) - low] == after[len(after) - middle : len(after) - low]
+        if same:
+            low = middle
+        else:
+            high = middle - 1
+    return Span(start, len(before) - low)
+
+
 def _units(head: bytes, encoding: str) -> int:
     if encoding == "utf-8" or head.isascii():
         return len(head)

@@ -10,7 +10,7 @@ from meshlens.facts.extract import Extraction, Memo, facts_of, top_level
 from meshlens.facts.model import Block, FileFacts, Suppression, moved
 from meshlens.facts.suppressions import suppressions_between
 from meshlens.syntax.parse import Node, Tree, broken_spans, edited, readable, tree_of
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, Span, difference
 
 _MOST_REMEMBERED = 400
 
@@ -104,36 +104,16 @@ def resume(source: bytes, facts: FileFacts) -> Reading:
 
 def whole_edit(before: bytes, after: bytes) -> Edit | None:
     """The one edit that makes a text of another; None if it cannot be told, as the bytes are no UTF-8."""
-    start = _common(before, after)
-    while start and start < max(len(before), len(after)) and _inside_character(before, after, start):
+    start, end = difference(before, after)
+    by = len(after) - len(before)
+    while start and any(text[start : start + 1] and text[start] & 0xC0 == 0x80 for text in (before, after)):
         start -= 1
-    most = min(len(before), len(after)) - start
-    end = _common(
-        before[: start - 1 : -1] if start else before[::-1], after[: start - 1 : -1] if start else after[::-1]
-    )
-    end = min(end, most)
-    while end and _inside_character(before[-end:], after[-end:], 0):
-        end -= 1
+    while end < len(before) and (before[end] & 0xC0 == 0x80 or after[end + by] & 0xC0 == 0x80):
+        end += 1
     try:
-        return Edit(Span(start, len(before) - end), after[start : len(after) - end].decode("utf-8"))
+        return Edit(Span(start, end), after[start : end + by].decode("utf-8"))
     except UnicodeDecodeError:
         return None
-
-
-def _inside_character(first: bytes, second: bytes, at: int) -> bool:
-    return any(text[at : at + 1] and text[at] & 0xC0 == 0x80 for text in (first, second))
-
-
-def _common(first: bytes, second: bytes) -> int:
-    """How many bytes two texts begin with alike."""
-    low, high = 0, min(len(first), len(second))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if first[low:middle] == second[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _joined(first: _Change | None, second: _Change) -> _Change:

@@ -10,7 +10,7 @@ from meshlens.axes.roots import RootResult, inner_of, run_left_function, run_lef
 from meshlens.axes.values import Class, Site
 from meshlens.facts.model import FileFacts
 from meshlens.project.changes import BlockKey, changed_blocks
-from meshlens.project.solution import RootKey, Solution, left_name, sites_of
+from meshlens.project.solution import RootKey, Solution, Step, left_name, sites_of
 from meshlens.project.sorting import resorted
 from meshlens.project.world import SolvingWorld
 
@@ -50,6 +50,7 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
     for key, found in fresh.items():
         before.readers.add(key, found)
     solution.sorted = resorted(before.sorted, before.results, fresh)
+    solution.step = Step(before.results, frozenset(fresh), changed)
     return solution
 
 

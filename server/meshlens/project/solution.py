@@ -24,6 +24,7 @@ from meshlens.axes.values import Class, Function, Site
 from meshlens.facts.model import FileFacts
 from meshlens.project.changes import changed_blocks
 from meshlens.project.jax_folders import JaxFolders
+from meshlens.project.links import LinkIndex
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.readers import Readers
 from meshlens.project.sorting import Sorted, sorted_records
@@ -50,6 +51,21 @@ class Focus:
         return key[0] in self.files or key in self.roots
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one solution changed of another.
+
+    Attributes:
+        before: the results of the other.
+        fresh: the roots that ran again.
+        changed: the blocks whose shapes changed.
+    """
+
+    before: Mapping[RootKey, RootResult]
+    fresh: frozenset[RootKey]
+    changed: frozenset[tuple[str, str]]
+
+
 @dataclass
 class Solution:
     """All roots of a workspace, run.
@@ -66,6 +82,9 @@ class Solution:
         sorted: the records by the file in which their place lies.
         interest: which blocks are interesting.
         readers: which roots may depend on a block.
+        links: which blocks its records tie together.
+        step: how it came of the solution before; None if it was worked out from the beginning.
+        checked: what was found in files, for whoever checks the next solution.
     """
 
     facts: Mapping[str, FileFacts]
@@ -80,6 +99,9 @@ class Solution:
     counter: Iterator[int] = field(default_factory=count)
     jax_folders: JaxFolders = ()
     readers: Readers = field(default_factory=lambda: Readers({}))
+    links: LinkIndex = field(default_factory=LinkIndex)
+    step: Step | None = None
+    checked: dict[Any, Any] = field(default_factory=dict)
     _once: dict[str, Any] = field(default_factory=dict)
     _places: dict[RootKey, int] = field(default_factory=dict)
 

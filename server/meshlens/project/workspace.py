@@ -7,42 +7,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from meshlens.facts.extract import extract
 from meshlens.facts.model import FileFacts
-from meshlens.facts.reading import Reading, read_again, resume, whole_edit
+from meshlens.facts.reading import read_again, resume, whole_edit
 from meshlens.project.cache import FactsCache
 from meshlens.project.jax_folders import JaxFolders
 from meshlens.project.modules import ModuleIndex
-from meshlens.project.notebook import Notebook, read_notebook
-from meshlens.project.pool import extract_all
 from meshlens.project.resolving import solve_again
 from meshlens.project.solution import Focus, Solution, solve
+from meshlens.project.source_files import SourceFile, read_all, read_file
 from meshlens.project.texts import Texts
 from meshlens.project.view import FileView
 from meshlens.text import Edit, LineIndex
 
 NEWEST_JAX = (0, 11, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """One file.
-
-    Attributes:
-        path: absolute.
-        raw: its bytes on disk or in the editor.
-        source: the Python text: the bytes themselves, or a notebook's cells joined.
-        facts: what it says.
-        notebook: the cells, for a notebook.
-        reading: what makes the next edit cheap to read, for a file that is being edited.
-    """
-
-    path: Path
-    raw: bytes
-    source: bytes
-    facts: FileFacts
-    notebook: Notebook | None = None
-    reading: Reading | None = None
 
 
 @dataclass(frozen=True)
@@ -210,45 +187,6 @@ class Workspace:
         )
 
 
-def read_file(path: Path, raw: bytes, facts: FileFacts | None = None) -> SourceFile:
-    """A file from its bytes.
-
-    Raises:
-        ValueError: a notebook that is no notebook.
-    """
-    if path.suffix == ".ipynb":
-        notebook = read_notebook(raw)
-        return SourceFile(path, raw, notebook.source, facts or extract(notebook.source), notebook)
-    return SourceFile(path, raw, raw, facts or extract(raw))
-
-
-def _read_all(
-    raws: Mapping[Path, bytes], cache: FactsCache | None
-) -> tuple[dict[str, SourceFile], list[tuple[Path, str]]]:
-    """Files from their bytes, with their facts from the cache where they are known; and what is no notebook."""
-    read: dict[str, SourceFile] = {}
-    problems: list[tuple[Path, str]] = []
-    new: list[tuple[Path, bytes, Notebook | None]] = []
-    for path, raw in raws.items():
-        facts = cache.get(raw) if cache is not None else None
-        try:
-            notebook = read_notebook(raw) if path.suffix == ".ipynb" else None
-        except ValueError as error:
-            problems.append((path, str(error)))
-            continue
-        if facts is not None:
-            read[str(path)] = SourceFile(path, raw, notebook.source if notebook else raw, facts, notebook)
-        else:
-            new.append((path, raw, notebook))
-    for (path, raw, notebook), facts in zip(
-        new, extract_all([notebook.source if notebook else raw for _, raw, notebook in new]), strict=True
-    ):
-        read[str(path)] = SourceFile(path, raw, notebook.source if notebook else raw, facts, notebook)
-        if cache is not None:
-            cache.put(raw, facts)
-    return read, problems
-
-
 def open_workspace(
     roots: Sequence[Path],
     *,
@@ -284,7 +222,7 @@ def open_workspace(
             problems.append((path, f"not UTF-8 at byte {error.start}"))
         except OSError as error:
             problems.append((path, f"cannot be read: {error.strerror or error}"))
-    read, broken = _read_all(raws, kept)
+    read, broken = read_all(raws, kept)
     problems += broken
     if kept is not None:
         kept.save()

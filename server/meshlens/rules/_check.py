@@ -4,37 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Severity
+from meshlens.rules._again import Checked, found_again
+from meshlens.rules._model import Diagnosed
 from meshlens.rules._registry import Rule, all_rules
 from meshlens.rules._select import muted_codes, selected_rules
 from meshlens.rules._suppress import checked_view, idle_comments, silenced_by
 from meshlens.settings import Settings
 
+__all__ = ["Diagnosed", "check"]
+
 UNUSED_IGNORE = "AX901"
 
 _log = logging.getLogger("meshlens")
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnosed:
-    """A finding with the rule it comes from.
-
-    Attributes:
-        path: the file.
-        code, name: the rule.
-        severity: the finding's own level, or the rule's.
-        finding: the finding.
-    """
-
-    path: Path
-    code: str
-    name: str
-    severity: Severity
-    finding: Finding
 
 
 def check(view: FileView, settings: Settings) -> tuple[Diagnosed, ...]:
@@ -49,14 +32,12 @@ def check(view: FileView, settings: Settings) -> tuple[Diagnosed, ...]:
     ran = {rule.code for rule in rules}
     used: set[tuple[int, str]] = set()
     found: dict[tuple[object, ...], Diagnosed] = {}
-    for rule in rules:
-        if rule.code == UNUSED_IGNORE:
-            continue
-        for one in _guarded(rule, view):
-            by = silenced_by(view.facts.suppressions, view.lines, one.finding.span, rule)
-            used.update(by)
-            if not by:
-                found.setdefault((one.finding.span, one.code, one.finding.message), one)
+    by_code = {rule.code: rule for rule in rules}
+    for one in _all(view, settings, tuple(rule for rule in rules if rule.code != UNUSED_IGNORE)):
+        by = silenced_by(view.facts.suppressions, view.lines, one.finding.span, by_code[one.code])
+        used.update(by)
+        if not by:
+            found.setdefault((one.finding.span, one.code, one.finding.message), one)
     if UNUSED_IGNORE in ran and view.facts.suppressions:
         idle = idle_comments(view, used, all_rules(), ran)
         checked = checked_view(view, idle)
@@ -67,6 +48,17 @@ def check(view: FileView, settings: Settings) -> tuple[Diagnosed, ...]:
                     if not any(code for _, code in by):
                         found.setdefault((one.finding.span, one.code, one.finding.message), one)
     return tuple(sorted(found.values(), key=lambda one: (one.finding.span, one.code, one.finding.message)))
+
+
+def _all(view: FileView, settings: Settings, rules: tuple[Rule, ...]) -> tuple[Diagnosed, ...]:
+    """What the rules find, silenced or not; after an edit only what it may have changed is looked for."""
+    memory = view.solution.checked
+    before = memory.get((view.path, settings))
+    found = found_again(before, view, rules, _guarded) if before is not None else None
+    if found is None:
+        found = tuple([one for rule in rules for one in _guarded(rule, view)])
+    memory[(view.path, settings)] = Checked(view.solution.results, view.solution.facts, view.source, found)
+    return found
 
 
 def _guarded(rule: Rule, view: FileView) -> Iterator[Diagnosed]:

@@ -67,3 +67,21 @@ class Finding:
     related: tuple[Related, ...] = ()
     severity: Severity | None = None
     unused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosed:
+    """A finding with the rule it comes from.
+
+    Attributes:
+        path: the file.
+        code, name: the rule.
+        severity: the finding's own level, or the rule's.
+        finding: the finding.
+    """
+
+    path: Path
+    code: str
+    name: str
+    severity: Severity
+    finding: Finding

@@ -1,0 +1,231 @@
+"""Findings after an edit: those that it cannot concern are moved, the others are looked for again.
+
+Records tie blocks together; what a rule says of one place rests on the records of blocks that are tied to it.  So a
+rule runs again on the records of the changed blocks and all that are tied to them, as if there were no others.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from meshlens.axes.roots import RootResult
+from meshlens.facts.model import Block, FileFacts
+from meshlens.project.links import BlockKey, only
+from meshlens.project.sorting import Sorted
+from meshlens.project.view import FileView
+from meshlens.rules._model import Diagnosed, Finding, Fix
+from meshlens.rules._registry import Rule
+from meshlens.text import Edit, FileEdit, Span, difference
+
+_WHOLE = frozenset({"summed-gradient", "double-reduction", "unsynchronized-gradient", "unreduced-output"})
+"""Rules that weigh the whole file or workspace; where there is no gradient they have little to do."""
+
+_SPELLED = frozenset({"deprecated-api", "removed-api"})
+"""Rules that also read what no run has reached; what they say of a name rests on its block and on the imports."""
+
+_SPEAKS_OF_DEVICES = re.compile(rb"(?i)xla|fake_pmap|devices")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found in a file, and in which state of the workspace.
+
+    Attributes:
+        results: what the roots left behind.
+        facts: the facts of all files.
+        source: the file's bytes.
+        found: what the rules found, silenced or not.
+    """
+
+    results: Mapping[tuple[str, str], RootResult]
+    facts: Mapping[str, FileFacts]
+    source: bytes
+    found: tuple[Diagnosed, ...]
+
+
+def found_again(
+    before: Checked,
+    view: FileView,
+    rules: tuple[Rule, ...],
+    run: Callable[[Rule, FileView], Iterable[Diagnosed]],
+) -> tuple[Diagnosed, ...] | None:
+    """What the rules find now; None if that has to be worked out from the beginning.
+
+    Args:
+        before: what they found before.
+        view: the file now.
+        rules: the rules.
+        run: runs one of them.
+    """
+    solution, path = view.solution, str(view.path)
+    stale = _stale(before, view)
+    if stale is None:
+        return None
+    stretch = difference(before.source, view.source)
+    by = len(view.source) - len(before.source)
+    if _SPEAKS_OF_DEVICES.search(_lines_around(before.source, stretch)) or _SPEAKS_OF_DEVICES.search(
+        _lines_around(view.source, Span(stretch.start, stretch.end + by))
+    ):
+        return None
+    if not stale:
+        return _moved_all(before, view, before.found, stretch, by)
+    records = {key: result.records for key, result in solution.results.items()}
+    blocks = solution.links.gathered(stale, records)
+    by_file = {
+        name: only(solution.by_file[name], blocks) for name in {name for name, _ in blocks} if name in solution.by_file
+    }
+    part = replace(solution, sorted=Sorted({}, {}, by_file), _once={})
+    sight = replace(view, solution=part)
+    concerned = {key for name, key in blocks if name == path}
+    old = before.facts[path]
+    dropped, kept = _split(before.found, old, concerned)
+    fresh: list[Diagnosed] = []
+    narrow: FileView | None = None
+    again: set[str] = set()
+    for rule in rules:
+        if rule.name in _WHOLE:
+            again.add(rule.code)
+        elif rule.name in _SPELLED:
+            narrow = narrow or _narrowed(sight, concerned)
+            if any(one.code == rule.code for one in dropped) or any(True for _ in run(rule, narrow)):
+                again.add(rule.code)
+        else:
+            fresh += run(rule, sight)
+    for rule in rules:
+        if rule.code in again:
+            fresh += run(rule, view)
+    moved = _moved_all(before, view, [one for one in kept if one.code not in again], stretch, by)
+    return (*moved, *fresh) if moved is not None else None
+
+
+def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
+    """The blocks whose text, shape or records changed; None if that is not known."""
+    solution, path = view.solution, str(view.path)
+    stale: set[BlockKey] = set()
+    if solution.results is not before.results:
+        step = solution.step
+        if step is None or step.before is not before.results:
+            return None
+        for root in step.fresh:
+            for result in (before.results[root], solution.results[root]):
+                stale.update(solution.links.of(root, result.records))
+        stale.update((name, key.removeprefix("header:")) for name, key in step.changed if key != "module")
+    if path not in before.facts:
+        return None
+    old, new = before.facts[path].blocks, view.facts.blocks
+    for key, block in new.items():
+        known = old.get(key)
+        if known is None or known.spans is not block.spans:
+            stale.add((path, key))
+    return stale
+
+
+def _lines_around(source: bytes, stretch: Span) -> bytes:
+    start = source.rfind(b"\n", 0, stretch.start) + 1
+    end = source.find(b"\n", stretch.end)
+    return source[start : end if end >= 0 else len(source)]
+
+
+def _narrowed(view: FileView, keys: set[str]) -> FileView:
+    """The view without the blocks that are not asked for, imports apart: their text is blank."""
+    facts = view.facts
+    top = tuple([key for key in facts.top if key in keys or facts.blocks[key].shape[0] in ("import", "from")])
+    blocks = {key: facts.blocks[key] for key in (*top, *keys) if key in facts.blocks}
+    text = bytearray(b" ") * len(view.source)
+    for block in blocks.values():
+        start, end = block.span(0)
+        text[start:end] = view.source[start:end]
+    return replace(view, facts=replace(facts, top=top, blocks=blocks), source=bytes(text))
+
+
+def _split(found: tuple[Diagnosed, ...], facts: FileFacts, keys: set[str]) -> tuple[list[Diagnosed], list[Diagnosed]]:
+    """The findings that lie in some blocks, and the others."""
+    if not found:
+        return [], []
+    blocks = sorted(facts.blocks.values(), key=_start)
+    starts = [block.start for block in blocks]
+    inside: list[Diagnosed] = []
+    outside: list[Diagnosed] = []
+    for one in found:
+        held = _holds(blocks, starts, one.finding.span, keys)
+        (inside if held else outside).append(one)
+    return inside, outside
+
+
+def _start(block: Block) -> int:
+    return block.start
+
+
+def _holds(blocks: list[Block], starts: list[int], span: Span, keys: set[str]) -> bool:
+    at = bisect_right(starts, span.start) - 1
+    while at >= 0:
+        block = blocks[at]
+        if block.key in keys and block.span(0).contains(span):
+            return True
+        if "." not in block.key and block.span(0).contains(span):
+            return False
+        at -= 1
+    return False
+
+
+def _moved_all(
+    before: Checked, view: FileView, found: Iterable[Diagnosed], stretch: Span, by: int
+) -> tuple[Diagnosed, ...] | None:
+    """Findings at their places after an edit; None if one of them has lost its place."""
+    moved: list[Diagnosed] = []
+    for one in found:
+        at = _moved(before, view, one, stretch, by)
+        if at is None:
+            return None
+        moved.append(at)
+    return tuple(moved)
+
+
+def _moved(before: Checked, view: FileView, one: Diagnosed, stretch: Span, by: int) -> Diagnosed | None:
+    finding = one.finding
+    places = [(view.path, finding.span), *[(related.path, related.span) for related in finding.related]]
+    places += [(edit.path, edit.edit.span) for fix in finding.fixes for edit in fix.edits]
+    same = True
+    for path, span in places:
+        if path != view.path:
+            if before.facts.get(str(path)) is not view.solution.facts.get(str(path)):
+                return None
+        elif span.end > stretch.start:
+            if span.start < stretch.end:
+                return None
+            same = False
+    if same or not by:
+        return one
+    shift = _Shift(view.path, stretch.end, by)
+    return replace(
+        one,
+        finding=Finding(
+            shift.span(view.path, finding.span),
+            finding.message,
+            tuple([_moved_fix(fix, shift) for fix in finding.fixes]),
+            tuple([replace(one, span=shift.span(one.path, one.span)) for one in finding.related]),
+            finding.severity,
+            finding.unused,
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shift:
+    path: Path
+    behind: int
+    by: int
+
+    def span(self, path: Path, span: Span) -> Span:
+        if path != self.path or span.start < self.behind:
+            return span
+        return Span(span.start + self.by, span.end + self.by)
+
+
+def _moved_fix(fix: Fix, shift: _Shift) -> Fix:
+    edits = [FileEdit(one.path, Edit(shift.span(one.path, one.edit.span), one.edit.text)) for one in fix.edits]
+    return replace(fix, edits=tuple(edits))
