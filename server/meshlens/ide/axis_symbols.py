@@ -15,7 +15,7 @@ from meshlens.axes.joining import options
 from meshlens.axes.naming import by_parameter, names_in
 from meshlens.axes.records import ApiCall, AxisUse, Records, literal_name
 from meshlens.axes.specs import sharding_parts, spec_names, specs_in
-from meshlens.axes.values import Arg, Binder, Const, Mesh, Site, Value
+from meshlens.axes.values import Arg, Binder, Const, Made, Mesh, Site, Spec, Value
 from meshlens.jaxapi.meshes import MESHES
 from meshlens.project.solution import Solution
 
@@ -235,14 +235,16 @@ def _call(found: AxisSymbols, call: ApiCall) -> None:
                     if isinstance(call.result, Mesh):
                         found.meshes[node][call.result] = None
         return
-    mesh, spec = sharding_parts(call.result)
-    if spec is not None:
-        _specs(found, spec, _nodes_of_mesh(found, mesh))
-    elif call.mesh is not None:
+    result = type(call.result)
+    if result is Made:
+        mesh, spec = sharding_parts(call.result)
+        if spec is not None:
+            _specs(found, spec, _nodes_of_mesh(found, mesh))
+    elif result is Spec:
+        _specs(found, call.result, {})
+    if call.mesh is not None:
         for arg in call.args:
             _specs(found, arg.value, _nodes_of_mesh(found, call.mesh))
-    else:
-        _specs(found, call.result, {})
 
 
 def _specs(found: AxisSymbols, value: Value, mesh: dict[str, list[Node]]) -> None:

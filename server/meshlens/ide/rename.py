@@ -8,6 +8,7 @@ from meshlens.axes.values import Site
 from meshlens.ide.axis_symbols import AxisSymbol, axis_symbols
 from meshlens.ide.occurrences import Place, place_of, said_at
 from meshlens.ide.rename_blocks import blocking, captured
+from meshlens.ide.rename_check import left_behind
 from meshlens.ide.strays import with_strays
 from meshlens.project.literals import rewritten
 from meshlens.project.view import FileView
@@ -91,7 +92,8 @@ def rename(view: FileView, offset: int, new_name: str) -> Renaming | Refused:
         if text is None:
             return Refused(f'"{new_name}" cannot be written in this literal', (place_of(view, literal),))
         edits.append(FileEdit(view.path_of(literal), Edit(view.span(literal), text)))
-    return Renaming(tuple(edits))
+    left = left_behind(view, symbol.name, new_name, edits)
+    return Refused(*left) if left is not None else Renaming(tuple(edits))
 
 
 def _literal_at(view: FileView, offset: int) -> tuple[Site, AxisSymbol] | Refused:

@@ -9,6 +9,7 @@ from meshlens.ide.axis_symbols import AxisSymbol, axis_symbols
 from meshlens.ide.occurrences import Place, place_of
 from meshlens.ide.said_plainly import said_plainly
 from meshlens.ide.together import Together
+from meshlens.ide.unseen_calls import blocks_under, may_be_called_under
 from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 
@@ -35,6 +36,9 @@ def with_strays(view: FileView, symbol: AxisSymbol) -> AxisSymbol | Block:
         symbol = meant[0]
     elif not _is_bound(symbol):
         return symbol
+    use = may_be_called_under(view.solution, symbol, named, meanings.together)
+    if use is not None:
+        return f'a map that binds "{symbol.name}" may call this, which is not seen', (place_of(view, use.call),)
     whole = symbol
     for stray in (*strays, *plain):
         meant = meanings.of(stray)
@@ -67,8 +71,8 @@ class _Meanings:
 
     def __init__(self, solution: Solution, axes: list[AxisSymbol]) -> None:
         self._axes = axes
-        self._together = Together(solution)
-        self._under = [_blocks_under(axis) for axis in axes]
+        self.together = Together(solution)
+        self._under = [blocks_under(axis) for axis in axes]
 
     def of(self, stray: AxisSymbol) -> list[AxisSymbol]:
         """The axes said in the same function, else those bound where the stray stands, else those of its program."""
@@ -77,7 +81,7 @@ class _Meanings:
             return near
         blocks = {(site.path, site.block) for site in stray.literals}
         bound = [axis for axis, under in zip(self._axes, self._under, strict=True) if not blocks.isdisjoint(under)]
-        return bound or [axis for axis in self._axes if self._together.run(stray.literals, axis.literals)]
+        return bound or [axis for axis in self._axes if self.together.run(stray.literals, axis.literals)]
 
 
 def _in_one_function(one: AxisSymbol, other: AxisSymbol) -> bool:
@@ -89,13 +93,3 @@ def _holds(outer: Site, inner: Site) -> bool:
     if outer.path != inner.path or outer.block.startswith("="):
         return False
     return outer.block == inner.block or inner.block.startswith(f"{outer.block}.")
-
-
-def _blocks_under(axis: AxisSymbol) -> set[tuple[str, str]]:
-    """The blocks that run while the axis is bound, as far as uses of it tell."""
-    return {
-        (step.function.path, step.function.block)
-        for use in axis.uses
-        for step in use.context.route
-        if step.function is not None and axis.name in step.env.names
-    }
