@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,7 @@ def rule_page(found: Diagnosed) -> str | None:
     return f"{page}#{found.code.lower()}-{found.name}" if page else None
 
 
+@cache
 def _pages() -> str | None:
     inside = resources.files("meshlens") / "pages" / "rules.md"
     beside = Path(__file__).parents[3] / "docs" / "rules.md"
