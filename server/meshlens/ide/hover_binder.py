@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 
 from meshlens.axes.records import Binding
-from meshlens.axes.values import Binder, Bound, Function, Partial, Site, Wrapped
+from meshlens.axes.values import Binder, Bound, Function, Mapped, Partial, Site, Wrapped
 from meshlens.ide.devices import devices_of
 from meshlens.ide.environment_words import map_words
 from meshlens.ide.mapping_words import argument_words, result_words, says_axes
 from meshlens.ide.operand import Operand, operand_of, signature_text
 from meshlens.ide.prose import Prose, counted
+from meshlens.ide.values_here import mapped_in
 from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 
@@ -63,7 +64,9 @@ def _title(prose: Prose, binder: Binder) -> str:
     devices = devices_of(prose.view, binder)
     over = "" if binder.names else ", which binds no axis name"
     over = "" if binder.open and not binder.names else over
-    return f"Mapped by {map_words(prose, binder)}{over}{f', {devices}' if devices else ''}."
+    inner = mapped_in(binder.operand)
+    inside = f", around {map_words(prose, inner.binder)}" if inner is not None else ""
+    return f"Mapped by {map_words(prose, binder)}{over}{f', {devices}' if devices else ''}{inside}."
 
 
 def _body(prose: Prose, binder: Binder, operand: Operand | None) -> list[str]:
@@ -106,6 +109,8 @@ def _function_site(binding: Binding) -> Site | None:
             value = value.callee
         elif isinstance(value, Wrapped):
             value = value.operand
+        elif isinstance(value, Mapped):
+            value = value.binder.operand
         else:
             return None
     return value.site

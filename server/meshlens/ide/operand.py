@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from meshlens.axes.values import Bound, Function, Partial, Site, Union, Value, Wrapped
+from meshlens.axes.values import Bound, Function, Mapped, Partial, Site, Union, Value, Wrapped
 from meshlens.project.view import FileView
 
 _RETURNS = re.compile(rb"(?:[\s,/*]|#[^\n]*\n)*\)\s*->\s*([^\n:#]+?)\s*:")
@@ -62,6 +62,8 @@ def operand_of(view: FileView, value: Value) -> Operand | None:
         return _without(inner, value) if inner is not None else None
     if isinstance(value, Wrapped):
         return operand_of(view, value.operand)
+    if isinstance(value, Mapped):
+        return operand_of(view, value.binder.operand)
     if isinstance(value, Union):
         return next((found for option in value.options if (found := operand_of(view, option)) is not None), None)
     return None
