@@ -171,6 +171,7 @@ class EditorSettings:
     completion: bool = _feature("Offer axis names and skeletons while typing.", default=True)
     snippets: bool = _feature("Offer the snippets too; off where the editor brings them itself.", default=True)
     symbols: bool = _feature("List maps and meshes among the symbols.", default=True)
+    workspace_diagnostics: bool = _feature("Report findings in files that are not open too.", default=False)
     code_lens: bool = _feature("Show devices, axes and collectives above each map.", default=False)
     inlay_hints_axes: bool = _feature("Show the axes that a helper runs under behind its `def`.", default=False)
     inlay_hints_sizes: bool = _feature("Show the size of an axis behind its name in a collective.", default=False)

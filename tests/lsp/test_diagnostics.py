@@ -133,3 +133,23 @@ async def test_a_text_without_a_file(tmp_path: Path):
                 break
             await asyncio.sleep(0.02)
         assert [(one.uri, len(one.diagnostics)) for one in ed.published] == [("untitled:Untitled-1", 1)]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+async def test_files_that_are_not_open_are_reported_to_those_who_ask(tmp_path: Path, wanted: bool):
+    write(tmp_path, {"train.py": WRONG, "clean.py": "import jax\n", "open.py": WRONG})
+    extra = {"textDocument": {"diagnostic": {"dynamicRegistration": False}}}
+    settings = {"workspaceDiagnostics": wanted}
+    async with editor(tmp_path, extra=extra, options={"settings": settings}, settings=settings) as ed:
+        ed.open("open.py")
+        await ed.diagnostics("open.py")
+
+        async def pull(*known: types.PreviousResultId) -> list[types.WorkspaceDocumentDiagnosticReport]:
+            params = types.WorkspaceDiagnosticParams(previous_result_ids=known)
+            return list((await ed.client.workspace_diagnostic_async(params)).items)
+
+        reports = await pull()
+        assert [(one.uri, one.kind) for one in reports] == ([(ed.uri("train.py"), "full")] if wanted else [])
+        if wanted:
+            known = types.PreviousResultId(ed.uri("train.py"), reports[0].result_id or "")
+            assert [one.kind for one in await pull(known)] == ["unchanged"]

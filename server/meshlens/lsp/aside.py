@@ -121,13 +121,10 @@ def _changed(project: Project, changes: Mapping[Path, bytes | None]) -> None:
 
 
 def _findings(project: Project) -> Any:
-    """The findings of every file, with its source, by path."""
+    """The findings of every file."""
     workspace = project.workspace
-    return {
-        path: check(workspace.view(file.path), project.settings)
-        for path, file in workspace.files.items()
-        if file.path.is_relative_to(project.root)
-    }
+    own = [file.path for file in workspace.files.values() if file.path.is_relative_to(project.root)]
+    return {path: check(workspace.view(path), project.settings) for path in own}
 
 
 def _whole(project: Project, what: str, path: Path, *arguments: Any) -> Any:

@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 
 from meshlens.lsp.session import Session
 
 _NUMBERS = count(1)
+
+
+@contextmanager
+def reporting(session: Session, token: object, title: str) -> Iterator[Callable[[str], None]]:
+    """Shows progress under a token that the client gave with its request; says nothing where it gave none.
+
+    Args:
+        session: who to tell.
+        token: the client's.
+        title: what is being done.
+    """
+    if token is None:
+        yield lambda text: None
+        return
+
+    def tell(kind: str, **content: object) -> None:
+        session.notify("$/progress", {"token": token, "value": {"kind": kind, **content}})
+
+    tell("begin", title=title)
+    try:
+        yield lambda text: tell("report", message=text)
+    finally:
+        tell("end")
 
 
 @asynccontextmanager

@@ -46,6 +46,7 @@ HANDLERS: Mapping[str, Handle] = {
         "notebookDocument/didClose": ("notebook_did_close", "notebook_did_close"),
         "notebookDocument/didSave": ("notebook_did_close", "notebook_did_save"),
         "textDocument/diagnostic": ("diagnostic", "diagnostic"),
+        "workspace/diagnostic": ("workspace_diagnostic", "workspace_diagnostic"),
         "textDocument/codeAction": ("code_action", "code_action"),
         "codeAction/resolve": ("code_action", "code_action_resolve"),
         "window/workDoneProgress/cancel": ("work_done_progress_cancel", "work_done_progress_cancel"),
@@ -79,7 +80,7 @@ OPTIONS: Mapping[str, Any] = {
         code_action_kinds=[types.CodeActionKind.QuickFix, "source.fixAll.meshlens"], resolve_provider=True
     ),
     "textDocument/diagnostic": types.DiagnosticOptions(
-        inter_file_dependencies=True, workspace_diagnostics=False, identifier=NAME
+        inter_file_dependencies=True, workspace_diagnostics=True, identifier=NAME
     ),
 }
 

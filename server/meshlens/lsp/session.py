@@ -47,6 +47,7 @@ class Session:
         clear: takes back what was sent for a text.
         indexing: the large projects.
         cancellable: what runs, by its progress token.
+        whole_findings: what was found in whole projects, and in which state of them.
         last_whole: for each open file the workspace in which it last had no syntax error.
     """
 
@@ -63,6 +64,7 @@ class Session:
     clear: Callable[[str], None] = lambda uri: None
     indexing: Any = None
     cancellable: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
+    whole_findings: dict[Path, tuple[int, Mapping[Path, tuple[Diagnosed, ...]]]] = field(default_factory=dict)
     last_whole: dict[Path, Workspace] = field(default_factory=dict)
     _found: dict[Path, tuple[int, tuple[Diagnosed, ...]]] = field(default_factory=dict)
     _revision: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,34 @@ from meshlens.lsp.index import IndexFailed
 from meshlens.lsp.refusal import Refusal
 from meshlens.lsp.session import Session
 from meshlens.lsp.whole_answers import ANSWERS
+from meshlens.rules._check import Diagnosed
 
 _log = logging.getLogger("meshlens")
+
+
+async def findings_of_project(session: Session, root: Path) -> Mapping[Path, tuple[Diagnosed, ...]]:
+    """The findings of every file of a project; those of the last time where nothing has changed since.
+
+    Args:
+        session: where to ask.
+        root: the project.
+    """
+    folder = session.folders[root]
+    known = session.whole_findings.get(root)
+    if known is not None and known[0] == folder.revision:
+        return known[1]
+    found: Mapping[Path, tuple[Diagnosed, ...]]
+    if folder.small is False:
+        try:
+            found = await session.indexing.ask(root, "findings")
+        except IndexFailed as error:
+            _log.warning("%s", error)
+            return {}
+    else:
+        checked = [file.path for file in folder.workspace.files.values() if file.path.is_relative_to(root)]
+        found = {path: session.findings(path) for path in checked}
+    session.whole_findings[root] = (folder.revision, found)
+    return found
 
 
 async def ask_whole(session: Session, what: str, path: Path, *arguments: Any) -> Any:

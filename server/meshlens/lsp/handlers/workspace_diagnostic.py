@@ -1,0 +1,45 @@
+"""`workspace/diagnostic`: the findings of every file of a project, for those who ask for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from meshlens.lsp.documents import Document, uri_of
+from meshlens.lsp.handlers.diagnostic import report
+from meshlens.lsp.progress import reporting
+from meshlens.lsp.session import Session
+from meshlens.lsp.to_lsp import diagnostic
+from meshlens.lsp.whole import findings_of_project
+from meshlens.rules._check import Diagnosed
+from meshlens.text import LineIndex
+
+
+async def workspace_diagnostic(session: Session, params: dict[str, Any]) -> dict[str, Any]:
+    """A report for each file that is not open and has findings, or had some when the client last asked."""
+    known = {one["uri"]: one.get("value") for one in params.get("previousResultIds", ())}
+    items: list[dict[str, Any]] = []
+    with reporting(session, params.get("workDoneToken"), "Checking the project") as progress:
+        for root, folder in list(session.folders.items()):
+            if not folder.features.workspace_diagnostics:
+                continue
+            progress(root.name)
+            for path, found in (await findings_of_project(session, root)).items():
+                uri = uri_of(path)
+                if session.is_open(path) or (not found and uri not in known):
+                    continue
+                made = report(file_diagnostics(session, path, found), known.get(uri))
+                items.append({**made, "uri": uri, "version": None})
+    return {"items": items}
+
+
+def file_diagnostics(session: Session, path: Path, found: tuple[Diagnosed, ...]) -> list[dict[str, Any]]:
+    """The findings of a file that is not open; none of a notebook, whose cells have no names until it is opened."""
+    if not found or path.suffix == ".ipynb":
+        return []
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return []
+    document = Document(uri_of(path), None, path, text, LineIndex(text))
+    return [diagnostic(session, document, one) for one in found]
