@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from meshlens.ide.typed import Typed, arguments_at
+from meshlens.ide.tokens import arguments_at
+from meshlens.ide.typed import Typed
 from meshlens.ide.typed_call import TypedCall
 from meshlens.jaxapi.meshes import PARTITION_SPEC
 from meshlens.project.snippets import Snippet

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from meshlens.axes.values import Value
 from meshlens.ide.spelled import callable_of, value_of
-from meshlens.ide.typed import Argument, Typed, arguments_at
+from meshlens.ide.tokens import Argument, arguments_at
+from meshlens.ide.typed import Typed
 from meshlens.project.view import FileView
 
 _PARTIALS = frozenset({"functools.partial", "jax.tree_util.Partial"})
