@@ -146,6 +146,12 @@ def test_arguments_as_they_are_written() -> None:
     ]
 
 
+def test_comments_are_no_part_of_arguments() -> None:
+    source = b"f(  # it's first, and (open\n    a,  # then\n    # more\n    key=1  # last\n)"
+    texts = [(one.keyword, source[one.value.start : one.value.end].decode()) for one in arguments_at(source, 1)]
+    assert texts == [(None, "a"), ("key", "1")]
+
+
 def test_arguments_end_where_the_next_statement_begins() -> None:
     source = b"f(a, key=\nreturn 1, 2)"
     assert len(arguments_at(source, 1)) == 2
@@ -213,3 +219,32 @@ def test_placeholders_become_their_defaults() -> None:
     for snippet in read_snippets():
         assert "$" not in snippet.plain
     assert Snippet("", "", "", "${1:a}(${2:b[${3:c}]})$0").plain == "a(b[c])"
+
+
+@pytest.mark.parametrize(
+    ("written", "inserts"),
+    [
+        ("psum(x, ba$0)", ['"batch"']),
+        ("psum(x, no$0)", []),
+        ("psum(x, $0name)", []),
+        ("psum(x, names[$0])", []),
+        ('psum(x, names["$0"])', []),
+        ('psum(x, f()("$0"))', []),
+        ('psum(x, ["$0"])', ["batch"]),
+        ("psum(x, 'ba$0')", ["batch"]),
+        ("psum(x, rf'$0')", ["batch"]),
+        ('psum(x + "$0", "batch")', []),
+        ('psum(axis_name="batch", x=x, $0)', []),
+    ],
+)
+def test_only_where_an_axis_is_asked_for(written: str, inserts: list[str]) -> None:
+    text = f"""\
+import functools
+import jax
+
+
+@functools.partial(jax.pmap, axis_name="batch")
+def step(x):
+    return jax.lax.{written}
+"""
+    assert offered(text) == inserts

@@ -103,13 +103,23 @@ def tokens(source: bytes, start: int, end: int) -> Iterator[tuple[str, int, int]
 
 
 def _argument(source: bytes, start: int, equals: int, end: int) -> Argument:
-    keyword = source[start:equals].strip() if equals >= 0 else b""
-    is_keyword = equals >= 0 and keyword.decode("utf-8", "replace").isidentifier()
-    first = equals + 1 if is_keyword else start
-    text = source[first:end]
-    left = first + len(text) - len(text.lstrip())
-    return Argument(
-        keyword.decode("utf-8", "replace") if is_keyword else None,
-        Span(left, max(left, first + len(text.rstrip()))),
-        Span(start, end),
-    )
+    named = _code(source, start, equals) if equals >= 0 else Span(start, start)
+    keyword = source[named.start : named.end].decode("utf-8", "replace")
+    if keyword.isidentifier():
+        return Argument(keyword, _code(source, equals + 1, end), Span(start, end))
+    return Argument(None, _code(source, start, end), Span(start, end))
+
+
+def _code(source: bytes, start: int, end: int) -> Span:
+    """A stretch without the blanks and comments at its ends; where it holds nothing else, its end."""
+    comments = {at: stop for kind, at, stop in tokens(source, start, end) if kind == "comment"}
+    text = source[start:end]
+    first = start + len(text) - len(text.lstrip())
+    while first in comments:
+        text = source[comments[first] : end]
+        first = end - len(text.lstrip())
+    last = max(first, start + len(source[start:end].rstrip()))
+    starts = {stop: at for at, stop in comments.items()}
+    while last in starts and last > first:
+        last = max(first, start + len(source[start : starts[last]].rstrip()))
+    return Span(first, last)

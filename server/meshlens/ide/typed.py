@@ -22,6 +22,7 @@ _GOES_ON = re.compile(rb"[ \t]*(?:[)\]}.,+*/%|&^<>=-]|(?:if|else|for|and|or|in|i
 _UNFINISHED = frozenset(b",([{=+-*/%|&^<>:~\\.")
 _NO_CALLEES = frozenset(b"and assert await elif else for if in is lambda not or print return while with yield".split())
 
+UNNAMED = "()"
 MOST_LINES = 80
 
 
@@ -45,7 +46,7 @@ class Opening:
     Attributes:
         at: where it stands.
         bracket: "(", "[" or "{".
-        callee: the dotted name before it, "" if there is none.
+        callee: the dotted name before it; "" if nothing is called or indexed, `UNNAMED` if that has no name.
     """
 
     at: int
@@ -196,6 +197,8 @@ def _begins_here(source: bytes, line: int, above: tuple[int, int]) -> bool:
 
 def _callee(source: bytes, at: int) -> str:
     found = _CALLEE.search(source, max(line_start(source, at), at - 200), at)
-    if found is None or found[1] in _NO_CALLEES:
+    if found is None:
+        return UNNAMED if source[max(0, at - 200) : at].rstrip(b" \t")[-1:] in (b")", b"]") else ""
+    if found[1] in _NO_CALLEES:
         return ""
     return b"".join(found[1].split()).decode("utf-8", "replace")
