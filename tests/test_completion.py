@@ -10,13 +10,15 @@ import pytest
 from features_while_typing import FEATURES
 from meshlens.ide.call_hierarchy import incoming_calls, outgoing_calls, prepare_calls
 from meshlens.ide.completion import CompletionWants, complete
-from meshlens.ide.inlay_hints import InlayHintsWanted, inlay_hints
+from meshlens.ide.inlay_hints import inlay_hints
 from meshlens.ide.symbols import document_symbols
-from meshlens.ide.typed import arguments_at, typed_at
+from meshlens.ide.tokens import arguments_at
+from meshlens.ide.typed import typed_at
 from meshlens.project import snippets
 from meshlens.project.snippets import Snippet, parse_snippets, read_snippets
 from meshlens.project.view import FileView
 from meshlens.project.workspace import open_workspace
+from meshlens.settings import BadSetting, Settings, parse
 from meshlens.text import Span
 
 try:
@@ -144,6 +146,12 @@ def test_arguments_as_they_are_written() -> None:
     ]
 
 
+def test_comments_are_no_part_of_arguments() -> None:
+    source = b"f(  # it's first, and (open\n    a,  # then\n    # more\n    key=1  # last\n)"
+    texts = [(one.keyword, source[one.value.start : one.value.end].decode()) for one in arguments_at(source, 1)]
+    assert texts == [(None, "a"), ("key", "1")]
+
+
 def test_arguments_end_where_the_next_statement_begins() -> None:
     source = b"f(a, key=\nreturn 1, 2)"
     assert len(arguments_at(source, 1)) == 2
@@ -158,9 +166,20 @@ def test_a_long_string_is_no_code() -> None:
 def test_hints_are_off_until_they_are_asked_for() -> None:
     view = view_of('import jax\n\nf = jax.vmap(lambda x: jax.lax.psum(x, "i"), axis_name="i", axis_size=3)\n')
     whole = Span(0, len(view.source))
-    assert not inlay_hints(view, InlayHintsWanted(), whole)
-    assert [hint.text for hint in inlay_hints(view, InlayHintsWanted(sizes=True), whole)] == ["= 3"]
-    assert not inlay_hints(view, InlayHintsWanted(sizes=True), Span(0, 20))
+    assert not inlay_hints(view, (), whole)
+    assert [hint.text for hint in inlay_hints(view, ["sizes"], whole)] == ["= 3"]
+    assert not inlay_hints(view, ["sizes"], Span(0, 20))
+
+
+def test_what_an_editor_shows_is_set_in_one_place() -> None:
+    settings = Settings()
+    assert not (settings.inlay_hints or settings.code_lenses or settings.symbols or settings.call_hierarchy)
+    assert parse("inlay-hints", ["sizes"]) == ("sizes",)
+    assert parse("code-lenses", True) is True
+    with pytest.raises(BadSetting, match='no hint is called "axis"; did you mean "axes"'):
+        parse("inlay-hints", ["axis"])
+    with pytest.raises(BadSetting, match="expected true or false"):
+        parse("symbols", "yes")
 
 
 def test_selections_lie_inside_their_spans() -> None:
@@ -200,3 +219,32 @@ def test_placeholders_become_their_defaults() -> None:
     for snippet in read_snippets():
         assert "$" not in snippet.plain
     assert Snippet("", "", "", "${1:a}(${2:b[${3:c}]})$0").plain == "a(b[c])"
+
+
+@pytest.mark.parametrize(
+    ("written", "inserts"),
+    [
+        ("psum(x, ba$0)", ['"batch"']),
+        ("psum(x, no$0)", []),
+        ("psum(x, $0name)", []),
+        ("psum(x, names[$0])", []),
+        ('psum(x, names["$0"])', []),
+        ('psum(x, f()("$0"))', []),
+        ('psum(x, ["$0"])', ["batch"]),
+        ("psum(x, 'ba$0')", ["batch"]),
+        ("psum(x, rf'$0')", ["batch"]),
+        ('psum(x + "$0", "batch")', []),
+        ('psum(axis_name="batch", x=x, $0)', []),
+    ],
+)
+def test_only_where_an_axis_is_asked_for(written: str, inserts: list[str]) -> None:
+    text = f"""\
+import functools
+import jax
+
+
+@functools.partial(jax.pmap, axis_name="batch")
+def step(x):
+    return jax.lax.{written}
+"""
+    assert offered(text) == inserts

@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from meshlens.ide.typed import Typed, arguments_at
+from meshlens.ide.tokens import arguments_at
+from meshlens.ide.typed import Typed
 from meshlens.ide.typed_call import TypedCall
 from meshlens.jaxapi.meshes import PARTITION_SPEC
 from meshlens.project.snippets import Snippet
 from meshlens.project.view import FileView
 from meshlens.text import Span
+
+MOST_BLANKS = 200
 
 _STRING = re.compile(rb"[\"']([^\"'\n]*)[\"']")
 
@@ -95,7 +98,7 @@ def axis_names(place: Place, named: Iterable[tuple[str, str]]) -> tuple[Completi
     span = typed.word
     if typed.string is not None:
         span = typed.string.span
-    elif source[: typed.word.start].rstrip()[-1:] not in (b"(", b",", b"=", b"[", b"{"):
+    elif typed.word.end > typed.offset or not _begins_argument(source, typed.word.start):
         return ()
     else:
         quote = "'" if source.count(b"'") > source.count(b'"') else '"'
@@ -104,10 +107,21 @@ def axis_names(place: Place, named: Iterable[tuple[str, str]]) -> tuple[Completi
     found: list[Completion] = []
     for name, detail in _first(named):
         text = f"{quote}{name}{quote}"
-        if name not in beside and (place.wants.placeholders or text.startswith(written)):
+        if name not in beside and _fits(name, written, quote, place.wants):
             # An editor compares with the text that it replaces, so quotes that are not typed yet are left out.
             found.append(Completion(name, text, span, "axis", detail, sort=f"{len(found):03}", filter=name))
     return tuple(found)
+
+
+def _begins_argument(source: bytes, offset: int) -> bool:
+    return source[max(0, offset - MOST_BLANKS) : offset].rstrip()[-1:] in (b"(", b",", b"=", b"[", b"{")
+
+
+def _fits(name: str, written: str, quote: str, wants: CompletionWants) -> bool:
+    """Whether to offer a name for what is written of it; a client without placeholders compares with the insertion."""
+    if quote:
+        return name.startswith(written) and (wants.placeholders or not written)
+    return wants.placeholders or name.startswith(written)
 
 
 def _beside(place: Place) -> frozenset[str]:

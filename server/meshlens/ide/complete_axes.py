@@ -10,6 +10,8 @@ from meshlens.axes.values import Function, Site
 from meshlens.ide._completing import Completion, Place, axis_names
 from meshlens.ide.environment import contexts, definitions_around, distinct, environments, function_site
 from meshlens.ide.known_names import known_names, map_in_words
+from meshlens.ide.spelled import uses_jax
+from meshlens.ide.typed import line_start
 from meshlens.ide.typed_call import TypedCall
 from meshlens.jaxapi.collectives import COLLECTIVES, NAMED_REDUCTIONS
 from meshlens.jaxapi.consumers import CONSUMERS, NOT_AXIS_NAMES
@@ -39,6 +41,9 @@ def _asks_for_axis(place: Place, call: TypedCall) -> bool:
     if reduction is not None:
         return call.current.keyword == "axis" or call.position == reduction.axis_index
     parameters = _parameters(call.value) if isinstance(call.value, Function) else ()
+    home = call.value.path if isinstance(call.value, Function) else str(place.view.path)
+    if not uses_jax(place.view.texts[home]):
+        return False
     return _AXIS_PARAMETER.fullmatch(call.parameter(parameters) or "") is not None
 
 
@@ -62,7 +67,7 @@ def _environments(place: Place) -> tuple[AxisEnv, ...]:
     if here:
         return here
     source = view.source
-    line = source.rfind(b"\n", 0, place.typed.openings[-1].at) + 1
+    line = line_start(source, place.typed.openings[-1].at)
     for name in definitions_around(source, line):
         site = function_site(view, name)
         found = environments(view, site) if site is not None else ()

@@ -9,7 +9,7 @@ from meshlens.ide._completing import Completion, Place
 from meshlens.ide.complete_mesh_axes import mesh_in_reach
 from meshlens.ide.devices import mesh_sizes
 from meshlens.ide.known_names import meshes_of
-from meshlens.ide.typed import arguments_at
+from meshlens.ide.tokens import arguments_at
 from meshlens.ide.typed_operand import Operand, operand_at
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.binding import Binder

@@ -8,7 +8,7 @@ from meshlens.axes.values import Mesh
 from meshlens.ide._completing import Completion, Place, axis_names
 from meshlens.ide.devices import mesh_sizes
 from meshlens.ide.known_names import KnownMesh, meshes_of, names_of_workspace, spec_names_of
-from meshlens.ide.spelled import value_of
+from meshlens.ide.spelled import uses_jax, value_of
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.meshes import PARTITION_SPEC, SPECS
 
@@ -19,7 +19,7 @@ def mesh_axes_here(place: Place) -> tuple[Completion, ...] | None:
     if opening.bracket == "[" and opening.callee.endswith(".shape"):
         owner = opening.callee.removesuffix(".shape")
         found = _called(place, owner)
-        if found or "mesh" in owner.lower():
+        if found or ("mesh" in owner.lower() and uses_jax(place.view.source)):
             return axis_names(place, _named(place, found))
         return None
     if not place.calls:

@@ -10,7 +10,7 @@ from meshlens.axes.values import Site
 from meshlens.ide._completing import Completion, Place, axis_names
 from meshlens.ide.environment import function_in, function_site
 from meshlens.ide.known_names import known_names
-from meshlens.ide.typed import arguments_at
+from meshlens.ide.tokens import arguments_at
 from meshlens.ide.typed_operand import Operand, operand_at
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.collectives import COLLECTIVES

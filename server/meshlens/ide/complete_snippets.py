@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from meshlens.ide._completing import Completion, CompletionWants
+from meshlens.ide.spelled import uses_jax
 from meshlens.ide.typed import Typed, statement_start
 from meshlens.project.snippets import Snippet
 from meshlens.text import Span
-
-_IMPORTS_JAX = re.compile(rb"^[ \t]*(?:import|from)[ \t]+[^\n]*\bjax\b", re.MULTILINE)
 
 
 def snippets(source: bytes, typed: Typed, wants: CompletionWants) -> tuple[Completion, ...]:
@@ -22,7 +19,7 @@ def snippets(source: bytes, typed: Typed, wants: CompletionWants) -> tuple[Compl
         return ()
     span = Span(start, typed.word.end)
     rest = source[: typed.line].strip() + source[span.end :].strip()
-    if rest and _IMPORTS_JAX.search(source) is None:
+    if rest and not uses_jax(source):
         return ()
     written = source[span.start : typed.offset].decode("utf-8", "replace")
     made = [_completion(snippet, span, wants) for snippet in wants.snippets]

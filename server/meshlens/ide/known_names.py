@@ -11,9 +11,12 @@ from meshlens.axes.mapping import name_of
 from meshlens.axes.records import Records
 from meshlens.axes.values import Binder, Data, Mesh, Spec
 from meshlens.ide.devices import mesh_sizes, spec_names
+from meshlens.ide.typed import line_start
 from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.text import Span
+
+MOST_BYTES = 200
 
 _ASSIGNED = re.compile(rb"([\w\x80-\xff]+)[ \t]*(?::[^=\n]*)?=[ \t]*\(?\s*$")
 _AS = re.compile(rb"[ \t]+as[ \t]+([\w\x80-\xff]+)")
@@ -43,7 +46,7 @@ def meshes_of(view: FileView) -> tuple[KnownMesh, ...]:
 
 def variable_of(source: bytes, call: Span) -> str:
     """The variable that the result of a call is assigned to, by `=` or `as`; "" if there is none."""
-    line = source.rfind(b"\n", 0, call.start) + 1
+    line = max(line_start(source, call.start), call.start - MOST_BYTES)
     name = _ASSIGNED.search(source, line, call.start) or _AS.match(source, call.end)
     return name[1].decode("utf-8", "replace") if name is not None else ""
 

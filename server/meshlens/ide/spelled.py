@@ -9,7 +9,15 @@ from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 
 _IMPORTS = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+(\([^()]*\)?|[^\n;#]+)", re.MULTILINE)
+_JAX = re.compile(
+    rb"^[ \t]*(?:import|from)[ \t]+[^\n]*\b(?:jax|flax|haiku|optax|chex|equinox|kfac_jax|haliax)\b", re.MULTILINE
+)
 _ALIASED = re.compile(r"\s*([\w.]+)(?:\s+as\s+(\w+))?\s*")
+
+
+def uses_jax(source: bytes) -> bool:
+    """Whether a file imports JAX or a library on top of it."""
+    return _JAX.search(source) is not None
 
 
 def value_of(view: FileView, dotted: str) -> Value | None:

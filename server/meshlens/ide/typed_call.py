@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from meshlens.axes.values import Value
 from meshlens.ide.spelled import callable_of, value_of
-from meshlens.ide.typed import Argument, Typed, arguments_at
+from meshlens.ide.tokens import Argument, arguments_at
+from meshlens.ide.typed import Typed
 from meshlens.project.view import FileView
 
 _PARTIALS = frozenset({"functools.partial", "jax.tree_util.Partial"})
@@ -23,7 +24,7 @@ class TypedCall:
         at: where its bracket stands.
         arguments: its arguments; of a `partial`, those behind the callable.
         current: the argument that the cursor is in.
-        position: how many positional arguments stand before it; None where it has a keyword.
+        position: how many positional arguments stand before it; None where it has a keyword or stands behind one.
     """
 
     dotted: str
@@ -62,8 +63,11 @@ def calls_at(view: FileView, typed: Typed) -> tuple[TypedCall, ...]:
 
 def _calls(view: FileView, typed: Typed) -> Iterator[TypedCall]:
     for opening in typed.openings:
-        if opening.bracket != "(" or not opening.callee:
+        if not opening.callee:
             continue
+        if opening.bracket == "[":
+            # What stands around an index says nothing of the index.
+            return
         arguments = arguments_at(view.source, opening.at)
         dotted, value = callable_of(view, opening.callee), value_of(view, opening.callee)
         inner = arguments[0] if arguments else None
@@ -73,7 +77,8 @@ def _calls(view: FileView, typed: Typed) -> Iterator[TypedCall]:
         current = next((argument for argument in arguments if _holds(argument, typed.offset)), None)
         position = None
         if current is not None and current.keyword is None:
-            position = sum(one.keyword is None for one in arguments[: arguments.index(current)])
+            before = arguments[: arguments.index(current)]
+            position = len(before) if all(one.keyword is None for one in before) else None
         yield TypedCall(dotted, value, opening.at, arguments, current, position)
 
 

@@ -9,7 +9,7 @@ from meshlens.axes.values import Value
 from meshlens.ide._completing import Place
 from meshlens.ide.environment import function_in
 from meshlens.ide.spelled import value_of
-from meshlens.ide.typed import arguments_at
+from meshlens.ide.tokens import arguments_at
 from meshlens.ide.typed_call import TypedCall
 from meshlens.jaxapi.binding import Binder
 from meshlens.text import Span
