@@ -76,3 +76,12 @@ def test_references_are_those_of_one_axis_only():
 def test_highlights_say_what_binds_and_what_reads():
     _, view, offset = _at(TRAIN, 'pmax(x, "ba')
     assert [one.access for one in highlights(view, offset)] == ["write", "read"]
+
+
+def test_broken_code_does_not_raise():
+    for cut in range(0, len(TRAIN), 5):
+        for text in (TRAIN[:cut] + "$0" + TRAIN[cut:], TRAIN[:cut] + "$0"):
+            _, view, offset = opened({"train.py": text})
+            definition(view, offset)
+            references(view, offset)
+            highlights(view, offset)

@@ -230,3 +230,55 @@ def test_broken_code_does_not_raise():
             _, view, offset = opened({**TRAINER, "main.py": text})
             assert isinstance(rename(view, offset, "data"), Renaming | Refused)
             assert isinstance(prepare(view, offset), Renamable | Refused)
+
+
+MESHES = """
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+SPEC = P("model")
+
+def train(x):
+    mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "$0model"))
+    print(mesh.shape["model"], {"model": 1})
+    return jax.device_put(x, NamedSharding(mesh, P("data")))
+
+def serve(x):
+    mesh = Mesh(np.array(jax.devices()), ("OTHER",))
+    return jax.device_put(x, NamedSharding(mesh, P("OTHER")))
+"""
+
+
+def test_a_spec_without_a_mesh_goes_with_the_only_axis_that_it_can_mean():
+    after = _asked({"main.py": MESHES}, "tensor")
+    assert isinstance(after, dict), after
+    lines = after["main.py"].splitlines()
+    assert 'SPEC = P("tensor")' in lines
+    assert '    print(mesh.shape["tensor"], {"model": 1})' in lines
+
+
+def test_a_spec_that_may_mean_two_axes_is_refused():
+    message, spec, *axes = _refused(MESHES.replace("OTHER", "model"), "tensor")
+    assert (message, spec) == ('this may be any of 2 axes named "model"', 'main.py:6: "model"')
+    assert len(axes) == 2
+
+
+def test_a_method_that_a_map_may_call_unseen_is_refused():
+    text = """
+import jax
+
+class Model:
+    def loss(self, x):
+        return jax.lax.pmean(x, "batch")
+
+@jax.jit
+def main(model, x):
+    def step(x):
+        return jax.lax.psum(model.loss(x), "$0batch")
+    return jax.pmap(step, axis_name="batch")(x)
+"""
+    assert _refused(text) == [
+        'a map that binds "batch" may call this, which is not seen',
+        'main.py:6: jax.lax.pmean(x, "batch")',
+    ]

@@ -7,13 +7,13 @@ same name are two symbols.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from meshlens.axes.joining import options
 from meshlens.axes.naming import by_parameter, names_in
-from meshlens.axes.records import ApiCall, AxisUse, Records, literal_name
+from meshlens.axes.records import ApiCall, AxisUse, Records, SameName, literal_name
 from meshlens.axes.specs import sharding_parts, spec_names, specs_in
 from meshlens.axes.values import Arg, Binder, Const, Made, Mesh, Site, Spec, Value
 from meshlens.jaxapi.meshes import MESHES
@@ -137,11 +137,30 @@ def axis_symbols(solution: Solution) -> AxisSymbols:
     return solution.once("axis-symbols", _collected)
 
 
+def symbols_around(solution: Solution, path: str, block: str) -> AxisSymbols:
+    """The part of the axis symbols that speaks of what stands in a block, for answers while typing.
+
+    What stands in a function is read by few roots; what stands at the top level may be read by any.
+    """
+    shape = solution.facts[path].blocks[block].shape
+    if shape[0] != "fn" and not (len(shape) == 6 and isinstance(shape[5], frozenset)):
+        return axis_symbols(solution)
+    blocks = {(path, block), (path, f"header:{block}")}
+    keys = {key for key, result in solution.results.items() if not blocks.isdisjoint(result.deps)} | {(path, "")}
+    keys |= {other for key in keys & solution.results.keys() for other in solution.results[key].relied}
+    return _gathered(solution.results[key].records for key in sorted(keys & solution.results.keys()))
+
+
 def _collected(solution: Solution) -> AxisSymbols:
+    return _gathered(result.records for result in solution.results.values())
+
+
+def _gathered(all_records: Iterable[Records]) -> AxisSymbols:
     found = AxisSymbols()
-    for records in solution.by_file.values():
+    waiting: list[SameName] = []
+    for records in all_records:
         _collect(found, records)
-    waiting = [same for result in solution.results.values() for same in result.records.same_names]
+        waiting += records.same_names
     while rest := [same for same in waiting if not _same(found, *same)]:
         if len(rest) == len(waiting):
             break

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from meshlens.axes.values import Site
-from meshlens.ide.axis_symbols import AxisSymbols, Node, axis_symbols
+from meshlens.ide.axis_symbols import AxisSymbols, Node, symbols_around
 from meshlens.ide.occurrences import Place, place_of, said_at
+from meshlens.ide.target import sites_at
 from meshlens.project.view import FileView
 
 
@@ -18,7 +19,10 @@ def definition(view: FileView, offset: int) -> tuple[Place, ...]:
         view: the file.
         offset: UTF-8 bytes from the start of the file.
     """
-    symbols = axis_symbols(view.solution)
+    sites = sites_at(view, offset)
+    if not sites:
+        return ()
+    symbols = symbols_around(view.solution, sites[0].path, sites[0].block)
     site = said_at(view, offset, symbols)
     if site is None:
         return ()
