@@ -95,7 +95,7 @@ def _measure(workspace: Workspace, path: Path, rounds: int) -> dict[str, list[fl
     text = _Text(workspace.files[str(path)].source.decode())
     now = time.process_time
     parsing = 0.0
-    parse = reading.tree_of
+    parse = reading.parse_again
 
     def timed(*args):
         nonlocal parsing
@@ -104,7 +104,7 @@ def _measure(workspace: Workspace, path: Path, rounds: int) -> dict[str, list[fl
         parsing = now() - begun
         return tree
 
-    reading.tree_of = timed
+    reading.parse_again = timed
     settings = Settings()
     workspace = workspace.with_edits(path, [Edit(Span(0, 0), "\n")]).with_edits(path, [Edit(Span(0, 1), "")])
     check(workspace.view(path), settings)
@@ -127,7 +127,7 @@ def _measure(workspace: Workspace, path: Path, rounds: int) -> dict[str, list[fl
             for phase, seconds in phases.items():
                 times[phase].append(seconds * 1e3)
         gc.collect(0)
-    reading.tree_of = parse
+    reading.parse_again = parse
     gc.enable()
     return times
 

@@ -131,8 +131,10 @@ class Interest:
     def verdict(self, path: str, key: str) -> tuple[bool, ...]:
         """All that decides whether a block is a root, to be compared with what was."""
         mentioned = self._mentioned_in(path, key)
+        if mentioned is None:
+            return ()
         starts = (self.is_worth_a_root(path, key, starts=True), self.is_worth_a_root(path, key, starts=False))
-        return (*starts, mentioned is not None and "jax" in mentioned)
+        return (*starts, "jax" in mentioned)
 
     def _mentioned_in(self, path: str, key: str) -> frozenset[str] | None:
         mentions = self._mentioned.get(path)

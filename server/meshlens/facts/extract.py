@@ -28,7 +28,9 @@ from meshlens.facts.lowering import Lowering, statement
 from meshlens.facts.model import Block, FileFacts, Shape
 from meshlens.facts.suppressions import suppressions_in
 from meshlens.syntax.kinds import EXTRAS, by_kind, items, kind
+from meshlens.syntax.lines import tree_of
 from meshlens.syntax.parse import Node, broken_spans, parse, readable
+from meshlens.syntax.sections import section_starts, sections
 from meshlens.text import Span
 
 Memo: TypeAlias = MutableMapping[bytes, tuple[Shape, "array[int]"]]
@@ -54,11 +56,29 @@ def extract(source: bytes, memo: Memo | None = None) -> FileFacts:
 
 def facts_of(text: bytes, root: Node, memo: Memo) -> tuple[FileFacts, frozenset[str]]:
     """The facts of a parsed text, and the keys of the blocks that the same bytes may not give again."""
-    extraction = Extraction(text, memo, root.has_error)
+    if root.has_error:
+        return facts_apart(text, memo)
+    extraction = Extraction(text, memo)
     top = tuple([extraction.add(node, "") for node in top_level(root)])
-    found, devices = suppressions_in(text, root)
-    broken = tuple([Span(*span) for span in broken_spans(root)])
-    return FileFacts(top, extraction.blocks, found, devices, broken), frozenset(extraction.unsure)
+    found, devices = suppressions_in(text, tree_of(text, root))
+    return FileFacts(top, extraction.blocks, found, devices), frozenset(extraction.unsure)
+
+
+def facts_apart(text: bytes, memo: Memo) -> tuple[FileFacts, frozenset[str]]:
+    """The facts of a text with errors: its sections are read apart."""
+    extraction = Extraction(text, memo)
+    top: list[str] = []
+    broken: list[Span] = []
+    nodes: list[Node] = []
+    root: Node | None = None
+    for section in sections(text, section_starts(text)):
+        root = section.root
+        top += extraction.add_section(root)
+        broken += [Span(*span) for span in broken_spans(root)]
+        nodes += root.children
+    assert root is not None
+    found, devices = suppressions_in(text, tree_of(text, root, nodes))
+    return FileFacts(tuple(top), extraction.blocks, found, devices, tuple(broken)), frozenset(extraction.unsure)
 
 
 def top_level(root: Node) -> Iterator[Node]:
@@ -98,7 +118,7 @@ class Extraction:
     Attributes:
         text: the file, readable.
         memo: shapes by the bytes of their block.
-        broken: whether the file has an error anywhere.
+        broken: whether what is being read has an error somewhere.
         known: blocks inside others that are the same as before the edit, by where they begin.
         blocks: what was made so far.
         unsure: the blocks that the same bytes may not give again.
@@ -107,11 +127,16 @@ class Extraction:
 
     text: bytes
     memo: Memo
-    broken: bool
+    broken: bool = False
     known: Mapping[int, Block] = field(default_factory=dict)
     blocks: dict[str, Block] = field(default_factory=dict)
     unsure: set[str] = field(default_factory=set)
     used: dict[str, int] = field(default_factory=dict)
+
+    def add_section(self, root: Node) -> list[str]:
+        """Makes the blocks of a section."""
+        self.broken = root.has_error
+        return [self.add(node, "") for node in top_level(root)]
 
     def add(self, node: Node, owner: str) -> str:
         """Makes a block of a statement, and of the functions in it that are blocks of their own."""

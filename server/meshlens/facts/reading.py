@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from meshlens.facts.extract import Extraction, Memo, facts_of, top_level
-from meshlens.facts.model import Block, FileFacts, Suppression, moved
-from meshlens.facts.suppressions import suppressions_between
-from meshlens.syntax.parse import Node, Tree, broken_spans, edited, readable, tree_of
+from meshlens.facts.extract import Extraction, Memo, facts_apart, facts_of, top_level
+from meshlens.facts.model import Block, FileFacts
+from meshlens.facts.splicing import Change, Splice
+from meshlens.facts.suppressions import speaks, suppressions_between, suppressions_in
+from meshlens.syntax.lines import tree_of
+from meshlens.syntax.parse import Node, Tree, broken_spans, edited, parse_again, readable
+from meshlens.syntax.sections import section_starts, sections
 from meshlens.text import Edit, Span, difference
 
 _MOST_REMEMBERED = 400
@@ -36,23 +40,10 @@ class Reading:
     memo: Memo
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """The one stretch that holds all edits: its start, its end before and after."""
-
-    start: int
-    old_end: int
-    end: int
-
-    @property
-    def by(self) -> int:
-        return self.end - self.old_end
-
-
 def read(source: bytes) -> Reading:
     """Reads a text from its beginning."""
     text = readable(source)
-    tree = tree_of(text)
+    tree = parse_again(text)
     memo: Memo = {}
     facts, unsure = facts_of(text, tree.root_node, memo)
     return Reading(source, text, tree, facts, unsure, {})
@@ -69,7 +60,7 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
         ValueError: an edit lies outside the text.
     """
     source, text, tree = before.source, before.text, before.tree
-    change: _Change | None = None
+    change: Change | None = None
     for edit in edits:
         if not 0 <= edit.span.start <= edit.span.end <= len(source):
             raise ValueError(f"an edit lies outside the text at byte {edit.span.start}")
@@ -83,14 +74,18 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
         made_text = readable(made)
         tree = edited(tree, text, start, end, made_text[start : end + by])
         source, text = made, made_text
-        change = _joined(change, _Change(start, end, end + by))
+        change = _joined(change, Change(start, end, end + by))
     if change is None:
         return before
-    tree = tree_of(text, tree)
     if len(before.memo) > _MOST_REMEMBERED:
         for label in list(islice(before.memo, _MOST_REMEMBERED // 2)):
             before.memo.pop(label, None)
-    facts, unsure = _facts_again(before, text, tree.root_node, change)
+    tree = parse_again(text, tree)
+    root = tree.root_node
+    if root.has_error:
+        facts, unsure = _facts_apart_again(before, text, change)
+    else:
+        facts, unsure = _facts_again(before, text, root, change)
     return Reading(source, text, tree, facts, unsure, before.memo)
 
 
@@ -99,7 +94,7 @@ def resume(source: bytes, facts: FileFacts) -> Reading:
     if facts.broken:
         return read(source)
     text = readable(source)
-    return Reading(source, text, tree_of(text), facts, frozenset(), {})
+    return Reading(source, text, parse_again(text), facts, frozenset(), {})
 
 
 def whole_edit(before: bytes, after: bytes) -> Edit | None:
@@ -116,45 +111,99 @@ def whole_edit(before: bytes, after: bytes) -> Edit | None:
         return None
 
 
-def _joined(first: _Change | None, second: _Change) -> _Change:
+def _joined(first: Change | None, second: Change) -> Change:
     if first is None:
         return second
     start = min(first.start, second.start)
     # The second counts in the text that the first made: what lies behind both ends is moved by the first.
     end_between = max(first.end, second.old_end)
-    return _Change(start, end_between - first.by, end_between + second.by)
+    return Change(start, end_between - first.by, end_between + second.by)
 
 
-def _facts_again(before: Reading, text: bytes, root: Node, change: _Change) -> tuple[FileFacts, frozenset[str]]:
-    old, by = before.facts, change.by
+def _facts_again(before: Reading, text: bytes, root: Node, change: Change) -> tuple[FileFacts, frozenset[str]]:
+    old = before.facts
     tops = [old.blocks[key] for key in old.top]
     nodes = list(top_level(root))
     first = _same_from_the_start(tops, nodes, before.unsure, change)
     rest = _same_to_the_end(tops, nodes, before.unsure, change, first)
-    keys = list(old.blocks)
-    low = keys.index(old.top[first - 1]) + 1 if first else 0
-    high = keys.index(old.top[len(tops) - rest - 1]) + 1 if len(tops) - rest else 0
-    blocks = list(old.blocks.values())
-    window = blocks[low:high]
-    extraction = Extraction(text, before.memo, root.has_error, _untouched(window, before.unsure, change))
+    splice = Splice(old, before.unsure, change, first, rest)
+    extraction = Extraction(text, before.memo, known=splice.untouched())
     middle = [extraction.add(node, "") for node in nodes[first : len(nodes) - rest]]
-    behind = blocks[high:] if not by else [moved(block, by) for block in blocks[high:]]
-    outside = {block.key: block for block in blocks[:low]}
-    made = {**outside, **extraction.blocks}
-    made.update([(block.key, block) for block in behind])
-    if len(made) != low + len(extraction.blocks) + len(behind) or _renumbers(window, extraction.blocks, made):
+    made = splice.joined(middle, extraction)
+    if made is None:
         return facts_of(text, root, before.memo)
-    top = (*old.top[:first], *middle, *old.top[len(tops) - rest :])
-    gone = {block.key for block in window}
-    unsure = before.unsure
-    if extraction.unsure or not unsure.isdisjoint(gone):
-        unsure = (unsure - gone) | extraction.unsure
-    suppressions, devices = _suppressions_again(before, text, root, change, (tops, first, rest))
-    broken = tuple([Span(*span) for span in broken_spans(root)])
-    return FileFacts(top, made, suppressions, devices, broken), unsure
+    begin, end = splice.region(len(before.text))
+    tree = tree_of(text, root)
+    if old.devices is not None or text.find(b"devices", begin, end + change.by) >= 0:
+        found, devices = suppressions_in(text, tree)
+    else:
+        found, devices = suppressions_between(text, tree, begin, end + change.by)
+        found = splice.suppressions(found, _rows(before, text, change))
+    return FileFacts(made.top, made.blocks, found, devices), made.unsure
 
 
-def _same_from_the_start(tops: list[Block], nodes: list[Node], unsure: frozenset[str], change: _Change) -> int:
+def _facts_apart_again(before: Reading, text: bytes, change: Change) -> tuple[FileFacts, frozenset[str]]:
+    """The facts of a text with errors, of which only the sections are read that the change or an error touches."""
+    old = before.facts
+    starts = section_starts(text)
+    number = max(bisect_left(starts, change.start) - 1, 0)
+    if old.broken:
+        number = min(number, max(bisect_right(starts, old.broken[0].start) - 1, 0))
+    limit = change.end + 1
+    if old.broken and old.broken[-1].end >= change.start:
+        limit = max(limit, old.broken[-1].end + max(change.by, 0) + 1)
+    tops = [old.blocks[key] for key in old.top]
+    begins = [block.start for block in tops]
+    begin = starts[number]
+    first = bisect_left(begins, begin)
+    if old.devices is not None or not before.unsure.isdisjoint(old.top[:first]):
+        return facts_apart(text, before.memo)
+    splice = Splice(old, before.unsure, change, first, 0)
+    extraction = Extraction(text, before.memo, known=splice.untouched())
+    middle: list[str] = []
+    broken: list[Span] = []
+    end = begin
+    for section in sections(text, starts, number):
+        middle += extraction.add_section(section.root)
+        broken += [Span(*span) for span in broken_spans(section.root)]
+        end = section.end
+        if end >= limit:
+            break
+    rest = len(tops) - bisect_left(begins, end - change.by)
+    splice = replace(splice, rest=rest)
+    made = splice.joined(middle, extraction)
+    region = splice.region(len(before.text))
+    behind = bisect_left(starts, end)
+    if (
+        made is None
+        or speaks(text, region[0], region[1] + change.by)
+        or not _are_apart(tops[:first], starts[:number], begin, 0)
+        or not _are_apart(tops[len(tops) - rest :], starts[behind:], len(text), change.by)
+        or not before.unsure.isdisjoint(old.top[len(tops) - rest :])
+    ):
+        return facts_apart(text, before.memo)
+    found = splice.suppressions((), _rows(before, text, change))
+    return FileFacts(made.top, made.blocks, found, None, tuple(broken)), made.unsure
+
+
+def _are_apart(tops: list[Block], starts: list[int], end: int, by: int) -> bool:
+    """Whether no section begins inside a statement, and none of these reaches behind an end."""
+    at = 0
+    for block in tops:
+        start = block.start + by
+        stop = block.span(0).end + by
+        while at < len(starts) and starts[at] <= start:
+            at += 1
+        if (at < len(starts) and starts[at] < stop) or stop > end:
+            return False
+    return True
+
+
+def _rows(before: Reading, text: bytes, change: Change) -> int:
+    return text.count(b"\n", change.start, change.end) - before.text.count(b"\n", change.start, change.old_end)
+
+
+def _same_from_the_start(tops: list[Block], nodes: list[Node], unsure: frozenset[str], change: Change) -> int:
     """How many statements before the change are what they were."""
     count = 0
     for block, node in zip(tops, nodes, strict=False):
@@ -167,7 +216,7 @@ def _same_from_the_start(tops: list[Block], nodes: list[Node], unsure: frozenset
     return count
 
 
-def _same_to_the_end(tops: list[Block], nodes: list[Node], unsure: frozenset[str], change: _Change, first: int) -> int:
+def _same_to_the_end(tops: list[Block], nodes: list[Node], unsure: frozenset[str], change: Change, first: int) -> int:
     """How many statements behind the change are what they were, and only stand elsewhere."""
     count = 0
     by = change.by
@@ -180,51 +229,3 @@ def _same_to_the_end(tops: list[Block], nodes: list[Node], unsure: frozenset[str
             break
         count += 1
     return count
-
-
-def _untouched(window: list[Block], unsure: frozenset[str], change: _Change) -> dict[int, Block]:
-    """The blocks inside touched ones that the change leaves as they are, by where they begin now."""
-    found: dict[int, Block] = {}
-    for block in window:
-        if "." not in block.key or "~" in block.key or block.key in unsure:
-            continue
-        if block.start + block.spans[1] < change.start:
-            found[block.start] = block
-        elif block.start > change.old_end:
-            found[block.start + change.by] = moved(block, change.by)
-    return found
-
-
-def _renumbers(gone: list[Block], come: dict[str, Block], made: dict[str, Block]) -> bool:
-    """Whether a key that stands twice came or went, so that others may have to be numbered anew."""
-    left = {block.key for block in gone}
-    for key in left.symmetric_difference(come):
-        if "~" in key or key + "~2" in made:
-            return True
-    return False
-
-
-def _suppressions_again(
-    before: Reading, text: bytes, root: Node, change: _Change, kept: tuple[list[Block], int, int]
-) -> tuple[tuple[Suppression, ...], str | None]:
-    tops, first, rest = kept
-    old = before.facts
-    begin = tops[first - 1].start if first else 0
-    old_end = tops[len(tops) - rest].start if rest else len(before.text)
-    found, devices = suppressions_between(text, root, begin, old_end + change.by)
-    if devices is not None or old.devices is not None:
-        return suppressions_between(text, root, 0, len(text))
-    if not old.suppressions:
-        return found, None
-    rows = text.count(b"\n", change.start, change.end) - before.text.count(b"\n", change.start, change.old_end)
-    kept_before = [one for one in old.suppressions if one.span.start < begin]
-    kept_behind = [
-        replace(
-            one,
-            span=Span(one.span.start + change.by, one.span.end + change.by),
-            lines=(one.lines[0] + rows, one.lines[1] + rows),
-        )
-        for one in old.suppressions
-        if one.span.start >= old_end
-    ]
-    return (*kept_before, *found, *kept_behind), None

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from meshlens.facts.model import Suppression
-from meshlens.syntax.lines import Tree, comment_at, logical_line, tree_of
-from meshlens.syntax.parse import Node
+from meshlens.syntax.lines import Tree, comment_at, logical_line
 from meshlens.text import Span
 
 _WORDS = re.compile(rb"[nN][oO][qQ][aA]|meshlens:")
@@ -16,26 +15,29 @@ _DIRECTIVE = re.compile(
 )
 
 
-def suppressions_in(source: bytes, root: Node) -> tuple[tuple[Suppression, ...], str | None]:
+def speaks(source: bytes, begin: int, end: int) -> bool:
+    """Whether a stretch of a file holds a word that such a comment needs."""
+    return _WORDS.search(source, begin, end) is not None
+
+
+def suppressions_in(source: bytes, tree: Tree) -> tuple[tuple[Suppression, ...], str | None]:
     """The suppressions of a file in order, and what its `devices=` comment says."""
-    return suppressions_between(source, root, 0, len(source))
+    return suppressions_between(source, tree, 0, len(source))
 
 
-def suppressions_between(source: bytes, root: Node, begin: int, end: int) -> tuple[tuple[Suppression, ...], str | None]:
+def suppressions_between(source: bytes, tree: Tree, begin: int, end: int) -> tuple[tuple[Suppression, ...], str | None]:
     """The suppressions of a stretch of a file in order, and what its `devices=` comment says.
 
     Args:
         source: the whole file.
-        root: its syntax tree.
+        tree: its syntax tree.
         begin: where the stretch begins; it cuts through no comment.
         end: where it ends.
     """
     found: list[Suppression] = []
     devices: str | None = None
     seen = -1
-    tree: Tree | None = None
     for word in _WORDS.finditer(source, begin, end):
-        tree = tree or tree_of(source, root)
         comment = comment_at(tree, word.start())
         if comment is None or comment.start_byte == seen:
             continue

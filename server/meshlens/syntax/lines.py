@@ -45,9 +45,18 @@ class Tree:
     children: dict[int, tuple[list[Node], list[int]]] = field(default_factory=dict)
 
 
-def tree_of(source: bytes, root: Node) -> Tree:
-    """A tree to look up many offsets in, from its root."""
-    return Tree(source, root)
+def tree_of(source: bytes, root: Node, nodes: list[Node] | None = None) -> Tree:
+    """A tree to look up many offsets in.
+
+    Args:
+        source: the bytes that were parsed.
+        root: the root.
+        nodes: what stands below the root, if that is not what it says itself.
+    """
+    tree = Tree(source, root)
+    if nodes is not None:
+        tree.children[root.id] = nodes, [node.start_byte for node in nodes]
+    return tree
 
 
 def comment_at(tree: Tree, offset: int) -> Node | None:

@@ -7,7 +7,7 @@ import re
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser, Tree
 
-__all__ = ["LANGUAGE", "Node", "Tree", "broken_spans", "edited", "parse", "readable", "tree_of"]
+__all__ = ["LANGUAGE", "Node", "Tree", "broken_spans", "edited", "parse", "parse_again", "readable"]
 
 LANGUAGE = Language(tree_sitter_python.language())
 
@@ -21,16 +21,16 @@ def readable(source: bytes) -> bytes:
 
 def parse(source: bytes) -> Node:
     """The root of the syntax tree of `readable` bytes; offsets are those of the bytes, a byte order mark included."""
-    return tree_of(source).root_node
+    return parse_again(source).root_node
 
 
-def tree_of(source: bytes, before: Tree | None = None) -> Tree:
+def parse_again(source: bytes, before: Tree | None = None) -> Tree:
     """The syntax tree of `readable` bytes, made from the tree before an edit where there is one."""
     return Parser(LANGUAGE).parse(source, before) if before is not None else Parser(LANGUAGE).parse(source)
 
 
 def edited(tree: Tree, source: bytes, start: int, end: int, new: bytes) -> Tree:
-    """A copy of a tree that knows of an edit, for `tree_of` to start from.
+    """A copy of a tree that knows of an edit, for `parse_again` to start from.
 
     Args:
         tree: the tree of the text before the edit.

@@ -1,0 +1,117 @@
+"""Puts the blocks that an edit touches between those that it does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from meshlens.facts.extract import Extraction
+from meshlens.facts.model import Block, FileFacts, Suppression, moved
+from meshlens.text import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The one stretch that holds all edits: its start, its end before and after."""
+
+    start: int
+    old_end: int
+    end: int
+
+    @property
+    def by(self) -> int:
+        """How far what lies behind it moves."""
+        return self.end - self.old_end
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What comes of it: the statements, all blocks, and those that the same bytes may not give again."""
+
+    top: tuple[str, ...]
+    blocks: dict[str, Block]
+    unsure: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """Which statements of a file stay as they are.
+
+    Attributes:
+        old: the facts before.
+        unsure: the blocks before that the same bytes may not give again.
+        change: the edit.
+        first: how many statements before it stay.
+        rest: how many behind it stay, and move.
+    """
+
+    old: FileFacts
+    unsure: frozenset[str]
+    change: Change
+    first: int
+    rest: int
+
+    def untouched(self) -> dict[int, Block]:
+        """The blocks inside touched ones that the change leaves as they are, by where they begin now."""
+        found: dict[int, Block] = {}
+        for block in self._window():
+            if "." not in block.key or "~" in block.key or block.key in self.unsure:
+                continue
+            if block.start + block.spans[1] < self.change.start:
+                found[block.start] = block
+            elif block.start > self.change.old_end:
+                found[block.start + self.change.by] = moved(block, self.change.by)
+        return found
+
+    def joined(self, middle: list[str], extraction: Extraction) -> Joined | None:
+        """The blocks that stay and those that were made; None if keys have to be numbered anew."""
+        low, high = self._bounds()
+        blocks = list(self.old.blocks.values())
+        window = blocks[low:high]
+        by = self.change.by
+        behind = [moved(block, by) for block in blocks[high:]] if by else blocks[high:]
+        made = {block.key: block for block in blocks[:low]}
+        made.update(extraction.blocks)
+        made.update([(block.key, block) for block in behind])
+        if len(made) != low + len(extraction.blocks) + len(behind) or _renumbers(window, extraction.blocks, made):
+            return None
+        unsure = self.unsure
+        if unsure or extraction.unsure:
+            unsure = (unsure - {block.key for block in window}) | extraction.unsure
+        top = self.old.top
+        return Joined((*top[: self.first], *middle, *top[len(top) - self.rest :]), made, unsure)
+
+    def region(self, length: int) -> tuple[int, int]:
+        """Where, in the text before, a comment may speak for something that changed; `length` is that text's."""
+        old = self.old
+        begin = old.blocks[old.top[self.first - 1]].start if self.first else 0
+        return begin, old.blocks[old.top[len(old.top) - self.rest]].start if self.rest else length
+
+    def suppressions(self, found: tuple[Suppression, ...], rows: int) -> tuple[Suppression, ...]:
+        """The suppressions before the region, those found in it, and those behind it, which moved by some rows."""
+        if not self.old.suppressions:
+            return found
+        begin, end = self.region(1 << 62)
+        before = [one for one in self.old.suppressions if one.span.start < begin]
+        behind = [self._moved(one, rows) for one in self.old.suppressions if one.span.start >= end]
+        return (*before, *found, *behind)
+
+    def _moved(self, one: Suppression, rows: int) -> Suppression:
+        by = self.change.by
+        span = Span(one.span.start + by, one.span.end + by)
+        return replace(one, span=span, lines=(one.lines[0] + rows, one.lines[1] + rows))
+
+    def _window(self) -> list[Block]:
+        low, high = self._bounds()
+        return list(self.old.blocks.values())[low:high]
+
+    def _bounds(self) -> tuple[int, int]:
+        keys, top = list(self.old.blocks), self.old.top
+        low = keys.index(top[self.first - 1]) + 1 if self.first else 0
+        high = keys.index(top[len(top) - self.rest - 1]) + 1 if len(top) - self.rest else 0
+        return low, high
+
+
+def _renumbers(gone: list[Block], come: dict[str, Block], made: dict[str, Block]) -> bool:
+    """Whether a key that stands twice came or went, so that others may have to be numbered anew."""
+    left = {block.key for block in gone}
+    return any("~" in key or key + "~2" in made for key in left.symmetric_difference(come))

@@ -1,0 +1,77 @@
+"""Cuts a text with errors into stretches that are read apart, so that an error spoils no more than its surroundings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tree_sitter import Parser, Range
+
+from meshlens.syntax.parse import LANGUAGE, Node
+
+_HEAD = re.compile(rb"^(?!(?:else|elif|except|finally)\b)[A-Za-z_@\x80-\xff]", re.MULTILINE)
+_DECORATOR = ord("@")
+_MOST_JOINED = 40
+_QUOTES = (b'"""', b"'''")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A stretch of a text, parsed by itself.
+
+    Attributes:
+        start, end: where it lies.
+        root: its syntax tree, with the offsets of the whole text.
+    """
+
+    start: int
+    end: int
+    root: Node
+
+
+def section_starts(text: bytes) -> list[int]:
+    """Where statements seem to begin: at text in the first column, decorators together with what they decorate."""
+    starts = [0]
+    decorated = text[:1] == b"@"
+    for head in _HEAD.finditer(text):
+        at = head.start()
+        begins = text[at] == _DECORATOR
+        if not decorated and at:
+            starts.append(at)
+        decorated = begins
+    return starts
+
+
+def sections(text: bytes, starts: Sequence[int], first: int = 0) -> Iterator[Section]:
+    """The sections from a number on, each parsed; one that ends inside a string goes on to where the string ends."""
+    number = first
+    while number < len(starts):
+        found = _parsed(text, starts[number], _end(text, starts, number))
+        step = 1
+        if found.root.has_error and not _is_closed(text, found):
+            for more in range(number + 1, min(number + _MOST_JOINED, len(starts))):
+                end = _end(text, starts, more)
+                if all(text.count(quote, found.start, end) % 2 == 0 for quote in _QUOTES):
+                    joined = _parsed(text, found.start, end)
+                    if not joined.root.has_error:
+                        found, step = joined, more + 1 - number
+                    break
+        yield found
+        number += step
+
+
+def _is_closed(text: bytes, section: Section) -> bool:
+    return all(text.count(quote, section.start, section.end) % 2 == 0 for quote in _QUOTES)
+
+
+def _end(text: bytes, starts: Sequence[int], number: int) -> int:
+    return starts[number + 1] if number + 1 < len(starts) else len(text)
+
+
+def _parsed(text: bytes, start: int, end: int) -> Section:
+    row = text.count(b"\n", 0, start)
+    rows = text.count(b"\n", start, end)
+    column = end - text.rfind(b"\n", 0, end) - 1
+    stretch = Range((row, 0), (row + rows, column), start, end)
+    return Section(start, end, Parser(LANGUAGE, included_ranges=[stretch]).parse(text).root_node)
