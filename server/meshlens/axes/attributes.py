@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshlens.axes.imports import is_dated, member
-from meshlens.axes.joining import join_all
+from meshlens.axes.joining import entry_of_table, join_all
 from meshlens.axes.objects import data_attribute, instance_attribute, static_attribute, super_attribute
 from meshlens.axes.records import ApiMention, Context
 from meshlens.axes.run import Run
@@ -36,7 +36,7 @@ def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Va
     if isinstance(value, Ext):
         dotted = f"{value.dotted}.{name}"
         if is_dated(dotted):
-            run.records.mentions.append(ApiMention(dotted, site, False, run.api_guard > 0, ctx.conditional))
+            run.records.mentions.append(ApiMention(dotted, site, False, run.api_guard > 0, bool(ctx.conditional)))
         return Ext(dotted)
     if isinstance(value, Instance):
         return instance_attribute(run, value, name, site, ctx)
@@ -49,7 +49,8 @@ def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Va
     if isinstance(value, Data):
         return _of_data(value, name)
     if isinstance(value, Union):
-        return join_all(attribute(run, option, name, site, ctx) for option in value.options)
+        found = (attribute(run, option, name, site, ctx) for option in value.options)
+        return entry_of_table(found) if value.of_table else join_all(found)
     if isinstance(value, Mesh):
         return _of_mesh(value, name)
     if isinstance(value, (Mapped, Wrapped)):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from meshlens.axes.effort import is_dull, memo_key, share, spent, tells
 from meshlens.axes.frames import Frame
-from meshlens.axes.joining import join_all, labels_of
+from meshlens.axes.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.parameters import bind
 from meshlens.axes.records import Context, Step
@@ -86,10 +86,13 @@ def call(
     if isinstance(callee, Instance):
         return _call_instance(run, callee, args, site, callee_site, frame, ctx, how)
     if isinstance(callee, Union):
-        inner = ctx._replace(conditional=True) if not ctx.conditional else ctx
-        return join_all(
-            call(run, option, args, site, callee_site, frame, inner, decorator, how) for option in callee.options
+        inner = (
+            ctx._replace(conditional=ctx.conditional or "picked") if callee.of_table else ctx._replace(conditional=True)
         )
+        results = [
+            call(run, option, args, site, callee_site, frame, inner, decorator, how) for option in callee.options
+        ]
+        return entry_of_table(results) if callee.of_table else join_all(results)
     if isinstance(callee, Made):
         from meshlens.axes.libraries import call_made
 
@@ -183,7 +186,8 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     running = run.stack.count(function.site)
     if running > 1:
         return UNKNOWN
-    run.entered.add(function.site)
+    if ctx.sure or not _is_main(function):
+        run.entered.add(function.site)
     values = bind(function, args)
     key = memo_key(function, values, ctx, run.differentiating > 0)
     names = names_given(values.values()) if key is not None else ()
@@ -203,7 +207,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
             for number, held in known.heap.items():
                 run.heap.setdefault(number, dict(held))
             return known.value
-    instead = spent(run, function, values) if not ctx.env.maps and how != "start" else None
+    instead = spent(run, function, values, ctx) if not ctx.env.maps and how != "start" else None
     if instead is not None:
         return instead
     seen = run.contexts.get(function.site, 0)
@@ -227,6 +231,11 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
         if common is not None and not run.tired:
             share(run, common, result, begun, names)
     return result
+
+
+def _is_main(function: Function) -> bool:
+    """Whether this is a module's `main`: whoever it is handed to, a program begins there."""
+    return function.name == "main" and function.frame.parent is None
 
 
 def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Value:

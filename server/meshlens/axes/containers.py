@@ -6,7 +6,7 @@ from typing import Any
 
 from meshlens.axes.arrays import is_array
 from meshlens.axes.frames import Frame
-from meshlens.axes.joining import join_all, labels_of
+from meshlens.axes.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
@@ -19,13 +19,14 @@ _MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "ad
 def item(container: Value, index: Value, index_node: Any, site: Site) -> Value:
     """What `container[index]` gives."""
     if isinstance(container, Union):
-        return join_all(item(option, index, index_node, site) for option in container.options)
+        items = (item(option, index, index_node, site) for option in container.options)
+        return entry_of_table(items) if container.of_table else join_all(items)
     if isinstance(container, Dict):
         if isinstance(index, Const):
             found = container.get(index.value)
             return found if found is not None else UNKNOWN
         values = [value for _, value in container.items]
-        return join_all([*values, UNKNOWN] if container.open else values) if values else UNKNOWN
+        return entry_of_table([*values, UNKNOWN] if container.open else values) if values else UNKNOWN
     if isinstance(container, Seq):
         return _of_sequence(container, index)
     if isinstance(container, Data):

@@ -32,14 +32,17 @@ _HOLD_NAMES = frozenset(
 """Keywords that give a binder its axis names: who takes one, under `**` perhaps, hands it on to a binder."""
 
 
-def spent(run: Run, function: Function, values: dict[str, Value]) -> Value | None:
-    """What stands for another run of a function that ran often enough outside every map; None if it may run again."""
-    telling = any(tells(value) for value in values.values())
+def spent(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Value | None:
+    """What stands for another run of a function that ran often enough outside every map; None if it may run again.
+
+    Runs that may never happen do not use up what those that certainly happen may spend.
+    """
+    telling = (any(tells(value) for value in values.values()), ctx.sure)
     effort = run.world.effort
     handed = frozenset(site for value in values.values() for site in _worthwhile(run, value))
     count = effort.get((function.site, telling), 0)
     # What a helper makes of a function that has to do with axes is news, however often the helper ran for others.
-    if count < (MOST_TELLING_RUNS if telling else MOST_PLAIN_RUNS) or (
+    if count < (MOST_TELLING_RUNS if telling[0] else MOST_PLAIN_RUNS) or (
         handed and (function.site, handed) not in effort
     ):
         effort[(function.site, telling)] = count + 1
@@ -47,7 +50,7 @@ def spent(run: Run, function: Function, values: dict[str, Value]) -> Value | Non
             effort[(function.site, handed)] = 1
         return None
     latest = run.world.latest.get(function.site)
-    if latest is None or telling:
+    if latest is None or telling[0]:
         return UNKNOWN
     run.relied.add(latest.root)
     return latest.value

@@ -47,7 +47,11 @@ def run_with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
         elif isinstance(value, Mesh):
             run.records.mentions.append(
                 ApiMention(
-                    "jax.sharding.Mesh.__enter__", site_of(frame, expression), False, run.api_guard > 0, ctx.conditional
+                    "jax.sharding.Mesh.__enter__",
+                    site_of(frame, expression),
+                    False,
+                    run.api_guard > 0,
+                    bool(ctx.conditional),
                 )
             )
         if target is not None:

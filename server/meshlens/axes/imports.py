@@ -60,7 +60,7 @@ def member(run: Run, module: Module, name: str) -> Value:
 def mention(run: Run, dotted: str, site: Site, ctx: Context) -> None:
     """Notes that an import names something outside the workspace."""
     if is_dated(dotted):
-        run.records.mentions.append(ApiMention(dotted, site, True, run.api_guard > 0, ctx.conditional))
+        run.records.mentions.append(ApiMention(dotted, site, True, run.api_guard > 0, bool(ctx.conditional)))
 
 
 @cache

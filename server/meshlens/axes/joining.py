@@ -5,10 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from meshlens.axes.labels import joined
-from meshlens.axes.values import UNKNOWN, Bound, Const, Data, Dict, Ext, Function, Made, Seq, Union, Value
+from meshlens.axes.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    Data,
+    Dict,
+    Ext,
+    Function,
+    Instance,
+    Made,
+    Mapped,
+    Partial,
+    Seq,
+    Union,
+    Value,
+    Wrapped,
+)
 
 _NONE: frozenset[object] = frozenset()
 _MOST_OPTIONS = 8
+_MOST_ENTRIES = 64
+_ENTRIES = (Function, Class, Instance, Bound, Partial, Wrapped, Mapped, Ext)
 _SAYS_VERSION = ("__version__", "__version_info__", "typing.TYPE_CHECKING")
 _VERSION = frozenset({"version"})
 
@@ -59,6 +78,19 @@ def union(values: Iterable[Value]) -> Value:
     if len(distinct) > _MOST_OPTIONS:
         return Data(frozenset().union(*(labels_of(value) for value in distinct)))
     return Union(tuple(distinct))
+
+
+def entry_of_table(values: Iterable[Value]) -> Value:
+    """What a key that is not known picks from a table: of functions and classes, each entry is a possibility."""
+    found = list(values)
+    rows = [value for value in found if isinstance(value, Seq) and not value.open]
+    if rows and len(rows) == len(found) and len({(row.kind, len(row.items)) for row in rows}) == 1:
+        columns = zip(*(row.items for row in rows), strict=True)
+        return Seq(rows[0].kind, tuple(entry_of_table(column) for column in columns))
+    if len(found) > _MOST_ENTRIES or not all(isinstance(value, _ENTRIES) for value in found):
+        return join_all(found)
+    distinct = tuple(dict.fromkeys(found))
+    return Union(distinct, of_table=True) if len(distinct) > 1 else join_all(distinct)
 
 
 def labels_of(value: Value) -> frozenset[object]:

@@ -178,8 +178,8 @@ def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx
     inner = ctx._replace(
         env=env,
         route=(*ctx.route, Step(site, "map", name_of(binder.operand), None, env)),
-        conditional=ctx.conditional and not closes,
-        remote=ctx.remote or ctx.conditional,
+        conditional=False if closes else ctx.conditional,
+        remote=ctx.remote or bool(ctx.conditional),
         guarded=ctx.guarded and (ctx.expected or not closes),
         sure=True if closes else ctx.sure,
         branch=None if closes else ctx.branch,

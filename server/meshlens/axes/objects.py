@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from meshlens.axes.definitions import is_enum
@@ -98,7 +99,7 @@ def as_method(receiver: Value, value: Value) -> Value:
     if isinstance(value, Partial) and isinstance(value.callee, (Function, Mapped, Wrapped)):
         return value
     if isinstance(value, Union):
-        return Union(tuple(as_method(receiver, option) for option in value.options))
+        return replace(value, options=tuple(as_method(receiver, option) for option in value.options))
     return value
 
 

@@ -7,7 +7,7 @@ records of one place with each other.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from meshlens.axes.values import Arg, Binder, Const, Site, Value
 
@@ -72,7 +72,8 @@ class Context(NamedTuple):
     Attributes:
         env: the axis environment.
         route: the steps that led here, outermost first.
-        conditional: under a condition whose outcome is not known, since the innermost closed map (or the start).
+        conditional: under a condition whose outcome is not known, since the innermost closed map (or the start);
+            "picked" where all that is not known is which entry of a table was picked.
         remote: under such a condition further out.
         guarded: behind a guard that speaks of axes: `try … except NameError`, a membership test, a probe.
         sure: every edge of the route certainly runs.
@@ -86,7 +87,7 @@ class Context(NamedTuple):
 
     env: AxisEnv
     route: tuple[Step, ...]
-    conditional: bool = False
+    conditional: bool | Literal["picked"] = False
     remote: bool = False
     guarded: bool = False
     sure: bool = True

@@ -54,7 +54,7 @@ class World(Protocol):
 
     devices: int | None
     shared: dict[Any, Shared]
-    effort: dict[tuple[Site, bool | frozenset[Site]], int]
+    effort: dict[tuple[Site, Any], int]
     latest: dict[Site, Shared]
 
     def number_of(self, key: Any) -> int:

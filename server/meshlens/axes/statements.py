@@ -35,7 +35,7 @@ def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context)
             return left
         if "api" in frame.exits:
             run.api_guard = api_guard + 1
-        if frame.exits and not (ctx.conditional and (ctx.guarded or "guarded" not in frame.exits)):
+        if frame.exits and not (ctx.conditional is True and (ctx.guarded or "guarded" not in frame.exits)):
             ctx = ctx._replace(conditional=True, guarded=ctx.guarded or "guarded" in frame.exits)
     run.api_guard = api_guard
     return None

@@ -232,9 +232,15 @@ class Arg:
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """One of several values, which one is not known."""
+    """One of several values, which one is not known.
+
+    Attributes:
+        options: the values.
+        of_table: they are the entries of a table, of which a key that is not known picks one.
+    """
 
     options: tuple[Value, ...]
+    of_table: bool = False
 
 
 from meshlens.axes.map_values import Binder, Mapped, Mesh, Spec, Wrapped  # noqa: E402 - these hold values

@@ -26,7 +26,7 @@ class SolvingWorld:
         self._numbers: dict[Any, int] = {}
         self.devices = solution.devices
         self.shared: dict[Any, Shared] = {}
-        self.effort: dict[tuple[Site, bool | frozenset[Site]], int] = {}
+        self.effort: dict[tuple[Site, Any], int] = {}
         self.latest: dict[Site, Shared] = {}
 
     def number_of(self, key: Any) -> int:

@@ -72,7 +72,8 @@ def _unbound(solution: Solution) -> list[Unbound]:
     found: list[Unbound] = []
     for (_, name), uses in places.items():
         binding = [use for use in uses if name in use.context.env.names or _may_bind(use)]
-        failing = [use for use in uses if _fails(use, name) and _is_certain(use, bool(binding))]
+        followed = all(use.context.sure for use in uses)
+        failing = [use for use in uses if _fails(use, name) and _is_certain(use, bool(binding), followed)]
         if failing:
             found.append((name, sorted(failing, key=lambda use: len(use.context.route)), binding))
     return found
@@ -83,11 +84,16 @@ def _fails(use: AxisUse, name: str) -> bool:
     return context.sure and not context.guarded and not context.env.open and name not in context.env.names
 
 
-def _is_certain(use: AxisUse, bound_elsewhere: bool) -> bool:
-    """Whether a failing use needs no luck: where other routes bind the axis, no condition may stand on this one."""
+def _is_certain(use: AxisUse, bound_elsewhere: bool, followed: bool) -> bool:
+    """Whether a failing use needs no luck: where other routes bind the axis, no condition may stand on this one.
+
+    An entry of a table that fails fails whenever it is picked, but what is picked with it may depend on the same key:
+    it counts only where every route that leads there could be followed, and none binds the axis.
+    """
     if bound_elsewhere:
         return not use.context.conditional and (bool(use.context.env.maps) or not use.context.remote)
-    return bool(use.context.env.maps) or not use.context.conditional
+    picked = use.context.conditional == "picked" and followed
+    return bool(use.context.env.maps) or picked or not use.context.conditional
 
 
 def _may_bind(use: AxisUse) -> bool:
