@@ -68,6 +68,7 @@ def run(command: Sequence[str | Path], folder: Path, **environment: str) -> subp
         env={
             **os.environ,
             "HOME": str(home),
+            "LC_ALL": "C.UTF-8",
             "XDG_CONFIG_HOME": str(home),
             "XDG_STATE_HOME": str(home),
             "PYTHONPATH": str(Path(meshlens.__file__).parents[1]),
