@@ -1,0 +1,114 @@
+-- nvim --clean --headless -c 'luafile lsp.lua' train.py, for Neovim 0.7 and newer.
+-- MESHLENS_SERVER is the server's command line as a JSON list.  Reports JSON lines; exits with 1 at the first surprise.
+
+local PATIENCE = 20000
+
+local function say(key, value)
+  io.stdout:write(vim.fn.json_encode({ [key] = value }) .. "\n")
+end
+
+local function text(buffer)
+  return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), "\n") .. "\n"
+end
+
+local function until_true(what, test)
+  assert(vim.wait(PATIENCE, test, 20), what)
+end
+
+local function start(buffer)
+  local config = {
+    name = "meshlens",
+    cmd = vim.fn.json_decode(os.getenv("MESHLENS_SERVER")),
+    root_dir = vim.fn.getcwd(),
+  }
+  if vim.lsp.start then
+    return vim.lsp.start(config)
+  end
+  local id = vim.lsp.start_client(config)
+  vim.lsp.buf_attach_client(buffer, id)
+  return id
+end
+
+local function stopped(id)
+  local client = vim.lsp.get_client_by_id(id)
+  return client == nil or client.is_stopped == true or (type(client.is_stopped) == "function" and client.is_stopped())
+end
+
+-- Puts the cursor on a text, some bytes in.
+local function go(buffer, needle, shift)
+  for number, line in ipairs(vim.api.nvim_buf_get_lines(buffer, 0, -1, false)) do
+    local column = line:find(needle, 1, true)
+    if column then
+      vim.api.nvim_win_set_cursor(0, { number, column - 1 + shift })
+      return
+    end
+  end
+  error(needle .. " is not there")
+end
+
+local function main()
+  local buffer = vim.api.nvim_get_current_buf()
+  local id = start(buffer)
+  local client = vim.lsp.get_client_by_id(id)
+  until_true("no initialize", function()
+    return client.initialized or (client.server_capabilities and next(client.server_capabilities) ~= nil)
+  end)
+  local version = vim.version()
+  say("version", { version.major, version.minor })
+  say("encoding", client.offset_encoding)
+
+  until_true("no diagnostics", function() return #vim.diagnostic.get(buffer) > 0 end)
+  local found = vim.diagnostic.get(buffer)[1]
+  local line = vim.api.nvim_buf_get_lines(buffer, found.lnum, found.lnum + 1, false)[1]
+  say("diagnostic", { found.code, line:sub(found.col + 1, found.end_col), found.source })
+
+  local function ask(method)
+    local newer = vim.fn.has("nvim-0.11") == 1
+    local params = newer and vim.lsp.util.make_position_params(0, client.offset_encoding)
+      or vim.lsp.util.make_position_params()
+    local answers = vim.lsp.buf_request_sync(buffer, method, params, PATIENCE) or {}
+    return answers[id] and answers[id].result
+  end
+
+  go(buffer, "pmean", 1)
+  say("hover", ask("textDocument/hover").contents.value)
+  go(buffer, "bacth", 0)
+  say("completion", ask("textDocument/completion").items[1].label)
+  go(buffer, "é", 0)
+  say("elsewhere", ask("textDocument/hover") == nil and ask("textDocument/completion") == nil)
+  go(buffer, '"batch"', 2)
+  vim.lsp.buf.definition()
+  until_true("no jump", function()
+    return vim.api.nvim_get_current_line():find("axis_name", 1, true) ~= nil
+  end)
+  say("definition", vim.api.nvim_get_current_line())
+
+  -- The editor's own way to a code action; its menu is answered here.
+  go(buffer, "bacth", 2)
+  vim.ui.select = function(items, _, choose)
+    say("menu", #items)
+    choose(items[1], 1)
+  end
+  vim.lsp.buf.code_action()
+  until_true("the action changed nothing", function() return not text(buffer):find("bacth", 1, true) end)
+  until_true("the finding stayed", function() return #vim.diagnostic.get(buffer) == 0 end)
+  say("fixed", text(buffer))
+
+  go(buffer, 'pmean(x, "batch"', 11)
+  vim.lsp.buf.rename("rows")
+  local names = vim.fn.getcwd() .. "/names.py"
+  until_true("no rename", function() return text(buffer):find('pmean(x, "rows"', 1, true) ~= nil end)
+  until_true("the finding came back", function() return #vim.diagnostic.get(buffer) == 0 end)
+  say("renamed", text(buffer))
+  say("names", text(vim.fn.bufadd(names)))
+
+  vim.lsp.stop_client(id)
+  until_true("the server did not stop", function() return stopped(id) end)
+  say("pass", true)
+end
+
+local fine, message = xpcall(main, debug.traceback)
+if not fine then
+  io.stderr:write(message .. "\n")
+end
+vim.cmd(fine and "qa!" or "cquit 1")

@@ -1,0 +1,43 @@
+"""Real Neovim, the newest that a package brings and the one of Debian 12."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from real_editors import FIXED, RENAMED, absent, project, run, said, tool
+
+pytestmark = pytest.mark.editors
+HERE = Path(__file__).parent / "nvim"
+
+
+@pytest.mark.parametrize(("version", "encoding"), [((0, 11), "utf-8"), ((0, 7), "utf-16")], ids=["0.11", "0.7"])
+def test_neovim(tmp_path: Path, version: tuple[int, int], encoding: str):
+    nvim = _neovim(version)
+    done = run([nvim, "--clean", "--headless", "-c", f"luafile {HERE / 'lsp.lua'}", "train.py"], project(tmp_path))
+    seen = said(done.stdout)
+    assert seen["version"] == list(version)
+    assert seen["encoding"] == encoding
+    assert seen["diagnostic"] == ["AX101", '"bacth"', "meshlens"]
+    assert "batch" in seen["hover"]
+    assert seen["completion"] == "batch"
+    assert seen["elsewhere"] is True
+    assert "axis_name=AXIS" in seen["definition"]
+    assert seen["fixed"] == FIXED
+    assert seen["renamed"] == RENAMED
+    assert seen["names"] == 'AXIS = "rows"\n'
+    assert seen["pass"] is True
+
+
+def _neovim(version: tuple[int, int]) -> str:
+    """A Neovim of a version: beside this Python, where a package puts it, or from the distribution."""
+    wanted = f"NVIM v{version[0]}.{version[1]}."
+    for place in (Path(sys.executable).parent / "nvim", Path("/usr/bin/nvim")):
+        if place.is_file():
+            shown = subprocess.run([place, "--version"], capture_output=True, text=True, check=False).stdout
+            if shown.startswith(wanted):
+                return tool(place)
+    return absent(f"Neovim {version[0]}.{version[1]}")

@@ -1,0 +1,36 @@
+"""VS Code's own protocol library against the server, in every position encoding."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from real_editors import SERVER, project, run, tool
+
+pytestmark = pytest.mark.editors
+HERE = Path(__file__).parent / "node"
+
+
+def test_the_protocol_library_of_vs_code(tmp_path: Path):
+    node = tool("node")
+    if not (HERE / "node_modules").is_dir():
+        _install()
+    done = run([node, HERE / "client.mjs", project(tmp_path), *SERVER], tmp_path)
+    *sessions, verdict = done.stdout.splitlines()
+    assert verdict == "PASS"
+    seen = [(one["encoding"], one["pulls"]) for one in map(json.loads, sessions)]
+    assert seen == [(encoding, pulls) for encoding in ("utf-8", "utf-16", "utf-32") for pulls in (False, True)]
+
+
+def _install() -> None:
+    npm = [tool("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+    try:
+        subprocess.run(npm, cwd=HERE, check=True, capture_output=True, text=True)
+    except subprocess.CalledProcessError as error:
+        # What is there by halves would be taken for the whole next time.
+        shutil.rmtree(HERE / "node_modules", ignore_errors=True)
+        pytest.fail(error.stderr, pytrace=False)

@@ -1,0 +1,93 @@
+"""Real editors for tests: where they are, what they open, and what a script inside them says."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import meshlens
+from command_line import write
+
+SERVER = (sys.executable, "-m", "meshlens", "server")
+SECONDS = 120
+
+FILES = {
+    "pyproject.toml": "",
+    "names.py": 'AXIS = "batch"\n',
+    "train.py": """import jax
+
+from names import AXIS
+
+
+def step(x):
+    return "é𝛼", jax.lax.psum(x, "bacth"), jax.lax.pmean(x, "batch")
+
+
+parallel = jax.pmap(step, axis_name=AXIS)
+""",
+}
+FIXED = FILES["train.py"].replace("bacth", "batch")
+RENAMED = FIXED.replace('"batch"', '"rows"')
+
+
+def tool(*names: str | Path) -> str:
+    """The first of some programs that is there; without any the test is skipped, and in CI it fails."""
+    for name in names:
+        if found := shutil.which(str(name)):
+            return found
+    return absent(" or ".join(Path(name).name for name in names))
+
+
+def absent(what: str) -> Any:
+    """Ends a test for want of something that has to be installed."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{what} is not installed", pytrace=False)
+    pytest.skip(f"{what} is not installed")
+
+
+def project(root: Path) -> Path:
+    """Writes the files that every editor opens: one typo, and one name in two files."""
+    return write(root, FILES)
+
+
+def run(command: Sequence[str | Path], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs an editor to its end, in a home of its own; its output is the message if it fails."""
+    home = folder / ".home"
+    home.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=folder,
+        env={
+            **os.environ,
+            "HOME": str(home),
+            "LC_ALL": "C.UTF-8",
+            "XDG_CONFIG_HOME": str(home),
+            "XDG_STATE_HOME": str(home),
+            "PYTHONPATH": str(Path(meshlens.__file__).parents[1]),
+            "MESHLENS_SERVER": json.dumps(SERVER),
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done
+
+
+def said(output: str) -> Mapping[str, Any]:
+    """What a script reported: one JSON object to a line, taken together."""
+    found: dict[str, Any] = {}
+    for line in output.splitlines():
+        if line.startswith("{"):
+            found.update(json.loads(line))
+    return found
