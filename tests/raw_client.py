@@ -1,0 +1,216 @@
+"""A client that writes bytes: for what no library would send, and for long runs that must not wait for one."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import meshlens
+
+_PACKAGE = str(Path(meshlens.__file__).parents[1])
+SECONDS = 20.0
+
+
+class Failed(Exception):
+    """A request that was answered with an error."""
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        super().__init__(error["message"])
+        self.code = error["code"]
+
+
+class Server:
+    """A real server on stdio.
+
+    Attributes:
+        process: the server's process.
+        notified: the notifications that came, in order.
+        asked: the methods of the server's own requests, in order.
+        settings: what is answered when it asks for its settings.
+    """
+
+    def __init__(self, root: Path, code: Sequence[str] = ("-m", "meshlens", "server"), **environment: str) -> None:
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the server
+        self.process = subprocess.Popen(
+            [sys.executable, *code],
+            cwd=root,
+            env={**os.environ, "PYTHONPATH": _PACKAGE, **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+        )
+        self.notified: list[dict[str, Any]] = []
+        self.asked: list[str] = []
+        self.settings: Any = None
+        self._buffer = b""
+        self._number = 0
+        self._answers: dict[Any, dict[str, Any]] = {}
+
+    @property
+    def log(self) -> str:
+        """What it has written to stderr."""
+        self._log.seek(0)
+        return self._log.read().decode("utf-8", "replace")
+
+    def raw(self, data: bytes) -> None:
+        """Writes bytes."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def send(self, message: Any) -> None:
+        """Sends a message, well formed or not."""
+        body = json.dumps(message).encode()
+        self.raw(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    def notify(self, method: str, params: Any = None) -> None:
+        """Sends a notification."""
+        self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def ask(self, method: str, params: Any = None) -> int:
+        """Sends a request and gives its number."""
+        self._number += 1
+        self.send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+        return self._number
+
+    def answer(self, number: Any, seconds: float = SECONDS) -> Any:
+        """The answer to a request, once it is there.
+
+        Raises:
+            Failed: the answer is an error.
+        """
+        until = time.monotonic() + seconds
+        while number not in self._answers:
+            self._take(until)
+        answer = self._answers.pop(number)
+        if "error" in answer:
+            raise Failed(answer["error"])
+        return answer["result"]
+
+    def request(self, method: str, params: Any = None, seconds: float = SECONDS) -> Any:
+        """Asks and waits."""
+        return self.answer(self.ask(method, params), seconds)
+
+    def wait(self, method: str, after: int = 0, seconds: float = SECONDS) -> dict[str, Any]:
+        """The parameters of the first notification of a kind, of those that came after so many."""
+        until = time.monotonic() + seconds
+        while True:
+            for one in self.notified[after:]:
+                if one["method"] == method:
+                    return one["params"]
+            self._take(until)
+
+    def settle(self, seconds: float = 0.3) -> None:
+        """Takes what comes for a while."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            try:
+                self._take(until)
+            except TimeoutError:
+                return
+
+    def initialize(self, root: Path | None, capabilities: Any = None, **more: Any) -> Any:
+        """Says hello for a folder."""
+        folders = [{"uri": root.as_uri(), "name": root.name}] if root is not None else None
+        params = {
+            "processId": os.getpid(),
+            "rootUri": root.as_uri() if root is not None else None,
+            "workspaceFolders": folders,
+            "capabilities": capabilities or {},
+            **more,
+        }
+        result = self.request("initialize", params)
+        self.notify("initialized", {})
+        return result
+
+    def open(self, uri: str, text: str, version: int = 1, language: str = "python") -> None:
+        """Opens a text."""
+        item = {"uri": uri, "languageId": language, "version": version, "text": text}
+        self.notify("textDocument/didOpen", {"textDocument": item})
+
+    def change(self, uri: str, version: int | None, *changes: Mapping[str, Any]) -> None:
+        """Edits a text."""
+        params = {"textDocument": {"uri": uri, "version": version}, "contentChanges": list(changes)}
+        self.notify("textDocument/didChange", params)
+
+    def findings(self, uri: str) -> list[dict[str, Any]]:
+        """Pulls the diagnostics of a text."""
+        report = self.request("textDocument/diagnostic", {"textDocument": {"uri": uri}})
+        return list(report["items"])
+
+    def _take(self, until: float) -> None:
+        while (message := self._message()) is None:
+            assert self.process.stdout is not None
+            descriptor = self.process.stdout.fileno()
+            if not select.select([descriptor], [], [], max(0.0, until - time.monotonic()))[0]:
+                raise TimeoutError(f"nothing came; the log says:\n{self.log[-2000:]}")
+            data = os.read(descriptor, 1 << 20)
+            if not data:
+                raise EOFError(f"the server ended; the log says:\n{self.log[-2000:]}")
+            self._buffer += data
+        if "method" not in message:
+            self._answers[message.get("id")] = message
+        elif "id" not in message:
+            self.notified.append(message)
+        else:
+            self.asked.append(message["method"])
+            result = None
+            if message["method"] == "workspace/configuration":
+                result = [self._setting(item) for item in message["params"]["items"]]
+            self.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+    def _setting(self, item: Mapping[str, Any]) -> Any:
+        return self.settings(item.get("scopeUri")) if callable(self.settings) else self.settings
+
+    def _message(self) -> Any:
+        head, found, rest = self._buffer.partition(b"\r\n\r\n")
+        if not found:
+            return None
+        size = int(head.split(b":")[1])
+        if len(rest) < size:
+            return None
+        self._buffer = rest[size:]
+        return json.loads(rest[:size])
+
+    def stop(self) -> int:
+        """Ends the server as the protocol has it and gives its exit code."""
+        if self.process.poll() is None:
+            try:
+                self.request("shutdown")
+                self.notify("exit")
+                self.process.wait(5)
+            except (OSError, EOFError, TimeoutError, Failed, subprocess.TimeoutExpired):
+                self.process.kill()
+        return self.close()
+
+    def close(self) -> int:
+        """Waits for the end and lets go of the pipes."""
+        code = self.process.wait(10)
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except OSError:
+                    pass
+        self._log.close()
+        return code
+
+
+@contextmanager
+def served(root: Path, capabilities: Any = None, **more: Any) -> Iterator[Server]:
+    """A server that has a folder open."""
+    server = Server(root)
+    try:
+        server.initialize(root, capabilities, **more)
+        yield server
+    finally:
+        server.stop()
