@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
+
+_LINE_ENDS = re.compile(rb"\n")
 
 
 class Span(NamedTuple):
@@ -48,6 +51,28 @@ class LineIndex:
         if len(starts) > 1 and source[-1] not in b"\r\n":
             starts.pop()
         self.starts = starts
+
+    def edited(self, edit: Edit, source: bytes) -> LineIndex:
+        """The lines of the text after an edit, without looking at the rest of it again.
+
+        Args:
+            edit: of this text.
+            source: the text after the edit.
+        """
+        new = edit.text.encode("utf-8", "replace")
+        if b"\r" in new or b"\r" in self.source:
+            return LineIndex(source)
+        start, end = edit.span
+        first, last = bisect_right(self.starts, start), bisect_right(self.starts, end)
+        shift = len(new) - (end - start)
+        index = LineIndex.__new__(LineIndex)
+        index.source = source
+        index.starts = [
+            *self.starts[:first],
+            *(start + found.end() for found in _LINE_ENDS.finditer(new)),
+            *((offset + shift for offset in self.starts[last:]) if shift else self.starts[last:]),
+        ]
+        return index
 
     def line_of(self, offset: int) -> int:
         """The line, from 0, that holds a byte offset."""

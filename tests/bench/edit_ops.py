@@ -10,13 +10,40 @@ from dataclasses import dataclass
 CHARACTERS = "abcxyz_ \n\t()[]{}\"'#:,.=\\@*%!é𝛼🙂"
 AXES = ('"batch"', "'i'", '"data"', '"model"', '"bacth"', "AXIS", "None", '("data", "model")', 'f"{x}"')
 PIECES = (
-    *("(", ")", "[", "]", "{", "}", '"', "'", '"""', "'''", "#", "\\\n", "\x00", "\x0c", "\ufeff", "\u2028", "\r\n", "\r"),
+    *(
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        '"',
+        "'",
+        '"""',
+        "'''",
+        "#",
+        "\\\n",
+        "\x00",
+        "\x0c",
+        "\ufeff",
+        "\u2028",
+        "\r\n",
+        "\r",
+    ),
     *("import jax\n", "from jax import lax\n", "axis_name=", ", in_axes=(None, 0)", "lambda x: ", "return ", "async "),
     *('jax.lax.psum(x, "batch")', 'lax.pmean(grads, axis_name="i")', "jax.pmap(step, axis_name='batch')", "yield "),
     *('@partial(jax.pmap, axis_name="batch")\n', "@jax.jit\n", "def helper(x):\n", "class Model:\n", "if x:\n    "),
     *("# meshlens: ignore[unbound-axis]", "# meshlens: ignore", "# noqa: AX101", "# meshlens: devices=4\n", "    "),
     *('P("data", None)', 'Mesh(np.array(jax.devices()).reshape(2, 4), ("data", "model"))', "for i in range(3):\n    "),
-    *("🙂", "é", "𝛼𝛽", "变量 = 1\n", "match x:\n    case 1:\n        pass\n", "try:\n", "except NameError:\n    pass\n"),
+    *(
+        "🙂",
+        "é",
+        "𝛼𝛽",
+        "变量 = 1\n",
+        "match x:\n    case 1:\n        pass\n",
+        "try:\n",
+        "except NameError:\n    pass\n",
+    ),
     *("%time ", "!ls\n", "%%bash\n", "x?\n", "x = %timeit f()\n", "global x\n", "del step\n", "step = None\n", "*args"),
 )
 _WORD = re.compile(r"[^\W\d]\w*")

@@ -134,7 +134,9 @@ def _requests(client: Client, text: Text, into: Samples) -> None:
     ]
     for turn in range(40):
         at = len(text.lines[line])
-        edit = text.change((line, at), (line, at), " ") if turn % 2 == 0 else text.change((line, at - 1), (line, at), "")
+        edit = (
+            text.change((line, at), (line, at), " ") if turn % 2 == 0 else text.change((line, at - 1), (line, at), "")
+        )
         for kind in REQUESTS:
             row, column = chance.choice(places)
             position = {"line": row, "character": column}

@@ -39,10 +39,11 @@ class Document:
 
     def changed(self, version: int | None, edits: Sequence[Edit]) -> Document:
         """The document after edits, one after the other."""
-        text = self.text
+        text, lines = self.text, self.lines
         for edit in edits:
             text = b"".join((text[: edit.span.start], edit.text.encode("utf-8", "replace"), text[edit.span.end :]))
-        return replace(self, version=version, text=text, lines=LineIndex(text))
+            lines = lines.edited(edit, text)
+        return replace(self, version=version, text=text, lines=lines)
 
 
 def opened(uri: str, version: int | None, text: str, notebook: str | None = None) -> Document:
