@@ -1,6 +1,6 @@
 """Times the language server beside ruff's and an empty pygls server, all of them in turn in one run.
 
-    python tests/bench/lsp.py                        keystrokes, requests behind a keystroke and start, 200 to 5,000 lines
+    python tests/bench/lsp.py                        keystrokes, requests behind one, start; 200 to 5,000 lines
     python tests/bench/lsp.py --file big.py          a real file
     python tests/bench/lsp.py --open DIR --file DIR/train.py     in a large project: while and after it is indexed
 
