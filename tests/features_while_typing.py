@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 from meshlens.ide.call_hierarchy import CallLink, incoming_calls, outgoing_calls, prepare_calls
 from meshlens.ide.completion import CompletionWants, complete
-from meshlens.ide.inlay_hints import inlay_hints
+from meshlens.ide.inlay_hints import InlayHintsWanted, inlay_hints
 from meshlens.ide.lenses import lenses
 from meshlens.ide.symbols import Symbol, document_symbols, workspace_symbols
 from meshlens.project.snippets import read_snippets
 from meshlens.project.view import FileView
-from meshlens.settings import INLAY_HINTS
 from meshlens.text import Span
 
 
@@ -39,7 +38,7 @@ def _lenses(view: FileView, offset: int) -> str:
 def _inlay_hints(view: FileView, offset: int) -> str:
     whole = Span(0, len(view.source))
     lines = []
-    for hint in inlay_hints(view, INLAY_HINTS, whole):
+    for hint in inlay_hints(view, InlayHintsWanted(axes=True, sizes=True), whole):
         line = view.lines.line_of(hint.offset)
         start = view.lines.starts[line]
         text = view.lines.line_text(line)

@@ -10,7 +10,7 @@ import pytest
 from features_while_typing import FEATURES
 from meshlens.ide.call_hierarchy import incoming_calls, outgoing_calls, prepare_calls
 from meshlens.ide.completion import CompletionWants, complete
-from meshlens.ide.inlay_hints import inlay_hints
+from meshlens.ide.inlay_hints import InlayHintsWanted, inlay_hints
 from meshlens.ide.symbols import document_symbols
 from meshlens.ide.tokens import arguments_at
 from meshlens.ide.typed import typed_at
@@ -18,7 +18,6 @@ from meshlens.project import snippets
 from meshlens.project.snippets import Snippet, parse_snippets, read_snippets
 from meshlens.project.view import FileView
 from meshlens.project.workspace import open_workspace
-from meshlens.settings import BadSetting, Settings, parse
 from meshlens.text import Span
 
 try:
@@ -166,20 +165,9 @@ def test_a_long_string_is_no_code() -> None:
 def test_hints_are_off_until_they_are_asked_for() -> None:
     view = view_of('import jax\n\nf = jax.vmap(lambda x: jax.lax.psum(x, "i"), axis_name="i", axis_size=3)\n')
     whole = Span(0, len(view.source))
-    assert not inlay_hints(view, (), whole)
-    assert [hint.text for hint in inlay_hints(view, ["sizes"], whole)] == ["= 3"]
-    assert not inlay_hints(view, ["sizes"], Span(0, 20))
-
-
-def test_what_an_editor_shows_is_set_in_one_place() -> None:
-    settings = Settings()
-    assert not (settings.inlay_hints or settings.code_lenses or settings.symbols or settings.call_hierarchy)
-    assert parse("inlay-hints", ["sizes"]) == ("sizes",)
-    assert parse("code-lenses", True) is True
-    with pytest.raises(BadSetting, match='no hint is called "axis"; did you mean "axes"'):
-        parse("inlay-hints", ["axis"])
-    with pytest.raises(BadSetting, match="expected true or false"):
-        parse("symbols", "yes")
+    assert not inlay_hints(view, InlayHintsWanted(), whole)
+    assert [hint.text for hint in inlay_hints(view, InlayHintsWanted(sizes=True), whole)] == ["= 3"]
+    assert not inlay_hints(view, InlayHintsWanted(sizes=True), Span(0, 20))
 
 
 def test_selections_lie_inside_their_spans() -> None:

@@ -12,8 +12,6 @@ from difflib import get_close_matches
 from typing import Any
 
 _SIZES = re.compile(r"[1-9]\d*(?:\s*[x×*,]\s*[1-9]\d*)*")
-INLAY_HINTS = ("axes", "sizes")
-
 _VERSION = re.compile(r"\d+(?:\.\d+)*")
 
 
@@ -65,21 +63,6 @@ def _string(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise BadSetting("expected a string")
     return value
-
-
-def _switch(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise BadSetting("expected true or false")
-    return value
-
-
-def _hints(value: object) -> tuple[str, ...]:
-    names = _strings(value)
-    for name in names:
-        if name not in INLAY_HINTS:
-            close = get_close_matches(name, INLAY_HINTS, n=1, cutoff=0.5)
-            raise BadSetting(f'no hint is called "{name}"' + (f'; did you mean "{close[0]}"?' if close else ""))
-    return names
 
 
 def _strings_by_pattern(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -166,37 +149,6 @@ class Settings:
         example='interpreter = ".venv/bin/python"',
         doc="The Python that the project runs on; its installed packages tell the version of JAX.\n"
         "A relative path is relative to the configuration file.",
-    )
-    inlay_hints: tuple[str, ...] = _key(
-        (),
-        kind="list of hints",
-        parse=_hints,
-        example='inlay-hints = ["axes", "sizes"]',
-        doc="What an editor shows between the words of a program.\n"
-        "`axes`: behind the `def` of a helper, the axis names that are bound while it runs; "
-        "`sizes`: behind the axis name of a collective, how many indices the axis has.",
-    )
-    code_lenses: bool = _key(
-        False,
-        kind="true or false",
-        parse=_switch,
-        example="code-lenses = true",
-        doc="Whether an editor shows above each map its devices, its axes and how many collectives run over them.",
-    )
-    symbols: bool = _key(
-        False,
-        kind="true or false",
-        parse=_switch,
-        example="symbols = true",
-        doc="Whether maps and meshes stand in the outline of an editor and are found by its search for symbols.",
-    )
-    call_hierarchy: bool = _key(
-        False,
-        kind="true or false",
-        parse=_switch,
-        example="call-hierarchy = true",
-        doc="Whether the call hierarchy of an editor shows who calls a function under which maps.\n"
-        "An editor that asks one server only then leaves out what its other servers know.",
     )
     folder: str = ""
 

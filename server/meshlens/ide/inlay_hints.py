@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from meshlens.axes.records import AxisEnv, AxisUse, literal_name
@@ -14,6 +14,19 @@ from meshlens.project.view import FileView
 from meshlens.text import Span
 
 MOST_WAYS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class InlayHintsWanted:
+    """Which hints to show; none unless they are asked for.
+
+    Attributes:
+        axes: behind the `def` of a helper, the axes that are bound while it runs.
+        sizes: behind the axis name of a collective, how many indices the axis has.
+    """
+
+    axes: bool = False
+    sizes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +44,17 @@ class InlayHint:
     tooltip: str
 
 
-def inlay_hints(view: FileView, wanted: Collection[str], within: Span) -> tuple[InlayHint, ...]:
+def inlay_hints(view: FileView, wanted: InlayHintsWanted, within: Span) -> tuple[InlayHint, ...]:
     """The hints of a stretch of a file, in order.
 
     Args:
         view: the file.
-        wanted: which of them, see `settings.INLAY_HINTS`: "axes" behind the `def` of a helper, "sizes" behind the axis
-            of a collective.
+        wanted: which of them.
         within: the part of the file that is shown.
     """
     found = [
-        *(_axes(view, within) if "axes" in wanted else ()),
-        *(_sizes(view, within) if "sizes" in wanted else ()),
+        *(_axes(view, within) if wanted.axes else ()),
+        *(_sizes(view, within) if wanted.sizes else ()),
     ]
     return tuple(sorted(found, key=lambda hint: hint.offset))
 
