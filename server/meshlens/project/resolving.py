@@ -50,7 +50,7 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
     for key, found in fresh.items():
         before.readers.add(key, found)
     solution.sorted = resorted(before.sorted, before.results, fresh)
-    solution.step = Step(before.results, frozenset(fresh), changed)
+    solution.step = Step(before.results, frozenset(fresh))
     return solution
 
 

@@ -58,12 +58,10 @@ class Step:
     Attributes:
         before: the results of the other.
         fresh: the roots that ran again.
-        changed: the blocks whose shapes changed.
     """
 
     before: Mapping[RootKey, RootResult]
     fresh: frozenset[RootKey]
-    changed: frozenset[tuple[str, str]]
 
 
 @dataclass
@@ -146,6 +144,7 @@ def solve(
     solution = Solution(facts, index, devices, jax_version, focus, jax_folders=jax_folders)
     if before is not None:
         solution.counter = before.counter
+        solution.links, solution.checked = before.links, before.checked
     kept = _kept(solution, before) if before is not None else {}
     interest = Interest(facts, before.interest if before is not None else None)
     solution.interest = interest

@@ -59,12 +59,7 @@ class Workspace:
         return known
 
     def _solved(self, before: Solution | None) -> Solution:
-        if (
-            before is not None
-            and before.focus == self.focus
-            and len(before.facts) == len(self.files)
-            and self._changed <= before.facts.keys()
-        ):
+        if before is not None and self._has_files_of(before):
             facts = {**before.facts, **{path: self.files[path].facts for path in self._changed}}
             again = solve_again(before, facts, self._changed)
             if again is not None:
@@ -75,7 +70,8 @@ class Workspace:
 
     def _has_files_of(self, before: Solution) -> bool:
         same = len(before.facts) == len(self.files) and self._changed <= before.facts.keys()
-        return same and before.focus == self.focus
+        assumed = (before.devices, before.jax_version, before.jax_folders, before.focus)
+        return same and assumed == (self.devices, self.jax_version, self.jax_folders, self.focus)
 
     def _index(self) -> ModuleIndex:
         before = self._memory.get("before")

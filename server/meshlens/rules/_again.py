@@ -14,7 +14,9 @@ from pathlib import Path
 
 from meshlens.axes.roots import RootResult
 from meshlens.facts.model import Block, FileFacts
+from meshlens.project.changes import changed_blocks
 from meshlens.project.links import BlockKey, only
+from meshlens.project.solution import Solution
 from meshlens.project.sorting import Sorted
 from meshlens.project.view import FileView
 from meshlens.rules._model import Diagnosed, Finding, Fix
@@ -103,25 +105,40 @@ def found_again(
 
 
 def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
-    """The blocks whose text, shape or records changed; None if that is not known."""
+    """The blocks whose text, shape or records changed; None if that is not known, or everything may have."""
     solution, path = view.solution, str(view.path)
     stale: set[BlockKey] = set()
-    if solution.results is not before.results:
-        step = solution.step
-        if step is None or step.before is not before.results:
-            return None
-        for root in step.fresh:
-            for result in (before.results[root], solution.results[root]):
-                stale.update(solution.links.of(root, result.records))
-        stale.update((name, key.removeprefix("header:")) for name, key in step.changed if key != "module")
     if path not in before.facts:
         return None
-    old, new = before.facts[path].blocks, view.facts.blocks
-    for key, block in new.items():
-        known = old.get(key)
-        if known is None or known.spans is not block.spans:
+    if solution.results is not before.results:
+        old, new = before.results, solution.results
+        if old.get((path, "")) is not new.get((path, "")):
+            return None
+        for root in _changed_roots(before, solution):
+            for result in (old.get(root), new.get(root)):
+                if result is not None:
+                    stale.update(solution.links.of(root, result.records))
+        facts = solution.facts
+        if before.facts.keys() != facts.keys():
+            return None
+        paths = [name for name, file in before.facts.items() if facts[name] is not file]
+        changed = changed_blocks(before.facts, facts, paths)
+        stale.update((name, key.removeprefix("header:")) for name, key in changed if key != "module")
+    known = before.facts[path].blocks
+    for key, block in view.facts.blocks.items():
+        was = known.get(key)
+        if was is None or was.spans is not block.spans:
             stale.add((path, key))
     return stale
+
+
+def _changed_roots(before: Checked, solution: Solution) -> Iterable[tuple[str, str]]:
+    """The roots that ran again, came or went."""
+    if solution.step is not None and solution.step.before is before.results:
+        return solution.step.fresh
+    old, new = before.results, solution.results
+    changed = [root for root, result in new.items() if old.get(root) is not result]
+    return [*changed, *(old.keys() - new.keys())]
 
 
 def _lines_around(source: bytes, stretch: Span) -> bytes:

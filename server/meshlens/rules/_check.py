@@ -16,6 +16,7 @@ from meshlens.settings import Settings
 __all__ = ["Diagnosed", "check"]
 
 UNUSED_IGNORE = "AX901"
+_FILES_REMEMBERED = 12
 
 _log = logging.getLogger("meshlens")
 
@@ -57,6 +58,9 @@ def _all(view: FileView, settings: Settings, rules: tuple[Rule, ...]) -> tuple[D
     found = found_again(before, view, rules, _guarded) if before is not None else None
     if found is None:
         found = tuple([one for rule in rules for one in _guarded(rule, view)])
+    memory.pop((view.path, settings), None)
+    while len(memory) >= _FILES_REMEMBERED:
+        del memory[next(iter(memory))]
     memory[(view.path, settings)] = Checked(view.solution.results, view.solution.facts, view.source, found)
     return found
 
