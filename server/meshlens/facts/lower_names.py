@@ -37,7 +37,20 @@ def arguments(low: Lowering, node: Node) -> tuple[Shape, ...]:
         shape = expression(low, node)
         low.spans[shape[1]] = (start, end)
         return ((None, mark_between(low, start, end), shape),)
-    return tuple([_argument(low, item) for item in items(node)])
+    if not node.has_error:
+        return tuple([_argument(low, item) for item in items(node)])
+    found: list[Shape] = []
+    for item in items(node):
+        argument = _argument(low, item)
+        if not item.is_error:
+            found.append(argument)
+        elif found and found[-1][2][0] == "name" and text_of(low, item).startswith("="):
+            # A keyword whose value is still to be typed.
+            found[-1] = (found[-1][2][2], found[-1][1], argument[2])
+        else:
+            # How many arguments there are to be is not known yet.
+            found.append(("*", argument[1], argument[2]))
+    return tuple(found)
 
 
 def _argument(low: Lowering, node: Node) -> Shape:
