@@ -13,7 +13,7 @@ from meshlens.axes.run import Run
 from meshlens.axes.unpacking import element
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Seq, Site, Union, Value
 
-_MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "add", "pop"})
+MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "add", "pop"})
 
 
 def item(container: Value, index: Value, index_node: Any, site: Site) -> Value:
@@ -79,9 +79,7 @@ def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | Non
 
 
 def mutate(run: Run, callee: Any, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value | None:
-    """Runs `name.append(x)` and friends on a container that is known; None if this is no such call."""
-    if callee[0] != "attr" or callee[3] not in _MUTATORS:
-        return None
+    """Runs `name.append(x)` and other methods of `MUTATORS` on a container; None if it is not known."""
     from meshlens.axes.assign import assign
     from meshlens.axes.expressions import evaluate
 
