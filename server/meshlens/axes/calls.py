@@ -191,10 +191,12 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     values = bind(function, args)
     key = memo_key(function, values, ctx, run.differentiating > 0)
     names = names_given(values.values()) if key is not None else ()
-    if key is not None and key in run.memo:
-        if names:
-            note_repeated(run, run.names.get(key, names), names)
-        return run.memo[key]
+    if key is not None:
+        made = run.memo.get(key)
+        if made is not None:
+            if names:
+                note_repeated(run, run.names.get(key, names), names)
+            return made
     if names:
         run.names[key] = names
     common = key if function.frame.parent is None and not run.ambient else None
@@ -207,7 +209,9 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
             for number, held in known.heap.items():
                 run.heap.setdefault(number, dict(held))
             return known.value
-    instead = spent(run, function, values, ctx) if not ctx.env.maps and how != "start" else None
+    outside = not ctx.env.maps
+    telling = outside and tells(values.values())
+    instead = spent(run, function, values, telling, ctx) if outside and how != "start" else None
     if instead is not None:
         return instead
     seen = run.contexts.get(function.site, 0)
@@ -224,7 +228,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
         result = _run_body(run, function, values, inner)
     finally:
         run.stack.pop()
-    if not ctx.env.maps and not any(tells(value) for value in values.values()):
+    if outside and not telling:
         run.world.latest[function.site] = Shared(result, run.root, {})
     if key is not None:
         run.memo[key] = result

@@ -169,7 +169,7 @@ def _if_expression(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     truth = conditions.truth(value)
     if truth is not None:
         return evaluate(run, then if truth else otherwise, frame, ctx)
-    inner = ctx._replace(conditional=True, guarded=ctx.guarded or speaks_of_axes(test))
+    inner = ctx.under_condition(ctx.guarded or speaks_of_axes(test))
     api = "version" in labels_of(value) or mentions(test, frozenset({"hasattr", "__version__"}))
     run.api_guard += api
     before = dict(frame.vars)
@@ -197,7 +197,7 @@ def _bool(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
             break
         if truth is None:
             possible.extend(option for option in options(value) if conditions.truth(option) is not (operator == "and"))
-            inner = inner._replace(conditional=True, guarded=inner.guarded or speaks_of_axes(item))
+            inner = inner.under_condition(inner.guarded or speaks_of_axes(item))
             conditions.refine(run, item, operator == "and", frame, inner)
     frame.vars = before
     return join_all([*possible, decided] if decided is not None else possible)

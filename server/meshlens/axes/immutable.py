@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_):
+        """Says something to type checkers only."""
         return lambda decorator: decorator
 
 

@@ -99,6 +99,25 @@ class Context(NamedTuple):
     expected: bool = False
     skip: bool = False
 
+    def under_condition(self, guarded: bool) -> Context:
+        """The same under a condition whose outcome is not known, behind a guard if it speaks of axes."""
+        if self.conditional is True and (self.guarded or not guarded):
+            return self
+        return Context(
+            self.env,
+            self.route,
+            True,
+            self.remote,
+            self.guarded or guarded,
+            self.sure,
+            self.loop,
+            self.host,
+            self.function,
+            self.branch,
+            self.expected,
+            self.skip,
+        )
+
 
 @immutable
 class AxisUse:
