@@ -35,7 +35,7 @@ def evaluate_decorator(run: Run, node: Any, frame: Frame, ctx: Context) -> Value
 
 
 def _name(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    value = frame.find(node[2])
+    value = frame.vars.get(node[2]) or frame.find(node[2])
     if value is not None:
         return value
     if node[2] == "__name__":
@@ -88,8 +88,8 @@ def arguments(run: Run, nodes: Any, frame: Frame, ctx: Context) -> tuple[Arg, ..
     """The arguments of a call, with known splats opened."""
     out: list[Arg] = []
     for label, index, node in nodes:
-        value = _EXPRESSIONS[node[0]](run, node, frame, ctx)
         site = site_of(frame, node)
+        value = Const(node[2], site) if node[0] == "const" else _EXPRESSIONS[node[0]](run, node, frame, ctx)
         if label is None:
             out.append(Arg(None, value, site, site))
             continue
@@ -228,8 +228,11 @@ def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     if outcome is not None:
         note_compared(run, node[2][0], items)
         return Const(outcome)
-    noise.meet(run, tuple(labels_of(item) for item in items), ctx)
-    return Data(frozenset().union(*(travelling(labels_of(item)) for item in items)))
+    labels = tuple([labels_of(item) for item in items])
+    if not any(labels):
+        return UNKNOWN
+    noise.meet(run, labels, ctx)
+    return Data(frozenset().union(*map(travelling, labels)))
 
 
 def _subscript(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:

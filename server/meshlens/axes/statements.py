@@ -48,7 +48,10 @@ def _expression(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
 def _assign(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     value = evaluate(run, node[3], frame, ctx)
     for target in node[2]:
-        assign(run, target, value, frame, ctx)
+        if target[0] == "name" and not frame.globals and not frame.nonlocals:
+            frame.vars[target[2]] = value
+        else:
+            assign(run, target, value, frame, ctx)
 
 
 def _annotated(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
