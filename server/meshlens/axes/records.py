@@ -103,20 +103,7 @@ class Context(NamedTuple):
         """The same under a condition whose outcome is not known, behind a guard if it speaks of axes."""
         if self.conditional is True and (self.guarded or not guarded):
             return self
-        return Context(
-            self.env,
-            self.route,
-            True,
-            self.remote,
-            self.guarded or guarded,
-            self.sure,
-            self.loop,
-            self.host,
-            self.function,
-            self.branch,
-            self.expected,
-            self.skip,
-        )
+        return tuple.__new__(Context, (*self[:2], True, self.remote, self.guarded or guarded, *self[5:]))
 
 
 @immutable
