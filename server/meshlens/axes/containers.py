@@ -7,7 +7,7 @@ from typing import Any
 from meshlens.axes.arrays import is_array
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import entry_of_table, join_all, labels_of
-from meshlens.axes.labels import travelling
+from meshlens.axes.labels import NONE, travelling
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.unpacking import element
@@ -52,6 +52,10 @@ def _of_sequence(container: Seq, index: Value) -> Value:
 
 
 def _of_data(container: Data, index: Value) -> Value:
+    if container is UNKNOWN:
+        is_slice = isinstance(index, Seq) and index.kind == "slice"
+        labels = NONE if is_slice else travelling(labels_of(index))
+        return Data(labels) if labels else UNKNOWN
     labels = travelling(container.labels) | (container.labels & {"fresh", "devices", "keys", "same"})
     if isinstance(index, Seq) and index.kind == "slice":
         return Data(labels, _sliced(container.shape, index), container.made_by)

@@ -51,7 +51,7 @@ def has_unknown_base(cls: Class) -> bool:
 def class_attribute(cls: Class, name: str) -> Value | None:
     """An attribute found on a class or its bases."""
     own = cls.frame.vars.get(name)
-    if own is not None or not cls.bases:
+    if own is not None or not any(type(base) is Class for base in cls.bases):
         return own
     for member in lineage(cls):
         value = member.frame.vars.get(name)
