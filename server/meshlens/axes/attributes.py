@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from meshlens.axes.imports import is_dated, member
 from meshlens.axes.joining import entry_of_table, join_all
 from meshlens.axes.objects import data_attribute, instance_attribute, static_attribute, super_attribute
@@ -28,7 +30,6 @@ from meshlens.axes.values import (
     Union,
     Value,
     Wrapped,
-    ext,
 )
 
 
@@ -67,6 +68,12 @@ def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Va
     if isinstance(value, (Function, Bound)):
         return _of_function(value, name)
     return UNKNOWN
+
+
+@cache
+def ext(dotted: str) -> Ext:
+    """One value for each name, for names that a program of any length writes a few hundred of."""
+    return Ext(dotted)
 
 
 def of_data(value: Data, name: str) -> Value:

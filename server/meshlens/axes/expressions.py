@@ -16,7 +16,7 @@ from meshlens.axes.operators import binary
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run, mentions, speaks_of_axes
 from meshlens.axes.same_names import note_compared
-from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Function, Seq, Site, Super, Value, ext
+from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Function, Seq, Site, Super, Value
 
 _BUILTINS = frozenset(dir(builtins))
 _UNSEEN = frozenset({"locals", "globals", "vars", "eval", "exec"})
@@ -41,7 +41,7 @@ def _name(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     if node[2] == "__name__":
         return Const("__main__")
     if node[2] in _BUILTINS:
-        return ext(node[2])
+        return attributes.ext(node[2])
     star = frame.module.vars.get("*")
     if isinstance(star, Ext):
         return Ext(f"{star.dotted}.{node[2]}")

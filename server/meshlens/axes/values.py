@@ -7,7 +7,6 @@ not followed is `Data`, which may still carry a shape and labels.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from meshlens.axes.immutable import immutable
@@ -190,12 +189,6 @@ class Ext:
     dotted: str
 
 
-@cache
-def ext(dotted: str) -> Ext:
-    """One value for each name, for names that a program of any length writes a few hundred of."""
-    return Ext(dotted)
-
-
 @immutable
 class Made:
     """An object that a library callable returned: `Made("jax.sharding.NamedSharding", …)`.
@@ -299,5 +292,4 @@ __all__ = [
     "Union",
     "Value",
     "Wrapped",
-    "ext",
 ]
