@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from meshlens.axes.imports import is_dated, member
 from meshlens.axes.joining import entry_of_table, join_all
 from meshlens.axes.objects import data_attribute, instance_attribute, static_attribute, super_attribute
@@ -33,12 +35,14 @@ from meshlens.axes.values import (
 
 def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Value:
     """What `value.name` gives."""
-    if isinstance(value, Ext):
+    if type(value) is Ext:
         dotted = f"{value.dotted}.{name}"
         if is_dated(dotted):
             run.records.mentions.append(ApiMention(dotted, site, False, run.api_guard > 0, bool(ctx.conditional)))
         return Ext(dotted)
-    if isinstance(value, Instance):
+    if type(value) is Data:
+        return of_data(value, name)
+    if type(value) is Instance:
         return instance_attribute(run, value, name, site, ctx)
     if isinstance(value, Module):
         return member(run, value, name)
@@ -46,8 +50,6 @@ def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Va
         return static_attribute(run, value, name, site)
     if isinstance(value, Super):
         return super_attribute(run, value, name, site, ctx)
-    if isinstance(value, Data):
-        return _of_data(value, name)
     if isinstance(value, Union):
         found = (attribute(run, option, name, site, ctx) for option in value.options)
         return entry_of_table(found) if value.of_table else join_all(found)
@@ -68,7 +70,18 @@ def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Va
     return UNKNOWN
 
 
-def _of_data(value: Data, name: str) -> Value:
+@cache
+def ext(dotted: str) -> Ext:
+    """One value for each name, for names that a program of any length writes a few hundred of."""
+    return Ext(dotted)
+
+
+def of_data(value: Data, name: str) -> Value:
+    """An attribute of an array, or of whatever else is not followed."""
+    if not value.labels and value.shape is None:
+        if name in ARRAY_METHODS:
+            return Bound(value, ext(f"array.{name}"))
+        return value if name == "at" else UNKNOWN
     if name == "shape" and value.shape is not None:
         return Seq("tuple", tuple(Const(size) if size is not None else UNKNOWN for size in value.shape))
     if name in ("shape", "ndim", "dtype"):
@@ -77,7 +90,7 @@ def _of_data(value: Data, name: str) -> Value:
         return Data(value.labels, value.shape[::-1])
     if name == "at":
         return value
-    return Bound(value, Ext(f"array.{name}")) if name in ARRAY_METHODS else data_attribute(value, name)
+    return Bound(value, ext(f"array.{name}")) if name in ARRAY_METHODS else data_attribute(value, name)
 
 
 ARRAY_METHODS = frozenset(

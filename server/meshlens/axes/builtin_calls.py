@@ -27,12 +27,16 @@ from meshlens.axes.values import (
 
 _MOST_ITEMS = 16
 _REPLACES = frozenset({"dataclasses.replace", "copy.replace", "attr.evolve", "attrs.evolve"})
+_OTHERS = _REPLACES | {"getattr", "setattr", "enum.auto", "hasattr"}
 
 
 def call_builtin(
     run: Run, name: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
 ) -> Value | None:
     """The result of a built-in function; None if the name is not one that is followed."""
+    handler = _HANDLERS.get(name)
+    if handler is None and name not in _OTHERS:
+        return None
     if name == "getattr":
         return _getattr(run, args, site, ctx)
     if name == "setattr":
@@ -43,7 +47,6 @@ def call_builtin(
         return Made(name, site)
     if name == "hasattr":
         return Data(frozenset({"version"}))
-    handler = _HANDLERS.get(name)
     if handler is None or any(arg.label in ("*", "**") for arg in args):
         return None
     return handler(tuple(arg.value for arg in args if arg.label is None), args)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from meshlens.axes.effort import is_dull, memo_key, share, spent, tells
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.parameters import bind
-from meshlens.axes.records import Context, Step
-from meshlens.axes.run import MOST_CONTEXTS, Run, Shared
+from meshlens.axes.records import AxisEnv, Context, Step
+from meshlens.axes.run import MOST_CALLS, MOST_CONTEXTS, Run, Shared
 from meshlens.axes.same_names import names_given, note_repeated
 from meshlens.axes.values import (
     UNKNOWN,
@@ -59,18 +57,20 @@ def call(
         how: how the step is named in a route: "call", "map", "jit", "grad", "run".
     """
     run.calls += 1
-    if run.tired or run.too_deep(ctx):
+    if run.calls > MOST_CALLS or run.too_deep(ctx):
         return UNKNOWN
+    if type(callee) is Ext:
+        from meshlens.axes.externals import call_external
+
+        return call_external(run, callee.dotted, args, site, callee_site, frame, ctx, decorator)
+    if type(callee) is Data:
+        return call_unknown(run, args, callee, frame, ctx)
     if isinstance(callee, Function):
         return enter(run, callee, args, site, ctx, how)
     if isinstance(callee, Bound):
         return _call_bound(run, callee, args, site, callee_site, frame, ctx, how)
     if isinstance(callee, Partial):
         return call(run, callee.callee, with_partial(callee, args), site, callee_site, frame, ctx, decorator, how)
-    if isinstance(callee, Ext):
-        from meshlens.axes.externals import call_external
-
-        return call_external(run, callee.dotted, args, site, callee_site, frame, ctx, decorator)
     if isinstance(callee, Mapped):
         from meshlens.axes.mapping import call_mapped
 
@@ -140,11 +140,14 @@ def call_unknown(run: Run, args: tuple[Arg, ...], callee: Value, frame: Frame, c
     """A callee that is not known: it may call the functions it is given, under names that are not seen."""
     labels = travelling(labels_of(callee))
     for arg in args:
-        if type(arg.value) is Const or arg.value is UNKNOWN:
+        value = arg.value
+        if type(value) is Const or value is UNKNOWN:
             continue
-        labels |= travelling(labels_of(arg.value))
-        if type(arg.value) is not Data:
-            maybe_run(run, arg.value, arg.site, frame, ctx)
+        if type(value) is not Data:
+            labels |= travelling(labels_of(value))
+            maybe_run(run, value, arg.site, frame, ctx)
+        elif value.labels:
+            labels |= travelling(value.labels)
     if not labels:
         return UNKNOWN
     from meshlens.axes.gradients import gradient_step, may_reduce, without_gradient
@@ -160,7 +163,7 @@ def call_unknown(run: Run, args: tuple[Arg, ...], callee: Value, frame: Frame, c
 
 def maybe_run(run: Run, value: Value, site: Site | None, frame: Frame, ctx: Context) -> None:
     """Runs a function that unknown code was handed: it may be called, and more names may be bound then."""
-    if isinstance(value, (Seq,)):
+    if isinstance(value, Seq):
         for item in value.items:
             maybe_run(run, item, site, frame, ctx)
         return
@@ -172,7 +175,7 @@ def maybe_run(run: Run, value: Value, site: Site | None, frame: Frame, ctx: Cont
         return
     if isinstance(value, Bound) and not isinstance(value.function, (Function, Mapped, Wrapped)):
         return
-    env = replace(ctx.env, open=True)
+    env = AxisEnv(ctx.env.bound, True, ctx.env.maps)
     inner = ctx._replace(env=env, conditional=True, sure=False)
     splat = (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
     call(run, value, splat, site, site, frame, inner, how="run")
@@ -191,10 +194,12 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     values = bind(function, args)
     key = memo_key(function, values, ctx, run.differentiating > 0)
     names = names_given(values.values()) if key is not None else ()
-    if key is not None and key in run.memo:
-        if names:
-            note_repeated(run, run.names.get(key, names), names)
-        return run.memo[key]
+    if key is not None:
+        made = run.memo.get(key)
+        if made is not None:
+            if names:
+                note_repeated(run, run.names.get(key, names), names)
+            return made
     if names:
         run.names[key] = names
     common = key if function.frame.parent is None and not run.ambient else None
@@ -207,7 +212,9 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
             for number, held in known.heap.items():
                 run.heap.setdefault(number, dict(held))
             return known.value
-    instead = spent(run, function, values, ctx) if not ctx.env.maps and how != "start" else None
+    outside = not ctx.env.maps
+    telling = outside and tells(values.values())
+    instead = spent(run, function, values, telling, ctx) if outside and how != "start" else None
     if instead is not None:
         return instead
     seen = run.contexts.get(function.site, 0)
@@ -224,7 +231,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
         result = _run_body(run, function, values, inner)
     finally:
         run.stack.pop()
-    if not ctx.env.maps and not any(tells(value) for value in values.values()):
+    if outside and not telling:
         run.world.latest[function.site] = Shared(result, run.root, {})
     if key is not None:
         run.memo[key] = result

@@ -7,13 +7,13 @@ from typing import Any
 from meshlens.axes.arrays import is_array
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import entry_of_table, join_all, labels_of
-from meshlens.axes.labels import travelling
+from meshlens.axes.labels import NONE, travelling
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.unpacking import element
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Seq, Site, Union, Value
 
-_MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "add", "pop"})
+MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "add", "pop"})
 
 
 def item(container: Value, index: Value, index_node: Any, site: Site) -> Value:
@@ -52,6 +52,10 @@ def _of_sequence(container: Seq, index: Value) -> Value:
 
 
 def _of_data(container: Data, index: Value) -> Value:
+    if container is UNKNOWN:
+        is_slice = isinstance(index, Seq) and index.kind == "slice"
+        labels = NONE if is_slice else travelling(labels_of(index))
+        return Data(labels) if labels else UNKNOWN
     labels = travelling(container.labels) | (container.labels & {"fresh", "devices", "keys", "same"})
     if isinstance(index, Seq) and index.kind == "slice":
         return Data(labels, _sliced(container.shape, index), container.made_by)
@@ -79,9 +83,7 @@ def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | Non
 
 
 def mutate(run: Run, callee: Any, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value | None:
-    """Runs `name.append(x)` and friends on a container that is known; None if this is no such call."""
-    if callee[0] != "attr" or callee[3] not in _MUTATORS:
-        return None
+    """Runs `name.append(x)` and other methods of `MUTATORS` on a container; None if it is not known."""
     from meshlens.axes.assign import assign
     from meshlens.axes.expressions import evaluate
 

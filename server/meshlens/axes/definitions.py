@@ -64,7 +64,7 @@ def make_function(run: Run, shape: Any, sites: Frame, frame: Frame, ctx: Context
         separate: whether the body is looked up by block when it runs.
     """
     from meshlens.axes.calls import call
-    from meshlens.axes.expressions import evaluate
+    from meshlens.axes.expressions import evaluate, evaluate_decorator
     from meshlens.axes.frames import site_of
 
     text, name_site, parameters, decorators, body, flags = shape
@@ -86,7 +86,7 @@ def make_function(run: Run, shape: Any, sites: Frame, frame: Frame, ctx: Context
     run.made.setdefault(function.site, (function, ctx))
     value: Value = function
     for decorator in reversed(decorators):
-        callee = evaluate(run, decorator, sites, ctx, decorator=True)
+        callee = evaluate_decorator(run, decorator, sites, ctx)
         special = _method_kind(callee)
         if special is not None and isinstance(value, Function):
             value = Function(**{**_fields(value), "kind": special})
@@ -123,14 +123,14 @@ def _method_kind(decorator: Value) -> str | None:
 def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     """Runs a class body in a frame of its own and binds the class."""
     from meshlens.axes.calls import call
-    from meshlens.axes.expressions import evaluate
+    from meshlens.axes.expressions import evaluate, evaluate_decorator
     from meshlens.axes.frames import site_of
     from meshlens.axes.statements import run_block
 
     _, _, text, name_site, bases, decorators, body = node
     inner = Frame(frame.path, frame.block, frame)
     values = tuple(evaluate(run, expression, frame, ctx) for label, _, expression in bases if label is None)
-    callees = [(evaluate(run, decorator, frame, ctx, decorator=True), decorator) for decorator in reversed(decorators)]
+    callees = [(evaluate_decorator(run, decorator, frame, ctx), decorator) for decorator in reversed(decorators)]
     fields = tuple(
         statement[2][2]
         for statement in body

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from meshlens.axes.records import Context
 from meshlens.axes.run import MOST_PLAIN_RUNS, MOST_TELLING_RUNS, Run, Shared
@@ -11,15 +10,22 @@ from meshlens.axes.values import (
     UNKNOWN,
     Arg,
     Bound,
+    Class,
     Const,
+    Data,
     Dict,
+    Ext,
     Function,
+    Instance,
+    Made,
     Mapped,
     Mesh,
+    Module,
     Partial,
     Seq,
     Site,
     Spec,
+    Super,
     Union,
     Value,
     Wrapped,
@@ -31,15 +37,27 @@ _HOLD_NAMES = frozenset(
 )
 """Keywords that give a binder its axis names: who takes one, under `**` perhaps, hands it on to a binder."""
 
+_HOLD_NO_FUNCTION = frozenset({Data, Const, Ext, Made, Mesh, Spec, Class, Instance, Module, Super})
+_HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
 
-def spent(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Value | None:
+
+def spent(run: Run, function: Function, values: dict[str, Value], decides: bool, ctx: Context) -> Value | None:
     """What stands for another run of a function that ran often enough outside every map; None if it may run again.
 
     Runs that may never happen do not use up what those that certainly happen may spend.
+
+    Args:
+        run: the run.
+        function: the function.
+        values: its arguments.
+        decides: whether they may decide about axes.
+        ctx: the circumstances of the call.
     """
-    telling = (any(tells(value) for value in values.values()), ctx.sure)
+    telling = (decides, ctx.sure)
     effort = run.world.effort
-    handed = frozenset(site for value in values.values() for site in _worthwhile(run, value))
+    handed = frozenset(
+        [site for value in values.values() if type(value) not in _HOLD_NO_FUNCTION for site in _worthwhile(run, value)]
+    )
     count = effort.get((function.site, telling), 0)
     # What a helper makes of a function that has to do with axes is news, however often the helper ran for others.
     if count < (MOST_TELLING_RUNS if telling[0] else MOST_PLAIN_RUNS) or (
@@ -56,18 +74,27 @@ def spent(run: Run, function: Function, values: dict[str, Value], ctx: Context) 
     return latest.value
 
 
-def tells(value: Value) -> bool:
-    """Whether an argument may decide about axes: a name, a function, a mesh, a spec."""
-    if isinstance(value, Const):
-        return isinstance(value.value, str)
-    if isinstance(value, Seq):
-        return any(tells(item) for item in value.items)
-    if isinstance(value, Dict):
-        return any(tells(item) for _, item in value.items)
-    return isinstance(value, (Mesh, Spec)) or _holds_function(value)
+def tells(values: Iterable[Value]) -> bool:
+    """Whether arguments may decide about axes: a name, a function, a mesh, a spec."""
+    for value in values:
+        kind = type(value)
+        if kind is Data:
+            continue
+        if isinstance(value, Const):
+            if type(value.value) is str:
+                return True
+        elif isinstance(value, Seq):
+            if tells(value.items):
+                return True
+        elif isinstance(value, Dict):
+            if tells([item for _, item in value.items]):
+                return True
+        elif kind in (Mesh, Spec) or _holds_function(value):
+            return True
+    return False
 
 
-def share(run: Run, key: Any, result: Value, begun: int, names: tuple[Const, ...]) -> None:
+def share(run: Run, key: Key, result: Value, begun: int, names: tuple[Const, ...]) -> None:
     """Keeps a result for other roots, unless the call changed an object that was there before."""
     new = {number for number, made in run.written[begun:] if made}
     if all(number in new for number, _ in run.written[begun:]):
@@ -83,11 +110,14 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
 
 
 def _holds_function(value: Value) -> bool:
-    if isinstance(value, (Function, Partial, Mapped, Wrapped)):
+    kind = type(value)
+    if kind in _HOLD_NO_FUNCTION:
+        return False
+    if kind in _HOLD_FUNCTIONS:
         return True
     if isinstance(value, Bound):
         return isinstance(value.function, (Function, Mapped, Wrapped))
-    return any(_holds_function(part) for part in _parts(value))
+    return any(map(_holds_function, _parts(value)))
 
 
 def _worthwhile(run: Run, value: Value) -> Iterator[Site]:
@@ -103,7 +133,8 @@ def _worthwhile(run: Run, value: Value) -> Iterator[Site]:
         yield from _worthwhile(run, value.operand)
     else:
         for part in _parts(value):
-            yield from _worthwhile(run, part)
+            if type(part) not in _HOLD_NO_FUNCTION:
+                yield from _worthwhile(run, part)
 
 
 def _parts(value: Value) -> Iterable[Value]:
@@ -114,9 +145,25 @@ def _parts(value: Value) -> Iterable[Value]:
     return value.options if isinstance(value, Union) else ()
 
 
-def memo_key(function: Function, values: dict[str, Value], ctx: Context, run_differentiates: bool) -> Any:
+class Key:
+    """What a call's result depends on, hashed once: its hash goes through every value in it."""
+
+    __slots__ = ("_hash", "_parts")
+
+    def __init__(self, parts: tuple[object, ...]) -> None:
+        self._parts = parts
+        self._hash = hash(parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Key) and self._hash == other._hash and self._parts == other._parts
+
+
+def memo_key(function: Function, values: dict[str, Value], ctx: Context, run_differentiates: bool) -> Key | None:
     """What a call's result depends on, if that can be hashed; None if not."""
-    key = (
+    parts = (
         function,
         tuple(values.items()),
         ctx.env,
@@ -131,7 +178,6 @@ def memo_key(function: Function, values: dict[str, Value], ctx: Context, run_dif
         run_differentiates,
     )
     try:
-        hash(key)
+        return Key(parts)
     except TypeError:
         return None
-    return key

@@ -19,31 +19,29 @@ from meshlens.axes.same_names import note_compared
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Function, Seq, Site, Super, Value
 
 _BUILTINS = frozenset(dir(builtins))
+_UNSEEN = frozenset({"locals", "globals", "vars", "eval", "exec"})
 
 
-def evaluate(run: Run, node: Any, frame: Frame, ctx: Context, decorator: bool = False) -> Value:
-    """The value of an expression.
+def evaluate(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    """The value of an expression."""
+    return _EXPRESSIONS[node[0]](run, node, frame, ctx)
 
-    Args:
-        run: the run.
-        node: the expression.
-        frame: the running frame.
-        ctx: the circumstances.
-        decorator: whether the expression stands behind an `@`.
-    """
-    if decorator and node[0] == "call":
+
+def evaluate_decorator(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    """The value of an expression that stands behind an `@`."""
+    if node[0] == "call":
         return _call(run, node, frame, ctx, decorator=True)
     return _EXPRESSIONS[node[0]](run, node, frame, ctx)
 
 
 def _name(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    value = frame.find(node[2])
+    value = frame.vars.get(node[2]) or frame.find(node[2])
     if value is not None:
         return value
     if node[2] == "__name__":
         return Const("__main__")
     if node[2] in _BUILTINS:
-        return Ext(node[2])
+        return attributes.ext(node[2])
     star = frame.module.vars.get("*")
     if isinstance(star, Ext):
         return Ext(f"{star.dotted}.{node[2]}")
@@ -51,45 +49,51 @@ def _name(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 
 
 def _const(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    return Const(node[2], Site(frame.path, frame.block, node[1]))
+    return Const(node[2], site_of(frame, node))
 
 
 def _format(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     values = [evaluate(run, part, frame, ctx) for part in node[2]]
     if all(isinstance(value, Const) for value in values):
         text = "".join(str(value.value) for value in values if isinstance(value, Const))
-        return Const(text, Site(frame.path, frame.block, node[1]))
+        return Const(text, site_of(frame, node))
     return UNKNOWN
 
 
 def _attr(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    receiver = evaluate(run, node[2], frame, ctx)
-    return attributes.attribute(run, receiver, node[3], Site(frame.path, frame.block, node[1]), ctx)
+    receiver_node = node[2]
+    receiver = _EXPRESSIONS[receiver_node[0]](run, receiver_node, frame, ctx)
+    if type(receiver) is Data:
+        return attributes.of_data(receiver, node[3])
+    return attributes.attribute(run, receiver, node[3], site_of(frame, node), ctx)
 
 
 def _call(run: Run, node: Any, frame: Frame, ctx: Context, decorator: bool = False) -> Value:
-    _, index, callee_node, argument_nodes = node
+    _, _, callee_node, argument_nodes = node
     if callee_node[0] == "name" and callee_node[2] == "super" and frame.find("super") is None:
         owner = frame.owner
         return Super(frame.receiver, owner) if owner is not None and frame.receiver is not None else UNKNOWN
-    callee = evaluate(run, callee_node, frame, ctx)
+    callee = _EXPRESSIONS[callee_node[0]](run, callee_node, frame, ctx)
     args = arguments(run, argument_nodes, frame, ctx)
-    site = Site(frame.path, frame.block, index)
-    if isinstance(callee, Ext) and callee.dotted in ("locals", "globals", "vars", "eval", "exec"):
+    if type(callee) is Ext and callee.dotted in _UNSEEN:
         return UNKNOWN
-    changed = containers.mutate(run, callee_node, args, frame, ctx)
-    if changed is not None:
-        return changed
-    return call(run, callee, args, site, site_of(frame, callee_node), frame, ctx, decorator=decorator)
+    if callee_node[0] == "attr" and callee_node[3] in containers.MUTATORS:
+        changed = containers.mutate(run, callee_node, args, frame, ctx)
+        if changed is not None:
+            return changed
+    return call(run, callee, args, site_of(frame, node), site_of(frame, callee_node), frame, ctx, decorator=decorator)
 
 
 def arguments(run: Run, nodes: Any, frame: Frame, ctx: Context) -> tuple[Arg, ...]:
     """The arguments of a call, with known splats opened."""
     out: list[Arg] = []
     for label, index, node in nodes:
-        value = evaluate(run, node, frame, ctx)
         site = site_of(frame, node)
-        whole = site if label is None else Site(frame.path, frame.block, index)
+        value = Const(node[2], site) if node[0] == "const" else _EXPRESSIONS[node[0]](run, node, frame, ctx)
+        if label is None:
+            out.append(Arg(None, value, site, site))
+            continue
+        whole = Site(frame.path, frame.block, index)
         if label == "*" and isinstance(value, Seq) and not value.open:
             out.extend(Arg(None, item, whole, site) for item in value.items)
         elif label == "**" and isinstance(value, Dict):
@@ -165,7 +169,7 @@ def _if_expression(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     truth = conditions.truth(value)
     if truth is not None:
         return evaluate(run, then if truth else otherwise, frame, ctx)
-    inner = ctx._replace(conditional=True, guarded=ctx.guarded or speaks_of_axes(test))
+    inner = ctx.under_condition(ctx.guarded or speaks_of_axes(test))
     api = "version" in labels_of(value) or mentions(test, frozenset({"hasattr", "__version__"}))
     run.api_guard += api
     before = dict(frame.vars)
@@ -193,7 +197,7 @@ def _bool(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
             break
         if truth is None:
             possible.extend(option for option in options(value) if conditions.truth(option) is not (operator == "and"))
-            inner = inner._replace(conditional=True, guarded=inner.guarded or speaks_of_axes(item))
+            inner = inner.under_condition(inner.guarded or speaks_of_axes(item))
             conditions.refine(run, item, operator == "and", frame, inner)
     frame.vars = before
     return join_all([*possible, decided] if decided is not None else possible)
@@ -208,7 +212,7 @@ def _not(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 def _unary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     value = evaluate(run, node[3], frame, ctx)
     if isinstance(value, Const) and isinstance(value.value, (int, float)) and node[2] in ("-", "+"):
-        return Const(-value.value if node[2] == "-" else value.value, Site(frame.path, frame.block, node[1]))
+        return Const(-value.value if node[2] == "-" else value.value, site_of(frame, node))
     return Data(travelling(labels_of(value)), arrays.shape_of(value), None, arrays.is_array(value) or node[2] == "-")
 
 
@@ -224,14 +228,17 @@ def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     if outcome is not None:
         note_compared(run, node[2][0], items)
         return Const(outcome)
-    noise.meet(run, tuple(labels_of(item) for item in items), ctx)
-    return Data(frozenset().union(*(travelling(labels_of(item)) for item in items)))
+    labels = tuple([labels_of(item) for item in items])
+    if not any(labels):
+        return UNKNOWN
+    noise.meet(run, labels, ctx)
+    return Data(frozenset().union(*map(travelling, labels)))
 
 
 def _subscript(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     container = evaluate(run, node[2], frame, ctx)
     index = evaluate(run, node[3], frame, ctx)
-    return containers.item(container, index, node[3], Site(frame.path, frame.block, node[1]))
+    return containers.item(container, index, node[3], site_of(frame, node))
 
 
 def _slice(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:

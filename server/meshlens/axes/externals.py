@@ -29,8 +29,16 @@ _NOT_RECORDED = ("jax.numpy.", "jax.random.", "jax.nn.", "jax.tree.", "jax.scipy
 
 
 @cache
-def _row(dotted: str) -> tuple[str, Any, str]:
-    """What kind of callable a dotted name is, with its table row and canonical name."""
+def _row(dotted: str) -> tuple[str, Any, str, str]:
+    """What kind of callable a dotted name is, with its table row, canonical name, and which calls are recorded."""
+    kind, row, name = _kind(dotted)
+    if name in NAMED_REDUCTIONS:
+        return kind, row, name, "named"
+    recorded = name.startswith(_RECORDED_ROOTS) and (kind or not name.startswith(_NOT_RECORDED))
+    return kind, row, name, "all" if recorded else ""
+
+
+def _kind(dotted: str) -> tuple[str, Any, str]:
     name = canonical(dotted)
     for kind, find in _TABLES:
         row = find(name)
@@ -65,9 +73,12 @@ def call_external(
     decorator: bool,
 ) -> Value:
     """What calling something outside the workspace gives."""
-    kind, row, name = _row(dotted)
-    result = _dispatch(run, kind, row, name, dotted, args, site, callee_site, frame, ctx, decorator)
-    if _is_recorded(kind, name, args):
+    kind, row, name, recorded = _row(dotted)
+    if kind:
+        result = _dispatch(run, kind, row, name, dotted, args, site, callee_site, frame, ctx, decorator)
+    else:
+        result = _ordinary(run, name, args, site, callee_site, frame, ctx, decorator)
+    if recorded and (recorded == "all" or any(_is_text(arg.value) for arg in args)):
         mesh = run.ambient[-1] if run.ambient and name == "jax.lax.with_sharding_constraint" else None
         run.records.calls.append(
             ApiCall(name, site, callee_site, args, result, ctx, decorator, run.api_guard > 0, mesh)
@@ -75,12 +86,8 @@ def call_external(
     return result
 
 
-def _is_recorded(kind: str, name: str, args: tuple[Arg, ...]) -> bool:
-    if name in NAMED_REDUCTIONS:
-        return any(isinstance(arg.value, Const) and isinstance(arg.value.value, str) for arg in args)
-    if not name.startswith(_RECORDED_ROOTS):
-        return False
-    return bool(kind) or not name.startswith(_NOT_RECORDED)
+def _is_text(value: Value) -> bool:
+    return isinstance(value, Const) and isinstance(value.value, str)
 
 
 def _dispatch(
@@ -116,8 +123,19 @@ def _dispatch(
         return made
     if kind == "transparent":
         return apply_transparent(run, row, dotted, args, site, frame, ctx, decorator)
-    if kind == "consumer":
-        return _consume(run, row, name, args, site, ctx)
+    return _consume(run, row, name, args, site, ctx)
+
+
+def _ordinary(
+    run: Run,
+    name: str,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
+    decorator: bool,
+) -> Value:
     if name == "meshlens.identity":
         return args[0].value if args else UNKNOWN
     found = builtin_calls.call_builtin(run, name, args, site, callee_site, frame, ctx)

@@ -17,6 +17,7 @@ from meshlens.axes.values import (
     Instance,
     Made,
     Mapped,
+    Module,
     Partial,
     Seq,
     Union,
@@ -30,6 +31,7 @@ _MOST_ENTRIES = 64
 _ENTRIES = (Function, Class, Instance, Bound, Partial, Wrapped, Mapped, Ext)
 _SAYS_VERSION = ("__version__", "__version_info__", "typing.TYPE_CHECKING")
 _VERSION = frozenset({"version"})
+_WITHOUT_LABELS = frozenset({Const, Function, Class, Instance, Module})
 
 
 def join(left: Value, right: Value) -> Value:
@@ -95,18 +97,27 @@ def entry_of_table(values: Iterable[Value]) -> Value:
 
 def labels_of(value: Value) -> frozenset[object]:
     """The labels of a value and of everything in it."""
-    if isinstance(value, (Data, Made)):
+    if type(value) is Data or type(value) is Made:
         return value.labels
-    if isinstance(value, (Const, Function)):
+    if type(value) in _WITHOUT_LABELS:
         return _NONE
     if isinstance(value, Bound):
         return labels_of(value.receiver)
     if isinstance(value, Ext):
-        return _VERSION if value.dotted.endswith(_SAYS_VERSION) else frozenset()
+        return _VERSION if value.dotted.endswith(_SAYS_VERSION) else _NONE
     if isinstance(value, Seq):
-        return frozenset().union(*(labels_of(item) for item in value.items))
+        return _all_labels(value.items)
     if isinstance(value, Dict):
-        return frozenset().union(*(labels_of(item) for _, item in value.items))
+        return _all_labels([item for _, item in value.items])
     if isinstance(value, Union):
-        return frozenset().union(*(labels_of(item) for item in value.options))
-    return frozenset()
+        return _all_labels(value.options)
+    return _NONE
+
+
+def _all_labels(values: Iterable[Value]) -> frozenset[object]:
+    found = _NONE
+    for value in values:
+        labels = labels_of(value)
+        if labels:
+            found |= labels
+    return found

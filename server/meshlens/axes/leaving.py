@@ -13,10 +13,9 @@ RAISED = "raise"
 
 def joined(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:
     """The variables after two ways meet; one that is set on one way only keeps its value."""
-    if left == right:
-        return left
     result = dict(left)
     for name, value in right.items():
-        known = result.get(name)
-        result[name] = value if known is None or known is value else join(known, value)
+        known = left.get(name)
+        if known is not value:
+            result[name] = value if known is None else join(known, value)
     return result

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
+from functools import cache
 
 from meshlens.axes import arrays, noise
 from meshlens.axes.calls import call_unknown
@@ -21,6 +23,20 @@ _HARMLESS_DECORATORS = frozenset(
     "chex unittest parameterized atexit flax haiku numba overrides typing_extensions property staticmethod".split()
 )
 _LIBRARIES_WITH_OBJECTS = frozenset({"jax", "flax", "haiku", "equinox", "optax", "chex", "objax", "haliax", "types"})
+_OF_ARRAYS = ("jax.numpy.", "jax.lax.", "jax.nn.")
+_TABLES: tuple[Container[str], ...] = (
+    libraries.DRAWS,
+    libraries.KEY_MAKERS,
+    libraries.DEVICE_COUNTS,
+    libraries.DEVICE_LISTS,
+    libraries.PROCESS_QUERIES,
+    libraries.REPLICATES,
+    libraries.SHARDS,
+    libraries.FRESH_STATE,
+    libraries.SHAPED,
+    libraries.MEANS,
+    libraries.SUMS,
+)
 _NO_CALLBACKS = ("jax.numpy.", "numpy.", "jax.nn.", "jax.random.", "jax.lax.", "os.", "logging.", "absl.logging.")
 
 
@@ -28,6 +44,14 @@ def call_library(
     run: Run, name: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
 ) -> Value | None:
     """The result of a library function that is known; None for any other."""
+    how = _how(name)
+    if how != "special":
+        if how == "":
+            return None
+        labels = _labels(args)
+        if how != "array":
+            noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
+        return _array(run, name, args, labels, frame, ctx) if how != "elementwise" else None
     if name in libraries.DRAWS:
         return _draw(run, name, args, site, ctx)
     if name in libraries.KEY_MAKERS:
@@ -67,12 +91,28 @@ def call_library(
         return replace(result, labels=result.labels | {"uniform"}) if alike and isinstance(result, Data) else result
     if short in _ELEMENTWISE:
         noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
-    if name.startswith("jax.numpy.") or name.startswith(("jax.lax.", "jax.nn.")):
-        known = name.rsplit(".", 1)[-1] in libraries.GIVES_ARRAY
-        return Data(
-            labels | _step(run, args, labels, frame, ctx), _elementwise(name, args), name if known else None, known
-        )
-    return None
+    return _array(run, name, args, labels, frame, ctx) if name.startswith(_OF_ARRAYS) else None
+
+
+@cache
+def _how(name: str) -> str:
+    """How a library function is followed: "special" if a table says something of it, else as what it looks like."""
+    short = name.rsplit(".", 1)[-1]
+    if (
+        any(name in table for table in _TABLES)
+        or name in ("jax.experimental.mesh_utils.create_device_mesh", "jax.device_get")
+        or short in ("zeros_like", "ones_like", "empty_like")
+    ):
+        return "special"
+    of_arrays = name.startswith(_OF_ARRAYS)
+    if short in _ELEMENTWISE:
+        return "elementwise array" if of_arrays else "elementwise"
+    return "array" if of_arrays else ""
+
+
+def _array(run: Run, name: str, args: tuple[Arg, ...], labels: frozenset[object], frame: Frame, ctx: Context) -> Value:
+    known = name.rsplit(".", 1)[-1] in libraries.GIVES_ARRAY
+    return Data(labels | _step(run, args, labels, frame, ctx), _elementwise(name, args), name if known else None, known)
 
 
 def call_elsewhere(
@@ -114,6 +154,8 @@ def _labels(args: tuple[Arg, ...]) -> frozenset[object]:
 
 
 def _step(run: Run, args: tuple[Arg, ...], labels: frozenset[object], frame: Frame, ctx: Context) -> frozenset[object]:
+    if "gradient" not in labels:
+        return NONE
     from meshlens.axes.gradients import gradient_step
 
     parts = tuple((labels_of(arg.value), arg.site) for arg in args if arg.site is not None)

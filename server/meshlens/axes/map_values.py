@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from meshlens.axes.immutable import immutable
 
 if TYPE_CHECKING:
     from meshlens.axes.values import Arg, Const, Site, Value
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Mesh:
     """A mesh whose axis names are known, at least partly.
 
@@ -27,7 +29,7 @@ class Mesh:
     kind: str = "Mesh"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Spec:
     """A PartitionSpec; an entry is a value: None, a name, a tuple of names, or not known."""
 
@@ -37,7 +39,7 @@ class Spec:
     open: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Binder:
     """One application of a binder: `jax.pmap(step, axis_name="batch")`.
 
@@ -73,14 +75,14 @@ class Binder:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Mapped:
     """The mapped function: the result of applying a binder."""
 
     binder: Binder
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Wrapped:
     """The result of a transparent transformation: `Wrapped("jit", f)`.
 

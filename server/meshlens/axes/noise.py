@@ -13,7 +13,8 @@ from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 def on_devices(ctx: Context) -> bool:
     """Whether this runs inside a map over devices."""
-    return any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps)
+    maps = ctx.env.maps
+    return bool(maps) and any(binder.kind in MAPS_ON_DEVICES for binder in maps)
 
 
 def is_shared(labels: frozenset[Any]) -> bool:

@@ -14,6 +14,9 @@ from meshlens.axes.values import UNKNOWN, Arg, Bound, Class, Const, Data, Functi
 
 def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
     """What an object's own attributes hold in this run."""
+    known = run.heap.get(instance.number)
+    if known is not None:
+        return known
     held = run.heap_entry(instance.number, instance.home or instance.cls.path)
     return run.heap.setdefault(instance.number, held)
 
@@ -47,6 +50,9 @@ def has_unknown_base(cls: Class) -> bool:
 
 def class_attribute(cls: Class, name: str) -> Value | None:
     """An attribute found on a class or its bases."""
+    own = cls.frame.vars.get(name)
+    if own is not None or not any(type(base) is Class for base in cls.bases):
+        return own
     for member in lineage(cls):
         value = member.frame.vars.get(name)
         if value is not None:

@@ -8,10 +8,12 @@ from meshlens.axes import arrays, noise
 from meshlens.axes.frames import Frame, site_of
 from meshlens.axes.gradients import divided, gradient_step
 from meshlens.axes.joining import labels_of
-from meshlens.axes.labels import travelling
+from meshlens.axes.labels import NONE, travelling
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import Const, Data, Site, Value
+
+_SCALED = frozenset({"scaled"})
 
 
 def binary(
@@ -24,14 +26,17 @@ def binary(
             return Const(known.value, Site(frame.path, frame.block, node[1]))
         return known
     left_labels, right_labels = labels_of(left), labels_of(right)
-    labels = travelling(left_labels) | travelling(right_labels)
-    if operator in ("/", "//", "*"):
-        labels -= divided(run, operator, left, right, sides, site_of(frame, node), ctx)
-        if operator == "/" and sides[1][0] != "const":
-            labels |= {"scaled"}
-    if operator != "@":
-        noise.meet(run, (left_labels, right_labels), ctx)
-    labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)
+    scaled = operator == "/" and sides[1][0] != "const"
+    labels = _SCALED if scaled else NONE
+    if left_labels or right_labels:
+        labels = travelling(left_labels) | travelling(right_labels)
+        if operator in ("/", "//", "*"):
+            labels -= divided(run, operator, left, right, sides, site_of(frame, node), ctx)
+            if scaled:
+                labels |= _SCALED
+        if operator != "@":
+            noise.meet(run, (left_labels, right_labels), ctx)
+        labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)
     shape = arrays.broadcast(arrays.shape_of(left), arrays.shape_of(right))
     if all(isinstance(side, Const) or "uniform" in labels_of(side) for side in (left, right)):
         labels |= {"uniform"}

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from meshlens.axes.immutable import immutable
 from meshlens.axes.values import Arg, Binder, Const, Site, Value
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Bound:
     """One axis name of an environment: the name, the binder that binds it."""
 
@@ -20,7 +21,7 @@ class Bound:
     binder: Binder
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class AxisEnv:
     """The axis names that are bound while code runs.
 
@@ -47,7 +48,7 @@ class AxisEnv:
         return tuple(dict.fromkeys(bound.name for bound in self.bound))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Step:
     """One step of a route.
 
@@ -98,8 +99,14 @@ class Context(NamedTuple):
     expected: bool = False
     skip: bool = False
 
+    def under_condition(self, guarded: bool) -> Context:
+        """The same under a condition whose outcome is not known, behind a guard if it speaks of axes."""
+        if self.conditional is True and (self.guarded or not guarded):
+            return self
+        return tuple.__new__(Context, (*self[:2], True, self.remote, self.guarded or guarded, *self[5:]))
 
-@dataclass(frozen=True, slots=True)
+
+@immutable
 class AxisUse:
     """A collective, an axis query, or a library callable that needs an axis, met on one route.
 
@@ -125,7 +132,7 @@ class AxisUse:
     labels: frozenset[Any] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ApiCall:
     """A call of something outside the workspace.
 
@@ -152,7 +159,7 @@ class ApiCall:
     mesh: Value | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ApiMention:
     """A name outside the workspace, evaluated or imported here.
 
@@ -171,7 +178,7 @@ class ApiMention:
     conditional: bool
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Binding:
     """A binder applied here.
 
@@ -191,7 +198,7 @@ class Binding:
     parameters: tuple[tuple[str, str, bool], ...] | None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class MappedCall:
     """A mapped function is called.
 
@@ -214,7 +221,7 @@ class MappedCall:
     visible: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class RandomUse:
     """A random number is drawn with a key.
 
@@ -234,7 +241,7 @@ class RandomUse:
     how: str = "draw"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class GradientUse:
     """Something worth knowing happened to a gradient or a reduced value.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Protocol
 
 from meshlens.axes.frames import Frame
@@ -220,21 +221,35 @@ class Run:
 
 def speaks_of_axes(node: Any) -> bool:
     """Whether an expression names something to do with axes, meshes or the number of devices."""
-    if not isinstance(node, tuple) or not node:
-        return False
-    if node[0] == "name" and len(node) == 3 and isinstance(node[2], str):
-        return bool(_AXIS_WORDS.search(node[2]))
-    if node[0] == "attr" and len(node) == 4 and isinstance(node[3], str) and _AXIS_WORDS.search(node[3]):
-        return True
-    return any(speaks_of_axes(child) for child in node if isinstance(child, tuple))
+    return any(map(_is_axis_word, _words_in(node)))
 
 
 def mentions(node: Any, names: frozenset[str]) -> bool:
     """Whether an expression mentions one of these names or attributes."""
-    if not isinstance(node, tuple) or not node:
-        return False
-    if node[0] == "name" and len(node) == 3 and node[2] in names:
-        return True
-    if node[0] == "attr" and len(node) == 4 and node[3] in names:
-        return True
-    return any(mentions(child, names) for child in node if isinstance(child, tuple))
+    return not names.isdisjoint(_words_in(node))
+
+
+@cache
+def _is_axis_word(word: str) -> bool:
+    return _AXIS_WORDS.search(word) is not None
+
+
+def _words_in(node: Any) -> list[str]:
+    """The names and attributes in an expression."""
+    found: list[str] = []
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if type(node) is not tuple or not node:
+            continue
+        tag = node[0]
+        if tag == "name" and len(node) == 3:
+            if type(node[2]) is str:
+                found.append(node[2])
+            continue
+        if tag == "const":
+            continue
+        if tag == "attr" and len(node) == 4 and type(node[3]) is str:
+            found.append(node[3])
+        waiting.extend(node)
+    return found

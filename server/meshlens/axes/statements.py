@@ -33,10 +33,10 @@ def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context)
         if left is not None:
             run.api_guard = api_guard
             return left
-        if "api" in frame.exits:
-            run.api_guard = api_guard + 1
-        if frame.exits and not (ctx.conditional is True and (ctx.guarded or "guarded" not in frame.exits)):
-            ctx = ctx._replace(conditional=True, guarded=ctx.guarded or "guarded" in frame.exits)
+        if frame.exits:
+            if "api" in frame.exits:
+                run.api_guard = api_guard + 1
+            ctx = ctx.under_condition("guarded" in frame.exits)
     run.api_guard = api_guard
     return None
 
@@ -48,7 +48,10 @@ def _expression(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
 def _assign(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     value = evaluate(run, node[3], frame, ctx)
     for target in node[2]:
-        assign(run, target, value, frame, ctx)
+        if target[0] == "name" and not frame.globals and not frame.nonlocals:
+            frame.vars[target[2]] = value
+        else:
+            assign(run, target, value, frame, ctx)
 
 
 def _annotated(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
@@ -83,7 +86,7 @@ def _if(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
         return run_block(run, chosen, frame, ctx) if chosen else None
     labels = labels_of(value)
     api = "version" in labels or mentions(test, _VERSION_WORDS)
-    inner = ctx._replace(conditional=True, guarded=ctx.guarded or (speaks_of_axes(test) and "index" not in labels))
+    inner = ctx.under_condition(ctx.guarded or ("index" not in labels and speaks_of_axes(test)))
     run.api_guard += api
     before = dict(frame.vars)
     conditions.refine(run, test, True, frame, ctx)
@@ -143,7 +146,7 @@ def _nonlocal(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
 
 def _match(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     evaluate(run, node[2], frame, ctx)
-    inner = ctx._replace(conditional=True, guarded=ctx.guarded or speaks_of_axes(node[2]))
+    inner = ctx.under_condition(ctx.guarded or speaks_of_axes(node[2]))
     before = frame.vars
     after = dict(before)
     for _, guard, body in node[3]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from meshlens.axes.immutable import immutable
+
 if TYPE_CHECKING:
     from meshlens.axes.frames import Frame
 
@@ -21,7 +23,7 @@ class Site(NamedTuple):
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody wants of a site
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Data:
     """A value that is not followed further.
 
@@ -41,7 +43,7 @@ class Data:
 UNKNOWN = Data()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Const:
     """A Python constant.
 
@@ -62,7 +64,7 @@ class Const:
         return hash(self.value)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Seq:
     """A tuple, list or set; `open` when there may be further items that are not known."""
 
@@ -71,7 +73,7 @@ class Seq:
     open: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Dict:
     """A dictionary with constant keys; `open` when there may be further entries."""
 
@@ -117,7 +119,7 @@ class Function:
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Bound:
     """A method together with its object."""
 
@@ -147,7 +149,7 @@ class Class:
     dataclass: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Instance:
     """An object of a workspace class.
 
@@ -164,7 +166,7 @@ class Instance:
     home: str | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Super:
     """What `super()` gives inside a method."""
 
@@ -172,7 +174,7 @@ class Super:
     cls: Class
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Module:
     """A module of the workspace, or a package without `__init__.py` (path None)."""
 
@@ -180,14 +182,14 @@ class Module:
     path: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Ext:
     """Something outside the workspace, by its dotted name (`jax.lax.psum`)."""
 
     dotted: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Made:
     """An object that a library callable returned: `Made("jax.sharding.NamedSharding", …)`.
 
@@ -204,7 +206,7 @@ class Made:
     labels: frozenset[Any] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Partial:
     """`functools.partial(callee, *args, **kwargs)`."""
 
@@ -213,7 +215,7 @@ class Partial:
     site: Site
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Arg:
     """One argument of a call.
 
@@ -230,7 +232,7 @@ class Arg:
     site: Site | None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Union:
     """One of several values, which one is not known.
 

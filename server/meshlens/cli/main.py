@@ -87,7 +87,12 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except Exception as error:  # a bug of ours must not look like a finding
         logging.getLogger("meshlens").debug("internal error", exc_info=True)
         _end(f"internal error: {type(error).__name__}: {error} (MESHLENS_DEBUG=1 shows where)", BROKEN)
-    sys.exit(code if isinstance(code, int) else CLEAN)
+    status = code if isinstance(code, int) else CLEAN
+    if arguments is None:
+        # Python would take down a large workspace object by object, which takes longer than a warm run.
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 def _log_level() -> int:

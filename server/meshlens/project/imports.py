@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from meshlens.project.modules import LIBRARIES, SOURCE_FOLDERS
@@ -34,7 +34,7 @@ def imported_files(
     """
     read = text_of or Path.read_bytes
     tops = tuple(str(root) for root in roots)
-    is_file = partial(_known_file, {})
+    disk = _Disk()
     known = {str(path): path for path in files}
     waiting = list(files)
     found: list[Path] = []
@@ -44,7 +44,7 @@ def imported_files(
             text = read(path)
         except OSError:
             continue
-        for name in _imports(text, str(path.parent), tops, is_file):
+        for name in _imports(text, str(path.parent), tops, disk):
             if name not in known:
                 known[name] = Path(name)
                 waiting.append(known[name])
@@ -52,63 +52,104 @@ def imported_files(
     return sorted(found)
 
 
-def _imports(text: bytes, folder: str, roots: Collection[str], is_file: Callable[[str], bool]) -> Iterator[str]:
+@dataclass(slots=True)
+class _Disk:
+    """What lies where, each folder looked at once.
+
+    Attributes:
+        folders: the names in a folder.
+        holders: the folders that hold a top-level module, seen from a folder, nearest first.
+        files: whether a path is a file.
+    """
+
+    folders: dict[str, frozenset[str]] = field(default_factory=dict)
+    holders: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    files: dict[str, bool] = field(default_factory=dict)
+
+    def is_file(self, path: str) -> bool:
+        """Whether a path is a file."""
+        known = self.files.get(path)
+        if known is None:
+            folder, _, name = path.rpartition("/")
+            known = self.files[path] = name in self.names_in(folder) and os.path.isfile(path)
+        return known
+
+    def names_in(self, folder: str) -> frozenset[str]:
+        """The names in a folder; none where there is no folder."""
+        known = self.folders.get(folder)
+        if known is None:
+            try:
+                known = frozenset(os.listdir(folder))
+            except OSError:
+                known = frozenset()
+            self.folders[folder] = known
+        return known
+
+
+def _imports(text: bytes, folder: str, roots: Collection[str], disk: _Disk) -> Iterator[str]:
     for statement in {match.group("dots", "module", "names", "plain") for match in _IMPORT.finditer(text)}:
         dots, module, names, plain = ((part or b"").decode("utf-8", "replace") for part in statement)
         if plain:
             for name in _NAME.findall(plain):
-                yield from _absolute(name.split("."), folder, roots, is_file)
+                yield from _absolute(name.split("."), folder, roots, disk)
             continue
         parts = [part for part in module.split(".") if part]
-        items = _NAME.findall(names)
         if dots:
             base = folder
             for _ in dots[1:]:
                 base = os.path.dirname(base)
-            if is_file(f"{base}/__init__.py"):
+            if disk.is_file(f"{base}/__init__.py"):
                 yield f"{base}/__init__.py"
-            yield from _below(base, parts, items, is_file)
-        else:
-            yield from _absolute(parts, folder, roots, is_file, items)
+            yield from _below(base, parts, _NAME.findall(names), disk)
+        elif parts and _holders(parts[0], folder, roots, disk):
+            yield from _absolute(parts, folder, roots, disk, _NAME.findall(names))
 
 
 def _absolute(
-    parts: list[str], folder: str, roots: Collection[str], is_file: Callable[[str], bool], items: Sequence[str] = ()
+    parts: list[str], folder: str, roots: Collection[str], disk: _Disk, items: Sequence[str] = ()
 ) -> Iterator[str]:
     """The files that an absolute import means: beside the importing file first, then further up to a root."""
-    if not parts or (parts[0] in LIBRARIES and f"/{parts[0]}/" not in f"{folder}/"):
+    for holder in _holders(parts[0], folder, roots, disk) if parts else ():
+        found = list(_below(holder, parts, items, disk))
+        if found:
+            yield from found
+            return
+
+
+def _holders(top: str, folder: str, roots: Collection[str], disk: _Disk) -> tuple[str, ...]:
+    known = disk.holders.get((folder, top))
+    if known is None:
+        known = disk.holders[(folder, top)] = tuple(_bases_with(top, folder, roots, disk))
+    return known
+
+
+def _bases_with(top: str, folder: str, roots: Collection[str], disk: _Disk) -> Iterator[str]:
+    if top in LIBRARIES and f"/{top}/" not in f"{folder}/":
         return
     current = folder
     while True:
         for extra in SOURCE_FOLDERS:
-            found = list(_below(f"{current}/{extra}" if extra else current, parts, items, is_file))
-            if found:
-                yield from found
-                return
+            base = f"{current}/{extra}" if extra else current
+            if not disk.names_in(base).isdisjoint((top, f"{top}.py")):
+                yield base
         if current in roots or not any(current.startswith(f"{root}/") for root in roots):
             return
         current = os.path.dirname(current)
 
 
-def _below(base: str, parts: Sequence[str], items: Sequence[str], is_file: Callable[[str], bool]) -> Iterator[str]:
+def _below(base: str, parts: Sequence[str], items: Sequence[str], disk: _Disk) -> Iterator[str]:
     """The module, the packages that it lies in, and the modules among the names that are imported from it."""
     place = base
     for number, part in enumerate(parts):
         place = f"{place}/{part}"
-        if is_file(f"{place}/__init__.py"):
+        if disk.is_file(f"{place}/__init__.py"):
             yield f"{place}/__init__.py"
-        elif is_file(f"{place}.py"):
+        elif disk.is_file(f"{place}.py"):
             yield f"{place}.py"
             return
         elif number == 0 and not os.path.isdir(place):
             return
     for item in items:
         for candidate in (f"{place}/{item}.py", f"{place}/{item}/__init__.py"):
-            if is_file(candidate):
+            if disk.is_file(candidate):
                 yield candidate
-
-
-def _known_file(known: dict[str, bool], path: str) -> bool:
-    if path not in known:
-        known[path] = os.path.isfile(path)
-    return known[path]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import PurePosixPath
 
 from meshlens.axes.values import Module
 
@@ -87,4 +86,5 @@ class ModuleIndex:
 
 
 def _parent(path: str) -> str:
-    return str(PurePosixPath(path).parent)
+    head = path.rpartition("/")[0]
+    return head or ("/" if path.startswith("/") else ".")

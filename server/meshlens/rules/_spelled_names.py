@@ -15,20 +15,27 @@ from meshlens.jaxapi.history import CHANGES
 from meshlens.project.view import FileView
 
 _GUARDS = frozenset({"hasattr", "getattr", "__version__", "__version_info__", "version", "TYPE_CHECKING"})
+_LONGEST = 200
+_CHAIN_BACKWARDS = re.compile(rb"\w+(?:[\s\\]*\.[\s\\]*\w+)*")
+
+
+@cache
+def _dated() -> frozenset[str]:
+    return frozenset(row.dotted for row in CHANGES.values() if row.removed or row.deprecated)
 
 
 @cache
 def _words() -> re.Pattern[bytes]:
-    names = {row.dotted.rsplit(".", 1)[-1] for row in CHANGES.values() if row.removed or row.deprecated}
+    names = {dotted.rsplit(".", 1)[-1] for dotted in _dated()}
     return re.compile(rb"\.(?:" + "|".join(sorted(names)).encode() + rb")\b")
 
 
 def spelled_names(view: FileView) -> Iterator[ApiMention]:
-    """The attributes of imported modules of JAX that are written anywhere in functions without guards."""
-    if b"jax" not in view.source or not _words().search(view.source):
+    """The dated attributes of imported modules of JAX that are written anywhere in functions without guards."""
+    if b"jax" not in view.source:
         return
     modules, lazy = _modules(view)
-    if not modules:
+    if not modules or not _may_be_dated(view.source, modules):
         return
     for key, block in view.facts.blocks.items():
         span = block.span(0)
@@ -39,8 +46,19 @@ def spelled_names(view: FileView) -> Iterator[ApiMention]:
         for node in nodes(block.shape):
             if node[0] == "attr" and len(node) == 4 and node[1] not in skipped:
                 dotted = _dotted(node, modules, own)
-                if dotted is not None:
+                if dotted in _dated():
                     yield ApiMention(dotted, Site(str(view.path), key, node[1]), False, False, False)
+
+
+def _may_be_dated(source: bytes, modules: dict[str, str]) -> bool:
+    """Whether the text writes something dated behind one of the names, so that its trees are worth a walk."""
+    for found in _words().finditer(source):
+        chain = _CHAIN_BACKWARDS.match(source[max(0, found.start() - _LONGEST) : found.end()][::-1])
+        written = chain.group()[::-1].translate(None, b" \t\r\n\f\v\\") if chain is not None else b""
+        head, _, rest = written.decode().partition(".")
+        if head in modules and f"{modules[head]}.{rest}" in _dated():
+            return True
+    return False
 
 
 def _modules(view: FileView) -> tuple[dict[str, str], bool]:
