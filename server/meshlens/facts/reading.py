@@ -168,7 +168,8 @@ def _facts_apart_again(before: Reading, text: bytes, change: Change) -> tuple[Fi
         middle += extraction.add_section(section.root)
         broken += [Span(*span) for span in broken_spans(section.root)]
         end = section.end
-        if end >= limit:
+        last = bisect_left(begins, end - change.by) - 1
+        if end >= limit and (last < 0 or _end(tops[last]) + change.by <= end):
             break
     rest = len(tops) - bisect_left(begins, end - change.by)
     splice = replace(splice, rest=rest)
