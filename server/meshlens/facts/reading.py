@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from meshlens.facts.extract import Extraction, Memo, facts_apart, facts_of, top_level
+from meshlens.facts.extract import Extraction, Memo, facts_apart, facts_of
 from meshlens.facts.model import Block, FileFacts
 from meshlens.facts.splicing import Change, Splice
 from meshlens.facts.suppressions import speaks, suppressions_between, suppressions_in
+from meshlens.syntax.kinds import items
 from meshlens.syntax.lines import tree_of
 from meshlens.syntax.parse import Node, Tree, broken_spans, edited, parse_again, readable
 from meshlens.syntax.sections import section_starts, sections
@@ -123,7 +124,7 @@ def _joined(first: Change | None, second: Change) -> Change:
 def _facts_again(before: Reading, text: bytes, root: Node, change: Change) -> tuple[FileFacts, frozenset[str]]:
     old = before.facts
     tops = [old.blocks[key] for key in old.top]
-    nodes = list(top_level(root))
+    nodes = items(root)
     first = _same_from_the_start(tops, nodes, before.unsure, change)
     rest = _same_to_the_end(tops, nodes, before.unsure, change, first)
     splice = Splice(old, before.unsure, change, first, rest)
@@ -167,7 +168,8 @@ def _facts_apart_again(before: Reading, text: bytes, change: Change) -> tuple[Fi
         middle += extraction.add_section(section.root)
         broken += [Span(*span) for span in broken_spans(section.root)]
         end = section.end
-        if end >= limit:
+        last = bisect_left(begins, end - change.by) - 1
+        if end >= limit and (last < 0 or _end(tops[last]) + change.by <= end):
             break
     rest = len(tops) - bisect_left(begins, end - change.by)
     splice = replace(splice, rest=rest)
@@ -191,7 +193,7 @@ def _are_apart(tops: list[Block], starts: list[int], end: int, by: int) -> bool:
     at = 0
     for block in tops:
         start = block.start + by
-        stop = block.span(0).end + by
+        stop = _end(block) + by
         while at < len(starts) and starts[at] <= start:
             at += 1
         if (at < len(starts) and starts[at] < stop) or stop > end:
@@ -203,14 +205,16 @@ def _rows(before: Reading, text: bytes, change: Change) -> int:
     return text.count(b"\n", change.start, change.end) - before.text.count(b"\n", change.start, change.old_end)
 
 
+def _end(block: Block) -> int:
+    return block.start + block.spans[1] if len(block.pieces) == 1 else block.span(0).end
+
+
 def _same_from_the_start(tops: list[Block], nodes: list[Node], unsure: frozenset[str], change: Change) -> int:
     """How many statements before the change are what they were."""
     count = 0
     for block, node in zip(tops, nodes, strict=False):
         start, end = node.byte_range
-        if end >= change.start or block.start != start or block.span(0).end != end:
-            break
-        if node.has_error or block.key in unsure:
+        if end >= change.start or block.start != start or _end(block) != end or block.key in unsure:
             break
         count += 1
     return count
@@ -223,9 +227,9 @@ def _same_to_the_end(tops: list[Block], nodes: list[Node], unsure: frozenset[str
     most = min(len(tops), len(nodes)) - first
     for block, node in zip(reversed(tops), reversed(nodes), strict=False):
         start, end = node.byte_range
-        if count >= most or start <= change.end or block.start + by != start or block.span(0).end + by != end:
+        if count >= most or start <= change.end or block.start + by != start:
             break
-        if node.has_error or block.key in unsure:
+        if _end(block) + by != end or block.key in unsure:
             break
         count += 1
     return count
