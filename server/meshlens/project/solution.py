@@ -163,9 +163,16 @@ def solve(
     _run_roots(solution, world, kept)
     if before is not None and any(not result.relied <= solution.results.keys() for result in solution.results.values()):
         return solve(facts, index, devices, jax_version, None, jax_folders, focus)
+    solution.results = _in_order(solution.results)
     solution.sorted = sorted_records(solution.results)
     solution.readers = Readers(solution.results)
     return solution
+
+
+def _in_order(results: Mapping[RootKey, RootResult]) -> dict[RootKey, RootResult]:
+    """Modules first, by path: those whose results were kept did not run in the order of a cold start."""
+    modules = sorted(key for key in results if key[1] == "")
+    return {key: results[key] for key in (*modules, *(key for key in results if key[1]))}
 
 
 def _run_roots(solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, RootResult]) -> None:
