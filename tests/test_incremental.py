@@ -93,3 +93,29 @@ def test_extreme_files_do_not_raise(name):
     path = ROOT / "main.py"
     source = {path: sources[name].encode()}
     _found(_opened(source), source)
+
+
+CIRCLE = {
+    "main.py": "from trainer import build_step\n",
+    "names.py": 'from trainer import build_step\n\nDATA = "dp"\n',
+    "trainer.py": """import jax
+from names import DATA
+
+
+def build_step(loss):
+    def step(w, x):
+        return w - jax.lax.pmean(x, "data")
+
+    return jax.pmap(step, axis_name=DATA)
+""",
+}
+
+
+def test_modules_that_import_each_other_are_run_anew_as_the_first_import_decides_what_they_see():
+    sources = {ROOT / name: text.encode() for name, text in CIRCLE.items()}
+    workspace = _opened(sources)
+    assert len(_found(workspace, sources)) == 1
+    for path, text in ((ROOT / "main.py", ""), (ROOT / "main.py", CIRCLE["main.py"])):
+        sources[path] = text.encode()
+        workspace = workspace.with_file(path, sources[path])
+        assert _found(workspace, sources) == _found(_opened(sources), sources)

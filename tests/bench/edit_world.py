@@ -200,6 +200,14 @@ class World:
             params = {"notebookDocument": {"uri": self.book}, "cellTextDocuments": cells}
             self.server.notify("notebookDocument/didClose", params)
 
+    def state(self) -> dict[str, str]:
+        """The texts of the project now: the cells, what is open, and the rest as it is on the disk."""
+        texts = {name: (self.root / name).read_bytes().decode() for name in self.names}
+        texts |= {name: text.text for name, text in self.files.items()}
+        if self.book is not None:
+            texts["book.ipynb"] = notebook_json([cell.text for cell in self.cells]).decode()
+        return texts
+
     def place(self) -> tuple[Text, dict[str, int]]:
         """Somewhere in something that is open."""
         text = self.dice.choice(self.texts())

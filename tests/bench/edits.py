@@ -11,6 +11,7 @@ what stands in the log; and the memory after the first tenth and at the end.
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import shutil
 import sys
@@ -62,6 +63,7 @@ class Outcome:
     Attributes:
         edits: how many were made.
         unequal: one text for each answer that was not that of a cold session.
+        states: for each of these the texts of the project after every edit.
         log: lines of the server's log that no edit may cause.
         memory: MiB of the server after the first tenth, and at the end.
         seconds: how long it took.
@@ -70,6 +72,7 @@ class Outcome:
 
     edits: int = 0
     unequal: list[str] = field(default_factory=list)
+    states: list[list[dict[str, str]]] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
     memory: list[float] = field(default_factory=list)
     seconds: float = 0.0
@@ -130,12 +133,14 @@ def _edit_project(server: Server, root: Path, dice: random.Random, outcome: Outc
         world.open(name)
     cold_folder = None
     happened: list[str] = []
+    states = [world.state()]
     for _ in range(IN_ONE_PROJECT):
         if outcome.edits >= edits or len(outcome.unequal) > 20:
             break
         before = time.perf_counter()
         happened.append(world.step(texts))
         outcome.edits += 1
+        states.append(world.state())
         asked = {text.uri: server.ask("textDocument/diagnostic", _named(text.uri)) for text in world.texts()}
         warm = {uri: server.answer(number)["items"] for uri, number in asked.items()}
         outcome.warm.append(time.perf_counter() - before)
@@ -144,6 +149,7 @@ def _edit_project(server: Server, root: Path, dice: random.Random, outcome: Outc
         if different:
             story = "\n".join(happened[-6:])
             outcome.unequal.append(f"edit {outcome.edits}, {root.name}:\n{different}\nafter\n{story}")
+            outcome.states.append(states)
             break
         if outcome.edits == max(1, edits // 10):
             outcome.memory.append(_memory(server))
@@ -218,8 +224,11 @@ def main() -> int:
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--edits", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000))
+    parser.add_argument("--keep", type=Path, help="where to write the texts that led to each difference")
     given = parser.parse_args()
     outcome = run(given.edits, given.seed, given.files)
+    for number, states in enumerate(outcome.states if given.keep else ()):
+        (given.keep / f"states-{given.seed}-{number}.json").write_text(json.dumps(states))
     print("\n".join(summary(outcome, given.seed)))
     return 1 if outcome.unequal or outcome.log else 0
 

@@ -10,12 +10,13 @@ import asyncio
 import inspect
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from pygls.protocol import LanguageServerProtocol
 
-from meshlens.lsp.refusal import Refusal
+from meshlens.lsp.parameters import what_is_wrong
+from meshlens.lsp.refusal import INVALID_PARAMS, Refusal
 from meshlens.lsp.transport import encoded
 
 Json = Any
@@ -59,7 +60,7 @@ class Protocol(LanguageServerProtocol):
 
     def take(self, bodies: Iterable[bytes]) -> None:
         """Handles messages that arrived together, so that a request that is cancelled among them is not begun."""
-        messages = [message for body in bodies if (message := self._parsed(body)) is not None]
+        messages = [message for body in bodies for message in self._parsed(body)]
         self._cancelled = {_cancelled_id(message) for message in messages} - {None}
         for message in messages:
             self.handle_message(message)
@@ -95,13 +96,12 @@ class Protocol(LanguageServerProtocol):
             if "id" in message and method is not None:
                 self._fail(message["id"], INVALID_REQUEST, f"this message is malformed: {error}")
 
-    def _parsed(self, body: bytes) -> Any:
+    def _parsed(self, body: bytes) -> Iterator[Json]:
         try:
-            return json.loads(body)
+            yield json.loads(body)
         except (ValueError, RecursionError) as error:
             _log.warning("left out a message that is not JSON: %s", error)
             self._fail(None, PARSE_ERROR, f"not JSON: {error}")
-            return None
 
     def _run(self, handler: Handle, method: str, message: dict[str, Any]) -> None:
         asked = "id" in message
@@ -154,6 +154,12 @@ class Protocol(LanguageServerProtocol):
                 self._fail(message["id"], error.code, str(error), error.data)
             else:
                 _log.warning("%s: %s", method, error)
+            return
+        wrong = what_is_wrong(method, message.get("params"), self._converter)
+        if wrong is not None:
+            _log.warning("%s: %s", method, wrong)
+            if "id" in message:
+                self._fail(message["id"], INVALID_PARAMS, wrong)
             return
         self._complain(f"{method} crashed: {type(error).__name__}: {error}")
         _log.debug("%s crashed", method, exc_info=error)

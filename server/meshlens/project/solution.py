@@ -83,6 +83,7 @@ class Solution:
         links: which blocks its records tie together.
         step: how it came of the solution before; None if it was worked out from the beginning.
         checked: what was found in files, for whoever checks the next solution.
+        circular: modules that import each other: what they say depends on which of them is imported first.
     """
 
     facts: Mapping[str, FileFacts]
@@ -100,6 +101,7 @@ class Solution:
     links: LinkIndex = field(default_factory=LinkIndex)
     step: Step | None = None
     checked: dict[Any, Any] = field(default_factory=dict)
+    circular: set[str] = field(default_factory=set)
     _once: dict[str, Any] = field(default_factory=dict)
     _places: dict[RootKey, int] = field(default_factory=dict)
 
@@ -163,9 +165,16 @@ def solve(
     _run_roots(solution, world, kept)
     if before is not None and any(not result.relied <= solution.results.keys() for result in solution.results.values()):
         return solve(facts, index, devices, jax_version, None, jax_folders, focus)
+    solution.results = _in_order(solution.results)
     solution.sorted = sorted_records(solution.results)
     solution.readers = Readers(solution.results)
     return solution
+
+
+def _in_order(results: Mapping[RootKey, RootResult]) -> dict[RootKey, RootResult]:
+    """Modules first, by path: those whose results were kept did not run in the order of a cold start."""
+    modules = sorted(key for key in results if key[1] == "")
+    return {key: results[key] for key in (*modules, *(key for key in results if key[1]))}
 
 
 def _run_roots(solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, RootResult]) -> None:
@@ -252,6 +261,9 @@ def _kept(solution: Solution, before: Solution) -> dict[RootKey, RootResult]:
         return {}
     changed = changed_blocks(before.facts, solution.facts, solution.facts)
     kept = {key: result for key, result in before.results.items() if not (result.deps & changed)}
+    for path in before.circular:
+        # Another of them may be imported first now.
+        kept.pop((path, ""), None)
     while True:
         incomplete = [key for key, result in kept.items() if not result.relied <= kept.keys()]
         if not incomplete:

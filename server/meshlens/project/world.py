@@ -28,6 +28,7 @@ class SolvingWorld:
         self.shared: dict[Any, Shared] = {}
         self.effort: dict[tuple[Site, Any], int] = {}
         self.latest: dict[Site, Shared] = {}
+        self._running: list[str] = []
 
     def number_of(self, key: Any) -> int:
         """A number that stands for a key."""
@@ -61,7 +62,11 @@ class SolvingWorld:
             state = ModuleState(Frame(path, "", None), {})
             self._solution.modules[path] = state
             run = Run(self, path)
+            self._running.append(path)
             run_module(self, path, state, run)
+            self._running.pop()
             self._solution.results[(path, "")] = result_of(run)
+        elif path in self._running:
+            self._solution.circular.update(self._running[self._running.index(path) :])
         asking.relied.add((path, ""))
         return state

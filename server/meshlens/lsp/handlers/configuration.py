@@ -19,7 +19,8 @@ async def did_change_configuration(session: Session, params: dict[str, Any]) -> 
     if session.client.configures:
         await ask_for_settings(session)
         return
-    take(session, None, (params.get("settings") or {}).get(SECTION))
+    given = params.get("settings")
+    take(session, None, given.get(SECTION) if isinstance(given, Mapping) else None)
     session.reopen()
 
 

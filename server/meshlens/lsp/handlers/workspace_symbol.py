@@ -17,7 +17,7 @@ async def workspace_symbol(session: Session, params: dict[str, Any]) -> list[dic
     for path in one_file.values():
         if not session.editor_features(path).symbols:
             continue
-        for symbol in await ask_whole(session, "symbols", path, params.get("query", "")) or ():
+        for symbol in await ask_whole(session, "symbols", path, str(params.get("query", ""))) or ():
             where = location(session, symbol.path, symbol.selection)
             if where is not None:
                 kind = KINDS[symbol.kind]
