@@ -1,0 +1,25 @@
+"""What JupyterLab's language server extension asks for: how to start the server for Python."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+def spec(manager: Any) -> dict[str, dict[str, Any]]:
+    """The server in the words of jupyter-lsp, which finds this by its entry point and needs no configuration.
+
+    Args:
+        manager: the manager of language servers that asks.
+    """
+    return {
+        "meshlens": {
+            "version": 2,
+            "argv": [sys.executable, "-m", "meshlens", "server"],
+            "languages": ["python"],
+            "mime_types": ["text/x-python", "text/x-ipython"],
+            "display_name": "MeshLens",
+            # We read what the client sends; nothing has to be written into a folder beside the notebook.
+            "requires_documents_on_disk": False,
+        }
+    }
