@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from meshlens.lsp.client import read_client
+from meshlens.lsp.collector import Collector
 from meshlens.lsp.documents import path_of
 from meshlens.lsp.handlers.configuration import ask_for_settings, take
 from meshlens.lsp.handlers.watched_files import PATTERNS
@@ -42,6 +43,7 @@ def begin(protocol: Protocol, params: Mapping[str, Any]) -> Session:
     publisher = Publisher(session, asyncio.get_running_loop())
     session.schedule, session.clear = publisher.schedule, publisher.clear
     session.indexing = Indexing(session)
+    protocol.after_messages(Collector(asyncio.get_running_loop()).worked)
     return session
 
 

@@ -39,6 +39,7 @@ class Protocol(LanguageServerProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._asked = 0
+        self._rest: Callable[[], None] = lambda: None
         self._answers: dict[Any, asyncio.Future[Json]] = {}
         self._begin: Callable[[Protocol], Any] | None = None
         self._session: Any = None
@@ -65,6 +66,11 @@ class Protocol(LanguageServerProtocol):
         for message in messages:
             self.handle_message(message)
         self._cancelled.clear()
+        self._rest()
+
+    def after_messages(self, rest: Callable[[], None]) -> None:
+        """Has something done whenever the messages that arrived together are handled."""
+        self._rest = rest
 
     def structure_message(self, data: dict[str, Any]) -> dict[str, Any]:
         """Leaves messages as they came; `handle_message` knows which are pygls' own."""

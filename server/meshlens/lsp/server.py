@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import sys
@@ -146,19 +145,11 @@ def serve_stdio() -> int:
 
 async def _on_stdin(server: LanguageServer) -> None:
     protocol: Any = server.protocol
-    _quiet_collector()
     watch = asyncio.ensure_future(_end_with_parent(server))
     try:
         await read_pipe(sys.stdin.fileno(), protocol.take)
     finally:
         watch.cancel()
-
-
-def _quiet_collector() -> None:
-    """What is loaded by now stays; young objects are many and die soon."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
 
 
 async def _end_with_parent(server: LanguageServer) -> None:
