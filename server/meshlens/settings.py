@@ -163,6 +163,10 @@ def _feature(doc: str, *, default: bool) -> Any:
     return _key(default, kind="true or false", parse=_switch, example="", doc=doc)
 
 
+EDITOR_GROUPS = ("inlay_hints",)
+"""Beginnings of keys below which editors nest the rest: `inlayHints.axes`."""
+
+
 @dataclass(frozen=True, slots=True)
 class EditorSettings:
     """What is shown in an editor; only editors set this."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from meshlens.project.discover import ALWAYS_LEFT_OUT
 from meshlens.rules._registry import Rule, all_rules
-from meshlens.settings import Settings, keys, shown
+from meshlens.settings import EDITOR_GROUPS, EditorSettings, Settings, keys, shown
 
 _NOTICE = "<!-- Made by `meshlens docs`; edit the code instead. -->\n"
 
@@ -58,10 +60,30 @@ def settings_page() -> str:
             f"Default: {'none' if default is None else f'`{shown(default)}`'} · Kind: {entry.metadata['kind']}\n"
         )
         out.append(f"```toml\n{entry.metadata['example']}\n```\n")
+    out.append(
+        "## In an editor\n\n"
+        "The settings above, under `meshlens` and in camel case (`perFileIgnores`), go before what the files say;\n"
+        "`exclude` adds to it.\n"
+        "What is shown is set in the editor alone:\n"
+    )
+    features = EditorSettings()
+    rows = [
+        f"| `meshlens.{_camel(entry.name)}` | {'on' if getattr(features, entry.name) else 'off'} | {entry.metadata['doc']} |"
+        for entry in fields(EditorSettings)
+    ]
+    out.append("| setting | default | what |\n|---|---|---|\n" + "\n".join(rows) + "\n")
     always = ", ".join(f"`{name}`" for name in sorted(ALWAYS_LEFT_OUT))
     out.append(f"## What is always left out\n\nFolders of these names: {always}; folders with a `pyvenv.cfg`; "
                "what `.gitignore` lists.\n")  # fmt: skip
     return "\n".join(out)
+
+
+def _camel(name: str) -> str:
+    """A key as editors have it: `inlay_hints_axes` is `inlayHints.axes`."""
+    group = next((group for group in EDITOR_GROUPS if name.startswith(f"{group}_")), "")
+    first, *rest = name.removeprefix(f"{group}_").split("_")
+    spelled = first + "".join(word.title() for word in rest)
+    return f"{_camel(group)}.{spelled}" if group else spelled
 
 
 def _summary(rule: Rule) -> str:

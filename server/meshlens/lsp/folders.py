@@ -12,9 +12,9 @@ from meshlens.project.configuration import Configuration, find_configuration, pr
 from meshlens.project.jax_version import JaxVersion, default_jax_version, locate_jax_version
 from meshlens.project.patterns import matches
 from meshlens.project.workspace import Workspace, open_workspace
-from meshlens.settings import BadSetting, EditorSettings, Settings, parse, parse_editor
+from meshlens.settings import EDITOR_GROUPS, BadSetting, EditorSettings, Settings, parse, parse_editor
 
-_GROUPS = ("inlay-hints",)
+_GROUPS = tuple(group.replace("_", "-") for group in EDITOR_GROUPS)
 CLIENTS_OWN = frozenset({"enable", "path", "import-strategy", "trace", "show-notifications", "log-level"})
 """Keys in an editor's section that are the extension's business."""
 
