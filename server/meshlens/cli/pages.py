@@ -68,8 +68,8 @@ def settings_page() -> str:
     )
     features = EditorSettings()
     rows = [
-        f"| `meshlens.{_camel(entry.name)}` | {'on' if getattr(features, entry.name) else 'off'} | {entry.metadata['doc']} |"
-        for entry in fields(EditorSettings)
+        f"| `meshlens.{_camel(one.name)}` | {'on' if getattr(features, one.name) else 'off'} | {one.metadata['doc']} |"
+        for one in fields(EditorSettings)
     ]
     out.append("| setting | default | what |\n|---|---|---|\n" + "\n".join(rows) + "\n")
     always = ", ".join(f"`{name}`" for name in sorted(ALWAYS_LEFT_OUT))
