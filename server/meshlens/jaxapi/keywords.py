@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.changes import NEWEST
 from meshlens.jaxapi.collectives import COLLECTIVES
@@ -57,6 +59,7 @@ VERSIONED: dict[tuple[str, str], tuple[Version | None, Version | None]] = {
 }
 
 
+@cache
 def keywords(dotted: str, version: Version) -> frozenset[str] | None:
     """The keywords that a callable accepts in one version of JAX.
 

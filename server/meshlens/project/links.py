@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from meshlens.axes.map_values import Binder, Mapped, Spec, Wrapped
 from meshlens.axes.records import Context, Records
+from meshlens.axes.roots import RootResult
 from meshlens.axes.values import (
     Arg,
     Bound,
@@ -27,13 +29,30 @@ BlockKey = tuple[str, str]
 Links = Mapping[BlockKey, frozenset[BlockKey]]
 
 _DEEPEST = 12
+_NONE: frozenset[BlockKey] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Blocks that are tied together, and the roots that may have records of them."""
+
+    blocks: frozenset[BlockKey]
+    roots: frozenset[BlockKey]
 
 
 def links_of(records: Records) -> Links:
     """For each block, the blocks that some record mentions together with it."""
+    blocks_of = _Blocks().of
     linked: dict[BlockKey, set[BlockKey]] = {}
-    for sites in _sites_of_records(records):
-        blocks = {(site[0], site[1]) for site in sites if site is not None}
+    seen: set[frozenset[BlockKey]] = set()
+    for sites, parts in _parts_of_records(records):
+        found = {site[:2] for site in sites if site is not None}
+        for part in parts:
+            found |= blocks_of(part, 0)
+        blocks = frozenset(found)
+        if blocks in seen:
+            continue
+        seen.add(blocks)
         if len(blocks) == 1:
             linked.setdefault(next(iter(blocks)), set())
             continue
@@ -42,68 +61,79 @@ def links_of(records: Records) -> Links:
     return {block: frozenset(others) for block, others in linked.items()}
 
 
-def _sites_of_records(records: Records) -> Iterator[list[Site | None]]:
+def _parts_of_records(records: Records) -> Iterator[tuple[tuple[Site | None, ...], tuple[Any, ...]]]:
+    """The places and values of each record."""
     for use in records.uses:
-        found = [use.call, use.axis]
-        _add(found, (use.name, use.whole, use.labels, use.arguments), 0)
-        yield _with_context(found, use.context)
+        yield (use.call, use.axis), (use.name, use.whole, use.labels, use.arguments, use.context)
     for call in records.calls:
-        found = [call.call]
-        for arg in call.args:
-            if type(arg.value) is not Data or arg.value.labels:
-                _add(found, arg.value, 0)
-        _add(found, call.result, 0)
-        yield _with_context(found, call.context)
+        values = [arg.value for arg in call.args if type(arg.value) is not Data or arg.value.labels]
+        yield (call.call,), (*values, call.result, call.context)
     for mention in records.mentions:
-        yield [mention.site]
+        yield (mention.site,), ()
     for binding in records.bindings:
-        found = []
-        _add(found, binding.binder, 0)
-        yield _with_context(found, binding.context)
+        yield (), (binding.binder, binding.context)
     for mapped in records.mapped_calls:
-        found = [mapped.call]
-        _add(found, (mapped.binder, mapped.args, mapped.returned), 0)
-        yield _with_context(found, mapped.context)
+        yield (mapped.call,), (mapped.binder, mapped.args, mapped.returned, mapped.context)
     for draw in records.random_uses:
-        found = [draw.call, draw.key]
-        _add(found, draw.labels, 0)
-        yield _with_context(found, draw.context)
+        yield (draw.call, draw.key), (draw.labels, draw.context)
     for gradient in records.gradient_uses:
-        yield _with_context([gradient.site, gradient.other], gradient.context)
+        yield (gradient.site, gradient.other), (gradient.context,)
 
 
-def _with_context(found: list[Site | None], context: Context) -> list[Site | None]:
+class _Blocks:
+    """The blocks of which values speak; a value that many records hold is looked at once."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], frozenset[BlockKey]] = {}
+
+    def of(self, value: Any, depth: int) -> frozenset[BlockKey]:
+        """The blocks of a value's places; the value has to outlive this object."""
+        kind = type(value)
+        if value is None or kind in _PLAIN or depth > _DEEPEST:
+            return _NONE
+        if kind is Data and not value.labels:
+            return _NONE
+        known = self._known.get((id(value), depth))
+        if known is None:
+            known = self._known[(id(value), depth)] = self._of(kind, value, depth)
+        return known
+
+    def _of(self, kind: type, value: Any, depth: int) -> frozenset[BlockKey]:
+        if kind is Site:
+            return frozenset((value[:2],))
+        sites, parts = _inside(kind, value)
+        found = {site[:2] for site in sites if site is not None}
+        for part in parts:
+            found |= self.of(part, depth + 1)
+        return frozenset(found)
+
+
+def _inside(kind: type, value: Any) -> tuple[tuple[Site | None, ...], Iterable[Any]]:
+    """The places that a value names itself, and the values in it."""
+    if kind is Const:
+        return (value.origin, value.via), ()
+    if kind is Data:
+        return (), (value.labels,)
+    if kind is Context:
+        return _sites_of_context(value), ()
+    if kind is tuple or kind is frozenset:
+        return (), value
+    if kind is Binder:
+        return (value.site, value.operand_site), (value.arguments, value.operand)
+    return (), _PARTS.get(kind, _nothing)(value)
+
+
+def _sites_of_context(context: Context) -> tuple[Site | None, ...]:
+    found: list[Site | None] = [context.function]
     if context.env.maps:
         found += [binder.site for binder in context.env.maps]
     if context.env.bound:
         found += [bound.binder.site for bound in context.env.bound]
     if context.branch is not None:
         found.append(context.branch[0])
-    found.append(context.function)
-    return found
-
-
-def _add(found: list[Site | None], value: Any, depth: int) -> None:
-    """Adds the places that a value speaks of."""
-    kind = type(value)
-    if value is None or kind in _PLAIN or depth > _DEEPEST:
-        return
-    if kind is Site:
-        found.append(value)
-    elif kind is Const:
-        found += (value.origin, value.via)
-    elif kind is Data:
-        if value.labels:
-            _add(found, value.labels, depth + 1)
-    elif kind is tuple or kind is frozenset:
-        for part in value:
-            _add(found, part, depth + 1)
-    elif kind is Binder:
-        found += (value.site, value.operand_site)
-        _add(found, (value.arguments, value.operand), depth + 1)
-    else:
-        for part in _PARTS.get(kind, _nothing)(value):
-            _add(found, part, depth + 1)
+    return tuple(found)
 
 
 def _nothing(_value: Any) -> Iterable[Any]:
@@ -129,48 +159,82 @@ _PARTS: dict[type, Any] = {
 
 
 class LinkIndex:
-    """The links of all roots, worked out when they are first needed; solutions that follow each other share one."""
+    """The blocks of all roots, worked out when they are first needed; solutions that follow each other share one."""
 
-    __slots__ = ("_by_path", "_known")
+    __slots__ = ("_blocks", "_links", "_roots")
 
     def __init__(self) -> None:
-        self._known: dict[BlockKey, tuple[Records, Links]] = {}
-        self._by_path: dict[str, set[BlockKey]] = {}
+        self._blocks: dict[BlockKey, tuple[Records, frozenset[BlockKey]]] = {}
+        self._links: dict[BlockKey, tuple[Records, Links]] = {}
+        self._roots: dict[BlockKey, set[BlockKey]] = {}
 
-    def of(self, root: BlockKey, records: Records) -> Links:
-        """The links that a root's records make."""
-        known = self._known.get(root)
+    def blocks_of(self, root: BlockKey, records: Records) -> frozenset[BlockKey]:
+        """The blocks of which a root's records speak."""
+        known = self._blocks.get(root)
         if known is not None and known[0] is records:
             return known[1]
-        links = links_of(records)
-        self._known[root] = records, links
-        for path in {path for path, _ in links}:
-            self._by_path.setdefault(path, set()).add(root)
-        return links
+        blocks = _all_blocks(records)
+        self._blocks[root] = records, blocks
+        for block in blocks:
+            self._roots.setdefault(block, set()).add(root)
+        return blocks
 
-    def gathered(self, start: Iterable[BlockKey], records: Mapping[BlockKey, Records]) -> frozenset[BlockKey]:
-        """The blocks that are tied to some blocks, however far away.
+    def gathered(self, start: Iterable[BlockKey], results: Mapping[BlockKey, RootResult]) -> Gathered:
+        """The blocks that are tied to some blocks, however far away, and the roots that may have records of them.
 
         Args:
             start: the blocks.
-            records: the records of every root.
+            results: what every root left behind.
         """
-        for root, made in records.items():
-            if root not in self._known:
-                self.of(root, made)
+        known = self._blocks
+        for root, result in results.items():
+            if root not in known or known[root][0] is not result.records:
+                self.blocks_of(root, result.records)
         found = set(start)
         waiting = list(found)
-        tables: dict[str, list[Links]] = {}
+        roots: set[BlockKey] = set()
+        exhausted: set[BlockKey] = set()
         for block in waiting:
-            if block[0] not in tables:
-                roots = [root for root in self._by_path.get(block[0], ()) if root in records]
-                tables[block[0]] = [self.of(root, records[root]) for root in roots]
-            for table in tables[block[0]]:
-                for other in table.get(block, ()):
-                    if other not in found:
-                        found.add(other)
-                        waiting.append(other)
-        return frozenset(found)
+            for root in self._roots.get(block, ()):
+                if root not in results or root in exhausted:
+                    continue
+                roots.add(root)
+                if known[root][1] <= found:
+                    exhausted.add(root)
+                    continue
+                new = self._tied(root, results[root].records).get(block, _NONE) - found
+                found |= new
+                waiting += new
+        return Gathered(frozenset(found), frozenset(roots))
+
+    def _tied(self, root: BlockKey, records: Records) -> Links:
+        known = self._links.get(root)
+        if known is None or known[0] is not records:
+            known = self._links[root] = records, links_of(records)
+        return known[1]
+
+
+def _all_blocks(records: Records) -> frozenset[BlockKey]:
+    """The blocks of which any of these records speaks."""
+    blocks: set[BlockKey] = set()
+    seen: set[int] = set()
+    waiting: list[Any] = []
+    for sites, parts in _parts_of_records(records):
+        blocks.update([site[:2] for site in sites if site is not None])
+        waiting += parts
+    while waiting:
+        value = waiting.pop()
+        kind = type(value)
+        if value is None or kind in _PLAIN or (kind is Data and not value.labels):
+            continue
+        if kind is Site:
+            blocks.add(value[:2])
+        elif id(value) not in seen:
+            seen.add(id(value))
+            places, inner = _inside(kind, value)
+            blocks.update([site[:2] for site in places if site is not None])
+            waiting += inner
+    return frozenset(blocks)
 
 
 def only(records: Records, blocks: frozenset[BlockKey]) -> Records:

@@ -106,8 +106,10 @@ def _rerun(solution: Solution, world: SolvingWorld, key: RootKey) -> RootResult 
 
 def _decides_about_others(before: Solution, key: RootKey, old: RootResult, new: RootResult) -> bool:
     """Whether a root now enters or calls something else, so that other roots may come or go."""
-    if old.called != new.called:
-        return True
+    if key[1].startswith("<") and old.called != new.called:
+        state = before.modules.get(key[0])
+        if state is None or state.left is None or not state.left.mapped.keys().isdisjoint(old.called ^ new.called):
+            return True
     return any(_is_decisive(before, key, site) for site in old.entered ^ new.entered)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 
 from meshlens.axes.records import Records
 from meshlens.axes.roots import RootResult
+
+RootKey = tuple[str, str]
 
 _LISTS = tuple(one.name for one in fields(Records))
 
@@ -21,9 +23,14 @@ class Sorted:
         by_file: the records by file, those of one root after the other's.
     """
 
-    parts: Mapping[tuple[str, str], Mapping[str, Records]]
+    parts: Mapping[RootKey, Mapping[str, Records]]
     roots: Mapping[str, tuple[tuple[str, str], ...]]
     by_file: Mapping[str, Records]
+
+    def of(self, path: str, roots: Collection[RootKey]) -> Records:
+        """The records that some roots have in a file."""
+        keys = tuple([key for key in self.roots.get(path, ()) if key in roots])
+        return _joined(self.parts, path, keys) if keys else Records()
 
 
 def sorted_records(results: Mapping[tuple[str, str], RootResult]) -> Sorted:

@@ -15,19 +15,13 @@ from pathlib import Path
 from meshlens.axes.roots import RootResult
 from meshlens.facts.model import Block, FileFacts
 from meshlens.project.changes import changed_blocks
-from meshlens.project.links import BlockKey, only
+from meshlens.project.links import BlockKey, Gathered, only
 from meshlens.project.solution import Solution
 from meshlens.project.sorting import Sorted
 from meshlens.project.view import FileView
 from meshlens.rules._model import Diagnosed, Finding, Fix
 from meshlens.rules._registry import Rule
 from meshlens.text import Edit, FileEdit, Span, difference
-
-_WHOLE = frozenset({"summed-gradient", "double-reduction", "unsynchronized-gradient", "unreduced-output"})
-"""Rules that weigh the whole file or workspace; where there is no gradient they have little to do."""
-
-_SPELLED = frozenset({"deprecated-api", "removed-api"})
-"""Rules that also read what no run has reached; what they say of a name rests on its block and on the imports."""
 
 _SPEAKS_OF_DEVICES = re.compile(rb"(?i)xla|fake_pmap|devices")
 
@@ -75,13 +69,9 @@ def found_again(
         return None
     if not stale:
         return _moved_all(before, view, before.found, stretch, by)
-    records = {key: result.records for key, result in solution.results.items()}
-    blocks = solution.links.gathered(stale, records)
-    by_file = {
-        name: only(solution.by_file[name], blocks) for name in {name for name, _ in blocks} if name in solution.by_file
-    }
-    part = replace(solution, sorted=Sorted({}, {}, by_file), _once={})
-    sight = replace(view, solution=part)
+    tied = solution.links.gathered(stale, solution.results)
+    blocks = tied.blocks
+    sight = sight_of(view, tied)
     concerned = {key for name, key in blocks if name == path}
     old = before.facts[path]
     dropped, kept = _split(before.found, old, concerned)
@@ -89,9 +79,9 @@ def found_again(
     narrow: FileView | None = None
     again: set[str] = set()
     for rule in rules:
-        if rule.name in _WHOLE:
+        if rule.reads == "workspace":
             again.add(rule.code)
-        elif rule.name in _SPELLED:
+        elif rule.reads == "names":
             narrow = narrow or _narrowed(sight, concerned)
             if any(one.code == rule.code for one in dropped) or any(True for _ in run(rule, narrow)):
                 again.add(rule.code)
@@ -102,6 +92,14 @@ def found_again(
             fresh += run(rule, view)
     moved = _moved_all(before, view, [one for one in kept if one.code not in again], stretch, by)
     return (*moved, *fresh) if moved is not None else None
+
+
+def sight_of(view: FileView, tied: Gathered) -> FileView:
+    """The view with no other records than those of some blocks."""
+    solution = view.solution
+    names = {name for name, _ in tied.blocks}
+    by_file = {name: only(solution.sorted.of(name, tied.roots), tied.blocks) for name in names}
+    return replace(view, solution=replace(solution, sorted=Sorted({}, {}, by_file), _once={}))
 
 
 def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
@@ -117,7 +115,7 @@ def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
         for root in _changed_roots(before, solution):
             for result in (old.get(root), new.get(root)):
                 if result is not None:
-                    stale.update(solution.links.of(root, result.records))
+                    stale.update(solution.links.blocks_of(root, result.records))
         facts = solution.facts
         if before.facts.keys() != facts.keys():
             return None
@@ -148,15 +146,11 @@ def _lines_around(source: bytes, stretch: Span) -> bytes:
 
 
 def _narrowed(view: FileView, keys: set[str]) -> FileView:
-    """The view without the blocks that are not asked for, imports apart: their text is blank."""
+    """The view without the blocks that are not asked for, imports apart."""
     facts = view.facts
     top = tuple([key for key in facts.top if key in keys or facts.blocks[key].shape[0] in ("import", "from")])
     blocks = {key: facts.blocks[key] for key in (*top, *keys) if key in facts.blocks}
-    text = bytearray(b" ") * len(view.source)
-    for block in blocks.values():
-        start, end = block.span(0)
-        text[start:end] = view.source[start:end]
-    return replace(view, facts=replace(facts, top=top, blocks=blocks), source=bytes(text))
+    return replace(view, facts=replace(facts, top=top, blocks=blocks))
 
 
 def _split(found: tuple[Diagnosed, ...], facts: FileFacts, keys: set[str]) -> tuple[list[Diagnosed], list[Diagnosed]]:

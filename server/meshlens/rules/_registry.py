@@ -10,10 +10,15 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 import meshlens.rules as package
 from meshlens.project.view import FileView
 from meshlens.rules._model import Finding, Severity
+
+Reads = Literal["tied", "names", "workspace"]
+"""What a rule reads to judge a place: "tied", the records that are tied to it and the blocks in which they lie;
+"names", also the names that its block and the imports spell; "workspace", more than that."""
 
 RuleFunction = Callable[[FileView], Iterable[Finding]]
 
@@ -29,6 +34,7 @@ class Rule:
         run: computes the findings of one file.
         page: the module's docstring, which is the rule's page in Markdown.
         default: whether it runs when nothing is selected.
+        reads: what a finding rests on; after an edit the rule runs only on what the edit may concern.
     """
 
     code: str
@@ -37,19 +43,23 @@ class Rule:
     run: RuleFunction
     page: str
     default: bool
+    reads: Reads
 
 
-def rule(code: str, severity: Severity, *, default: bool = True) -> Callable[[RuleFunction], RuleFunction]:
+def rule(
+    code: str, severity: Severity, *, default: bool = True, reads: Reads = "tied"
+) -> Callable[[RuleFunction], RuleFunction]:
     """Marks the one public function of a rule's file.
 
     Args:
         code: "AX" and three digits.
         severity: the level of its findings.
         default: false for a rule that runs only when selected.
+        reads: what a finding rests on.
     """
 
     def mark(function: RuleFunction) -> RuleFunction:
-        function.__dict__["meshlens_rule"] = (code, severity, default)
+        function.__dict__["meshlens_rule"] = (code, severity, default, reads)
         return function
 
     return mark
@@ -67,5 +77,6 @@ def _load() -> Iterator[Rule]:
             continue
         module = importlib.import_module(f"{package.__name__}.{module_info.name}")
         function = getattr(module, module_info.name)
-        code, severity, default = function.meshlens_rule
-        yield Rule(code, module_info.name.replace("_", "-"), severity, function, module.__doc__ or "", default)
+        code, severity, default, reads = function.meshlens_rule
+        name, page = module_info.name.replace("_", "-"), module.__doc__ or ""
+        yield Rule(code, name, severity, function, page, default, reads)

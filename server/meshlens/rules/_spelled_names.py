@@ -13,6 +13,7 @@ from meshlens.axes.values import Site
 from meshlens.facts.walking import nodes
 from meshlens.jaxapi.history import CHANGES
 from meshlens.project.view import FileView
+from meshlens.text import Span
 
 _GUARDS = frozenset({"hasattr", "getattr", "__version__", "__version_info__", "version", "TYPE_CHECKING"})
 _LONGEST = 200
@@ -35,11 +36,10 @@ def spelled_names(view: FileView) -> Iterator[ApiMention]:
     if b"jax" not in view.source:
         return
     modules, lazy = _modules(view)
-    if not modules or not _may_be_dated(view.source, modules):
+    if not modules:
         return
     for key, block in view.facts.blocks.items():
-        span = block.span(0)
-        if not _words().search(view.source, span.start, span.end) or _is_guarded(block.shape):
+        if not _may_be_dated(view.source, block.span(0), modules) or _is_guarded(block.shape):
             continue
         own = _bound(block.shape)
         skipped = _annotations(block.shape) if lazy else frozenset()
@@ -50,9 +50,9 @@ def spelled_names(view: FileView) -> Iterator[ApiMention]:
                     yield ApiMention(dotted, Site(str(view.path), key, node[1]), False, False, False)
 
 
-def _may_be_dated(source: bytes, modules: dict[str, str]) -> bool:
+def _may_be_dated(source: bytes, span: Span, modules: dict[str, str]) -> bool:
     """Whether the text writes something dated behind one of the names, so that its trees are worth a walk."""
-    for found in _words().finditer(source):
+    for found in _words().finditer(source, span.start, span.end):
         chain = _CHAIN_BACKWARDS.match(source[max(0, found.start() - _LONGEST) : found.end()][::-1])
         written = chain.group()[::-1].translate(None, b" \t\r\n\f\v\\") if chain is not None else b""
         head, _, rest = written.decode().partition(".")

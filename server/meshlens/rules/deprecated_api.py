@@ -46,7 +46,7 @@ from meshlens.text import Edit, FileEdit, Span
 _MESH_ENTERED = "jax.sharding.Mesh.__enter__"
 
 
-@rule("AX502", Severity.WARNING)
+@rule("AX502", Severity.WARNING, reads="names")
 def deprecated_api(view: FileView) -> Iterator[Finding]:
     """Reports names and keywords that the JAX in use warns of."""
     version = view.jax_version

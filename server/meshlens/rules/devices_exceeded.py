@@ -73,8 +73,16 @@ _SETS_DEVICES = re.compile(
 @rule("AX301", Severity.WARNING)
 def devices_exceeded(view: FileView) -> Iterator[Finding]:
     """Compares what the program shares out with the number of devices that is assumed."""
-    if view.devices is None or _SETS_DEVICES.search(view.source):
+    if view.devices is None:
         return
+    found = _exceeding(view, view.devices)
+    first = next(found, None)
+    if first is not None and not _SETS_DEVICES.search(view.source):
+        yield first
+        yield from found
+
+
+def _exceeding(view: FileView, devices: int) -> Iterator[Finding]:
     places: dict[Site, list[ApiCall]] = defaultdict(list)
     for call in view.records.calls:
         if call.dotted == "numpy.ndarray.reshape" or call.dotted in MESHES or call.dotted in DEVICE_GRIDS:
@@ -84,7 +92,7 @@ def devices_exceeded(view: FileView) -> Iterator[Finding]:
         if found is not None and not found.guarded:
             span, message = _complaint(view, found) or (view.span(found.call), "")
             yield Finding(span, message)
-    yield from shared_badly(view, view.devices)
+    yield from shared_badly(view, devices)
 
 
 def _complaint(view: FileView, call: ApiCall) -> tuple[Span, str] | None:

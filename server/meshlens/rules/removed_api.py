@@ -41,7 +41,7 @@ from meshlens.rules._registry import rule
 from meshlens.text import Span
 
 
-@rule("AX501", Severity.ERROR)
+@rule("AX501", Severity.ERROR, reads="names")
 def removed_api(view: FileView) -> Iterator[Finding]:
     """Reports names and nestings that the JAX in use does not have any more."""
 

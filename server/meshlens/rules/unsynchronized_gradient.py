@@ -68,7 +68,7 @@ _WORD = re.compile(rb"[A-Za-z_][\w.]*")
 _GRADIENT_WORD = re.compile(rb"grad|^(d[a-z]|gs?)$")
 
 
-@rule("AX401", Severity.WARNING)
+@rule("AX401", Severity.WARNING, reads="workspace")
 def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
     """Follows gradients of a mapped function to what it returns."""
     seen: set[Span] = set()
