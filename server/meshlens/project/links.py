@@ -80,6 +80,9 @@ def _with_context(found: list[Site | None], context: Context) -> list[Site | Non
     if context.branch is not None:
         found.append(context.branch[0])
     found.append(context.function)
+    for step in context.route:
+        # A finding may lie where a route leaves the others.
+        found += (step.site, step.function)
     return found
 
 
