@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -197,10 +197,8 @@ class Server:
         code = self.process.wait(10)
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
-                try:
+                with suppress(OSError):
                     pipe.close()
-                except OSError:
-                    pass
         self._log.close()
         return code
 

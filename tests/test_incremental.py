@@ -119,3 +119,12 @@ def test_modules_that_import_each_other_are_run_anew_as_the_first_import_decides
         sources[path] = text.encode()
         workspace = workspace.with_file(path, sources[path])
         assert _found(workspace, sources) == _found(_opened(sources), sources)
+
+
+def test_an_edit_where_a_route_begins_keeps_what_is_said_of_its_end():
+    sources = _sources("130_pkg_eval_script_uses_raw_step")
+    workspace = _opened(sources)
+    before = _found(workspace, sources)
+    assert [one.code for one in before] == ["AX101"]
+    for path, raw in sources.items():
+        assert _found(workspace.with_file(path, raw), sources) == before

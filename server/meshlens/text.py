@@ -93,16 +93,14 @@ class LineIndex:
         """The byte offset of a line and column; past the end is clipped to the line's end."""
         if line >= len(self.starts):
             return len(self.source)
+        line, column = max(line, 0), max(column, 0)
         start = self.starts[line]
         text = self.line_text(line)
         if encoding == "utf-8" or text.isascii():
             return start + min(column, len(text))
-        seen = 0
-        for index, character in enumerate(text.decode("utf-8", "replace")):
-            if seen >= column:
-                return start + len(text.decode("utf-8", "replace")[:index].encode())
-            seen += 2 if encoding == "utf-16" and ord(character) > 0xFFFF else 1
-        return start + len(text)
+        if encoding == "utf-16":
+            return start + _bytes_of_units(text, column)
+        return start + len(text.decode("utf-8", "replace")[:column].encode())
 
     def line_text(self, line: int) -> bytes:
         """The bytes of a line without its line end."""
@@ -148,6 +146,15 @@ def difference(before: bytes, after: bytes) -> Span:
         else:
             high = middle - 1
     return Span(start, len(before) - low)
+
+
+def _bytes_of_units(text: bytes, count: int) -> int:
+    """How many bytes of UTF-8 hold so many units of UTF-16; a character that is cut in two counts whole."""
+    units = text.decode("utf-8", "replace").encode("utf-16-le")
+    end = 2 * count
+    if end < len(units) and units[end + 1] & 0xFC == 0xDC:
+        end += 2
+    return len(units[:end].decode("utf-16-le").encode())
 
 
 def _units(head: bytes, encoding: str) -> int:

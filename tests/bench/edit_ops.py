@@ -1,4 +1,4 @@
-"""Random edits as people make them, and as nobody should: typed characters, pastes, broken brackets, emoji, line ends."""
+"""Random edits as people make them, and as nobody should: typing, pastes, broken brackets, emoji, line ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small project in an editor that is edited at random, on both sides of a server: what is open, what is on the disk."""
+"""A small project in an editor that is edited at random: what is open, and what is on the disk."""
 
 from __future__ import annotations
 

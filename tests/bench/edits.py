@@ -65,7 +65,7 @@ class Outcome:
         unequal: one text for each answer that was not that of a cold session.
         states: for each of these the texts of the project after every edit.
         log: lines of the server's log that no edit may cause.
-        memory: MiB of the server after the first tenth, and at the end.
+        memory: MiB of the server after each tenth.
         seconds: how long it took.
         warm: seconds that the server took for an edit and its diagnostics, each.
     """
@@ -91,7 +91,6 @@ def run(edits: int, seed: int, given: Sequence[Path] = ()) -> Outcome:
                 root = top / f"project{outcome.edits}"
                 _edit_project(server, _furnished(root, dice, given), dice, outcome, edits)
                 shutil.rmtree(root)
-            outcome.memory.append(_memory(server))
             outcome.log = [line for line in server.log.splitlines() if line.strip()]
         finally:
             server.stop()
@@ -151,7 +150,7 @@ def _edit_project(server: Server, root: Path, dice: random.Random, outcome: Outc
             outcome.unequal.append(f"edit {outcome.edits}, {root.name}:\n{different}\nafter\n{story}")
             outcome.states.append(states)
             break
-        if outcome.edits == max(1, edits // 10):
+        if outcome.edits % max(1, edits // 10) == 0:
             outcome.memory.append(_memory(server))
     world.close()
 
@@ -214,8 +213,9 @@ def summary(outcome: Outcome, seed: int) -> Iterator[str]:
     warm = sorted(outcome.warm)
     first, last = (outcome.memory[0], outcome.memory[-1]) if outcome.memory else (0.0, 0.0)
     yield f"seed {seed}: {outcome.edits:,} edits in {outcome.seconds:.0f} s, {len(outcome.unequal)} unequal"
-    yield f"edit to diagnostics of all open texts: p50 {warm[len(warm) // 2] * 1e3:.1f} ms, most {warm[-1] * 1e3:.0f} ms"
-    yield f"memory {first:.1f} MiB after a tenth, {last:.1f} at the end: {last - first:+.1f}; {len(outcome.log)} log lines"
+    yield f"edit to diagnostics of all open: p50 {warm[len(warm) // 2] * 1e3:.1f} ms, most {warm[-1] * 1e3:.0f} ms"
+    yield f"memory {first:.1f} MiB after a tenth, {last:.1f} at the end: {last - first:+.1f}"
+    yield f"by tenths: {', '.join(f'{each:.1f}' for each in outcome.memory)}; {len(outcome.log)} log lines"
 
 
 def main() -> int:

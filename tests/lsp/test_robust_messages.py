@@ -38,6 +38,13 @@ def _refused(server: Server, method: str, params: Any) -> int:
     return int(failed.value.code)
 
 
+def _answer_or_code(server: Server, method: str, params: Any) -> Any:
+    try:
+        return server.request(method, params)
+    except Failed as error:
+        return error.code
+
+
 @pytest.mark.parametrize(
     "body",
     [b'{"jsonrpc": "2.0", "id": 1, "method": ', b"", b"\xff\xfe{}", b"[" * 100_000, b'{"a": NaN}}'],
@@ -109,11 +116,7 @@ def test_parameters_of_the_wrong_kind(server: Server, tmp_path: Path, method: st
     uri = (tmp_path / "open.py").as_uri()
     server.open(uri, WRONG)
     filled = json.loads(json.dumps(params).replace("OPEN", uri))
-    try:
-        assert not server.request(method, filled)
-    except Failed as error:
-        assert error.code in (INVALID_PARAMS, INVALID_REQUEST)
-        assert "malformed" in str(error) or "there is no command" in str(error)
+    assert _answer_or_code(server, method, filled) in (None, [], INVALID_PARAMS, INVALID_REQUEST)
     _still_right(server, tmp_path)
 
 

@@ -53,16 +53,19 @@ class Indexing:
 
     def forget(self) -> None:
         """Drops everything, because the settings changed."""
-        for task in self._tasks.values():
+        for root in {*self._tasks, *self._indexes, *self._waiting, *self.known}:
+            self.leave(root)
+
+    def leave(self, root: Path) -> None:
+        """Drops one project."""
+        if (task := self._tasks.pop(root, None)) is not None:
             task.cancel()
-        for index in self._indexes.values():
+        if (index := self._indexes.pop(root, None)) is not None:
             index.stop()
-        for timer in self._waiting.values():
+        if (timer := self._waiting.pop(root, None)) is not None:
             timer.cancel()
-        self._indexes.clear()
-        self._tasks.clear()
-        self._waiting.clear()
-        self.known.clear()
+        self._changes.pop(root, None)
+        self.known.pop(root, None)
 
     async def ask(self, root: Path, what: str, *arguments: Any) -> Any:
         """One answer about a whole project.

@@ -26,7 +26,9 @@ SMALL = 200_000
 """Bytes of Python up to which a project is loaded whole."""
 
 _NEAR = 200_000
-_LARGEST = 3_000_000
+_LARGEST = 1_000_000
+"""Bytes from which a file is left out: nobody wrote it, and an edit of it would take a second."""
+
 _SLICE = 10
 _log = logging.getLogger("meshlens")
 
@@ -72,9 +74,19 @@ def raw_of(session: Session, path: Path) -> bytes | None:
     texts = list(session.texts(path))
     if not texts:
         return None if is_nowhere(path) else _bytes(path)
+    if is_too_large(session, path):
+        return None
     if texts[0].notebook is not None:
         return written(document.text.decode("utf-8", "replace") for document in texts)
     return source_of(path, texts[0].text)
+
+
+def is_too_large(session: Session, path: Path) -> bool:
+    """Whether an open text is so large that it is left alone."""
+    if sum(len(document.text) for document in session.texts(path)) <= _LARGEST:
+        return False
+    session.warn_once(f"left out {path}: larger than {_LARGEST:,} bytes")
+    return True
 
 
 def source_of(path: Path, text: bytes) -> bytes:

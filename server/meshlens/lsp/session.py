@@ -48,6 +48,7 @@ class Session:
         indexing: the large projects.
         cancellable: what runs, by its progress token.
         whole_findings: what was found in whole projects, and in which state of them.
+        foreign: the open texts that are not Python, by URI.
         last_whole: for each open file the workspace in which it last had no syntax error.
     """
 
@@ -65,7 +66,9 @@ class Session:
     indexing: Any = None
     cancellable: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
     whole_findings: dict[Path, tuple[int, Mapping[Path, tuple[Diagnosed, ...]]]] = field(default_factory=dict)
+    foreign: set[str] = field(default_factory=set)
     last_whole: dict[Path, Workspace] = field(default_factory=dict)
+    _warned: set[str] = field(default_factory=set)
     _found: dict[Path, tuple[int, tuple[Diagnosed, ...]]] = field(default_factory=dict)
     _revision: int = 0
     _roots: dict[Path, Path] = field(default_factory=dict)
@@ -122,6 +125,15 @@ class Session:
         for path in paths:
             load(self, path)
             self.touch(path)
+
+    def leave(self, root: Path) -> None:
+        """Forgets a project of which nothing is open any more, unless its folder is."""
+        if root in self.given or any(self.folder_of(one.path).root == root for one in self.documents.values()):
+            return
+        self.folders.pop(root, None)
+        self._roots = {path: of for path, of in self._roots.items() if of != root}
+        if self.indexing is not None:
+            self.indexing.leave(root)
 
     def touch(self, path: Path) -> None:
         """Notes that findings of a file, and with it of the other open files of its project, may be others now."""
@@ -227,6 +239,12 @@ class Session:
     def say(self, text: str, level: int = 3) -> None:
         """Shows a message: 1 error, 2 warning, 3 information."""
         self.notify("window/showMessage", {"type": level, "message": text})
+
+    def warn_once(self, text: str) -> None:
+        """Writes a warning into our own log, the same one once."""
+        if text not in self._warned:
+            self._warned.add(text)
+            _log.warning("%s", text)
 
     def log(self, text: str) -> None:
         """Writes a line into the client's log."""

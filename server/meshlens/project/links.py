@@ -133,6 +133,9 @@ def _sites_of_context(context: Context) -> tuple[Site | None, ...]:
         found += [bound.binder.site for bound in context.env.bound]
     if context.branch is not None:
         found.append(context.branch[0])
+    for step in context.route:
+        # A finding may lie where a route leaves the others.
+        found += (step.site, step.function)
     return tuple(found)
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 from typing import Any
 
 from meshlens.lsp.documents import edits_of
-from meshlens.lsp.loading import load, source_of
+from meshlens.lsp.loading import is_too_large, load, source_of
 from meshlens.lsp.session import Session
-
-_log = logging.getLogger("meshlens")
 
 
 def did_change(session: Session, params: dict[str, Any]) -> None:
@@ -18,18 +15,21 @@ def did_change(session: Session, params: dict[str, Any]) -> None:
     given = params["textDocument"]
     document = session.documents.get(given["uri"])
     if document is None:
-        _log.debug("left out an edit of %s, which is not open", given["uri"])
+        if given["uri"] not in session.foreign:
+            session.warn_once(f"left out an edit of {given['uri']}, which is not open")
         return
     version = given.get("version")
     if version is not None and document.version is not None and version <= document.version:
-        _log.warning("%s: version %s came after version %s", given["uri"], version, document.version)
+        session.warn_once(f"{given['uri']}: versions came in another order than they count")
     changed, edits = edits_of(document, params.get("contentChanges", ()), session.client.encoding)
     changed = replace(changed, version=version)
     session.documents[changed.uri] = changed
     path = changed.path
     folder = session.folder_of(path)
     file = folder.workspace.files.get(str(path))
-    if file is None:
+    if is_too_large(session, path):
+        session.put(replace(folder, workspace=folder.workspace.without_file(path)))
+    elif file is None:
         load(session, path)
     elif file.raw == document.text:
         session.put(replace(folder, workspace=folder.workspace.with_edits(path, edits)))

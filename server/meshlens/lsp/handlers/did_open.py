@@ -15,6 +15,7 @@ def did_open(session: Session, params: dict[str, Any]) -> None:
     """Loads a Python text; others are not ours."""
     item = params["textDocument"]
     if item.get("languageId", "python") not in PYTHON:
+        session.foreign.add(item["uri"])
         return
     document = opened(item["uri"], item.get("version"), item.get("text", ""))
     session.add(document)

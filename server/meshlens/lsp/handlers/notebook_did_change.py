@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,15 +13,13 @@ from meshlens.lsp.notebook_texts import settle
 from meshlens.lsp.notebooks import OpenNotebook
 from meshlens.lsp.session import Session
 
-_log = logging.getLogger("meshlens")
-
 
 def notebook_did_change(session: Session, params: dict[str, Any]) -> None:
     """Brings a notebook up to date."""
     given = params["notebookDocument"]
     book = session.notebooks.get(given["uri"])
     if book is None:
-        _log.debug("left out an edit of %s, which is not open", given["uri"])
+        session.warn_once(f"left out an edit of {given['uri']}, which is not open")
         return
     cells = (params.get("change") or {}).get("cells") or {}
     book = _restructured(session, replace(book, version=given.get("version")), cells)

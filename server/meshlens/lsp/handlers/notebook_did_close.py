@@ -18,6 +18,7 @@ def notebook_did_close(session: Session, params: dict[str, Any]) -> None:
         session.remove(cell)
     unload(session, book.path)
     session.touch_others(book.path)
+    session.leave(session.folder_of(book.path).root)
 
 
 def notebook_did_save(session: Session, params: dict[str, Any]) -> None:
