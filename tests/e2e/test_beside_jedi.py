@@ -1,4 +1,4 @@
-"""Beside jedi-language-server in one editor: on plain Python it answers and we are silent, so nothing is shown twice."""
+"""Beside jedi-language-server in one editor: on plain Python it answers and we are silent; nothing is shown twice."""
 
 from __future__ import annotations
 

@@ -1,0 +1,44 @@
+"""Axis names that come from an installed package are followed into it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from command_line import write
+from wire import wire
+
+SITE = ".venv/lib/python3.11/site-packages"
+FILES = {
+    f"{SITE}/somepkg/__init__.py": "raise RuntimeError('this was run')\n",
+    f"{SITE}/somepkg/constants.py": '"""Names."""\n\nAXIS = "batch"\n',
+    "train.py": """import jax
+from somepkg.constants import AXIS
+from somepkg import constants, missing
+
+
+def step(x):
+    return jax.lax.psum(x, AXIS) + jax.lax.pmean(x, constants.AXIS) + jax.lax.pmax(x, missing.AXIS)
+
+
+parallel = jax.pmap(step, axis_name=AXIS)
+other = AXIS.upper()
+""",
+}
+
+
+def test_definition_and_hover(tmp_path: Path):
+    write(tmp_path, FILES)
+    with wire([sys.executable, "-m", "meshlens", "server"], tmp_path) as server:
+        server.open("train.py")
+        for text, shift in (("psum(x, AXIS", 9), ("constants.AXIS)", 12), ("axis_name=AXIS", 12)):
+            at = server.place("train.py", text, shift)
+            (place,) = server.ask("textDocument/definition", at)
+            assert place["uri"].endswith("site-packages/somepkg/constants.py")
+            assert place["range"] == {"start": {"line": 2, "character": 0}, "end": {"line": 2, "character": 4}}
+            shown = server.ask("textDocument/hover", at)["contents"]["value"]
+            assert shown == 'Axis name "batch".\n\nWritten in constants.py, line 3, of somepkg.'
+        for text, shift in (("missing.AXIS)", 9), ("AXIS.upper", 1), ("import AXIS", 8)):
+            at = server.place("train.py", text, shift)
+            assert server.ask("textDocument/definition", at) is None
+        assert server.close() == 0
