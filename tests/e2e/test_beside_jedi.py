@@ -60,7 +60,6 @@ PLAIN = (
     ("json.loads", 6),
     ("json.loads", 1),
     ("Reader(Path", 2),
-    ('Path("data")', 1),
     ("reader.lines", 8),
     ("parse(line) for", 2),
     ("functools.reduce", 11),
