@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from command_line import write
+from meshlens.lsp import indexing
+from meshlens.lsp.folders import open_folder
+from meshlens.lsp.index import Index
+from meshlens.lsp.session import Session
 from wire import wire
 
 SITE = ".venv/lib/python3.11/site-packages"
@@ -42,3 +50,25 @@ def test_definition_and_hover(tmp_path: Path):
             at = server.place("train.py", text, shift)
             assert server.ask("textDocument/definition", at) is None
         assert server.close() == 0
+
+
+@pytest.mark.asyncio
+async def test_an_answer_that_takes_too_long_is_none_and_ends_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    ended: list[str] = []
+
+    async def never(self: Index, what: str, *arguments: Any, **more: Any) -> None:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            ended.append(what)
+            raise
+
+    monkeypatch.setattr(Index, "ask", never)
+    monkeypatch.setattr(indexing, "OUTSIDE_SECONDS", 0.05)
+    session = Session(lambda method, params: None, lambda method, params: asyncio.Future())
+    session.folders[tmp_path] = open_folder(tmp_path, {})[0]
+    assert await indexing.Indexing(session).look_up(tmp_path, "somepkg.constants.AXIS") is None
+    assert ended == ["outside"]
+    assert "somepkg.constants.AXIS could not be looked up: it took too long" in caplog.text

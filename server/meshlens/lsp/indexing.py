@@ -96,7 +96,7 @@ class Indexing:
                 asked = index.ask("outside", dotted, overlay={})
                 self._answered[root, dotted] = await asyncio.wait_for(asked, OUTSIDE_SECONDS)
             except (IndexFailed, asyncio.TimeoutError) as error:
-                _log.warning("%s could not be looked up: %s", dotted, error or "it took too long")
+                _log.warning("%s could not be looked up: %s", dotted, str(error) or "it took too long")
                 return None
         return self._answered[root, dotted]
 
