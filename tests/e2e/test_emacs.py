@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from real_editors import FIXED, RENAMED, project, run, said
+from real_editors import FIXED, RENAMED, documented, project, run, said
 
 pytestmark = pytest.mark.editors
 SCRIPT = Path(__file__).parent / "emacs" / "eglot.el"
@@ -15,7 +15,10 @@ SCRIPT = Path(__file__).parent / "emacs" / "eglot.el"
 
 @pytest.mark.skipif(shutil.which("emacs") is None, reason="Emacs is not installed")
 def test_eglot(tmp_path: Path):
-    seen = said(run(["emacs", "--batch", "-l", SCRIPT, "train.py"], project(tmp_path)).stdout)
+    init = tmp_path / "init.el"
+    init.write_text(documented("Emacs", "elisp")[0])
+    root = project(tmp_path / "project")
+    seen = said(run(["emacs", "--batch", "-l", SCRIPT, "train.py"], root, MESHLENS_INIT=str(init)).stdout)
     assert seen["diagnostic"] == '"bacth"'
     assert "did you mean" in seen["message"]
     assert "batch" in seen["hover"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from real_editors import FIXED, RENAMED, absent, project, run, said, tool
+from real_editors import FIXED, RENAMED, absent, documented, project, run, said, tool
 
 pytestmark = pytest.mark.editors
 HERE = Path(__file__).parent / "nvim"
@@ -17,9 +17,14 @@ HERE = Path(__file__).parent / "nvim"
 @pytest.mark.parametrize(("version", "encoding"), [((0, 11), "utf-8"), ((0, 7), "utf-16")], ids=["0.11", "0.7"])
 def test_neovim(tmp_path: Path, version: tuple[int, int], encoding: str):
     nvim = _neovim(version)
-    done = run([nvim, "--clean", "--headless", "-c", f"luafile {HERE / 'lsp.lua'}", "train.py"], project(tmp_path))
+    root = project(tmp_path / "project")
+    init = tmp_path / "init.lua"
+    init.write_text(documented("Neovim", "lua")[0 if version >= (0, 11) else 1])
+    scripts = ["-c", f"luafile {init}", "-c", "edit", "-c", f"luafile {HERE / 'lsp.lua'}"]
+    done = run([nvim, "--clean", "--headless", *scripts, "train.py"], root)
     seen = said(done.stdout)
     assert seen["version"] == list(version)
+    assert seen["root"] == str(root)
     assert seen["encoding"] == encoding
     assert seen["diagnostic"] == ["AX101", '"bacth"', "meshlens"]
     assert "batch" in seen["hover"]

@@ -13,6 +13,14 @@ from real_editors import SERVER, project, run, tool
 
 pytestmark = pytest.mark.editors
 HERE = Path(__file__).parent / "node"
+SHOWN = {
+    "symbols": ["step"],
+    "everywhere": ["step"],
+    "incoming": ["train"],
+    "outgoing": ['psum "batch"', 'pmean "batch"'],
+    "lenses": ["up to 8 devices · axis batch · 2 collectives"],
+    "hints": ["axes: batch"],
+}
 
 
 def test_the_protocol_library_of_vs_code(tmp_path: Path):
@@ -22,8 +30,11 @@ def test_the_protocol_library_of_vs_code(tmp_path: Path):
     done = run([node, HERE / "client.mjs", project(tmp_path), *SERVER], tmp_path)
     *sessions, verdict = done.stdout.splitlines()
     assert verdict == "PASS"
-    seen = [(one["encoding"], one["pulls"]) for one in map(json.loads, sessions)]
-    assert seen == [(encoding, pulls) for encoding in ("utf-8", "utf-16", "utf-32") for pulls in (False, True)]
+    seen = [json.loads(session) for session in sessions]
+    assert [one["shown"] for one in seen] == [SHOWN] * 6
+    assert [(one["encoding"], one["pulls"]) for one in seen] == [
+        (encoding, pulls) for encoding in ("utf-8", "utf-16", "utf-32") for pulls in (False, True)
+    ]
 
 
 def _install() -> None:

@@ -76,5 +76,21 @@ def test_an_axis_is_followed_and_renamed_from_its_string(pylsp: Wire):
     assert {Path(uri).name for uri in edit["changes"]} == {"names.py", "train.py"}
 
 
+def test_findings_in_the_cells_of_a_notebook(pylsp: Wire):
+    texts = [
+        "%matplotlib inline\nimport jax\n",
+        'x = "é𝛼"; jax.pmap(lambda x: jax.lax.psum(x, "modle"), axis_name="model")',
+    ]
+    cells = [{"uri": f"vscode-notebook-cell:/n.ipynb#{number}", "text": text} for number, text in enumerate(texts)]
+    book = {"uri": pylsp.uri("n.ipynb"), "notebookType": "jupyter-notebook", "version": 1}
+    book["cells"] = [{"kind": 2, "document": cell["uri"]} for cell in cells]
+    items = [{**cell, "languageId": "python", "version": 1} for cell in cells]
+    pylsp.tell("notebookDocument/didOpen", {"notebookDocument": book, "cellTextDocuments": items})
+    (found,) = pylsp.findings(cells[1]["uri"], "meshlens", 1)
+    column = len(texts[1][: texts[1].index('"modle"')].encode("utf-16-le")) // 2
+    assert found["range"]["start"] == {"line": 0, "character": column}
+    assert not pylsp.findings(cells[0]["uri"], "meshlens", 0)
+
+
 def test_it_ends_when_it_is_told_to(pylsp: Wire):
     assert pylsp.close() == 0

@@ -153,3 +153,17 @@ async def test_files_that_are_not_open_are_reported_to_those_who_ask(tmp_path: P
         if wanted:
             known = types.PreviousResultId(ed.uri("train.py"), reports[0].result_id or "")
             assert [one.kind for one in await pull(known)] == ["unchanged"]
+
+
+@pytest.mark.parametrize("name", ["n.ipynb", ".virtual_documents/n.ipynb", "n.ipynb.py"])
+async def test_a_notebook_as_one_text_with_its_magics_rewritten_or_not(tmp_path: Path, name: str):
+    text = 'get_ipython().run_line_magic("matplotlib", " inline")\n%time 1\n' + WRONG
+    async with editor(tmp_path) as ed:
+        ed.open(name, text)
+        (found,) = await ed.diagnostics(name)
+        assert ed.cut(name, found.range) == '"bacth"'
+        ed.replace(name, "bacth", "batch")
+        assert not await ed.diagnostics(name)
+        ed.replace(name, 'x, "batch")', 'x, "modle")')
+        (found,) = await ed.diagnostics(name)
+        assert ed.cut(name, found.range) == '"modle"'

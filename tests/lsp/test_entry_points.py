@@ -6,6 +6,8 @@ import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import pytest
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -18,11 +20,17 @@ def _entry_point(group: str) -> EntryPoint:
     return EntryPoint("meshlens", PROJECT["entry-points"][group]["meshlens"], group)
 
 
-def test_jupyterlab_is_told_how_to_start_the_server():
+def test_jupyterlab_is_told_how_to_start_the_server(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("meshlens.lsp.jupyter.find_spec", lambda name: None)
     (server,) = _entry_point("jupyter_lsp_spec_v1").load()(None).values()
     assert server["argv"] == [sys.executable, "-m", "meshlens", "server"]
     assert server["languages"] == ["python"]
     assert server["version"] == 2
+
+
+def test_python_lsp_server_stays_the_one_that_jupyterlab_uses(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("meshlens.lsp.jupyter.find_spec", lambda name: object())
+    assert _entry_point("jupyter_lsp_spec_v1").load()(None) == {}
 
 
 def test_jupyterlab_does_not_have_to_be_there():

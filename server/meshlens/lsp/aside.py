@@ -57,6 +57,9 @@ def main() -> None:
     project: Project | None = None
     while (asked := _read(sys.stdin.buffer)) is not None:
         try:
+            if asked["what"] in _WITHOUT_PROJECT:
+                _send(out, ANSWER, _WITHOUT_PROJECT[asked["what"]](*asked["project"][:2], *asked["arguments"]))
+                continue
             if project is None:
                 _send(out, PROGRESS, "reading files")
                 root, settings, version = asked["project"]
@@ -141,6 +144,15 @@ _ANSWERS: Mapping[str, Callable[..., Any]] = {
     "findings": _findings,
     "whole": _whole,
 }
+
+
+def _outside(root: Path, settings: Settings, dotted: str) -> Any:
+    from meshlens.project.jedi_bridge import look_up, package_paths
+
+    return look_up(dotted, root, package_paths(root, settings))
+
+
+_WITHOUT_PROJECT: Mapping[str, Callable[..., Any]] = {"outside": _outside}
 
 
 def _read(stream: BinaryIO) -> Any:

@@ -13,11 +13,15 @@ from meshlens.lsp.index import Index, IndexFailed
 from meshlens.lsp.loading import load_facts, raw_of
 from meshlens.lsp.progress import working
 from meshlens.lsp.session import Session
+from meshlens.project.jedi_bridge import Found
 from meshlens.project.neighbours import Neighbourhood
 from meshlens.project.solution import Focus
 
 PAUSE = 2.0
 """Seconds without a write to the disk until the project is read again."""
+
+OUTSIDE_SECONDS = 5.0
+"""How long an answer about an installed package may take."""
 
 _log = logging.getLogger("meshlens")
 
@@ -36,6 +40,8 @@ class Indexing:
         self._waiting: dict[Path, asyncio.TimerHandle] = {}
         self._changes: dict[Path, dict[Path, bytes | None]] = {}
         self.known: dict[Path, Mapping[str, Neighbourhood]] = {}
+        self._outside: dict[Path, Index] = {}
+        self._answered: dict[tuple[Path, str], Found | None] = {}
 
     def want(self, root: Path) -> None:
         """Has a project read, unless that was done or is being done."""
@@ -53,7 +59,7 @@ class Indexing:
 
     def forget(self) -> None:
         """Drops everything, because the settings changed."""
-        for root in {*self._tasks, *self._indexes, *self._waiting, *self.known}:
+        for root in {*self._tasks, *self._indexes, *self._waiting, *self._outside, *self.known}:
             self.leave(root)
 
     def leave(self, root: Path) -> None:
@@ -64,6 +70,9 @@ class Indexing:
             index.stop()
         if (timer := self._waiting.pop(root, None)) is not None:
             timer.cancel()
+        if (index := self._outside.pop(root, None)) is not None:
+            index.stop()
+        self._answered.clear()
         self._changes.pop(root, None)
         self.known.pop(root, None)
 
@@ -76,6 +85,22 @@ class Indexing:
         folder = self._session.folders[root]
         index = self._indexes.setdefault(root, Index(root, folder.settings, folder.jax.version))
         return await index.ask(what, *arguments, overlay=self._overlay(root))
+
+    async def look_up(self, root: Path, dotted: str) -> Found | None:
+        """Where a name of an installed package is written; None too if that cannot be said in time.
+
+        It has a process of its own, so that one that takes too long can be ended.
+        """
+        if (root, dotted) not in self._answered:
+            folder = self._session.folders[root]
+            index = self._outside.setdefault(root, Index(root, folder.settings, folder.jax.version))
+            try:
+                asked = index.ask("outside", dotted, overlay={})
+                self._answered[root, dotted] = await asyncio.wait_for(asked, OUTSIDE_SECONDS)
+            except (IndexFailed, asyncio.TimeoutError) as error:
+                _log.warning("%s could not be looked up: %s", dotted, str(error) or "it took too long")
+                return None
+        return self._answered[root, dotted]
 
     def processes(self) -> dict[str, int]:
         """The processes that run, by project."""

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 
 def spec(manager: Any) -> dict[str, dict[str, Any]]:
     """The server in the words of jupyter-lsp, which finds this by its entry point and needs no configuration.
 
+    JupyterLab uses one server for a language.  Where python-lsp-server is installed it stays that one, and our plugin
+    speaks through it.
+
     Args:
         manager: the manager of language servers that asks.
     """
+    if find_spec("pylsp") is not None:
+        return {}
     return {
         "meshlens": {
             "version": 2,

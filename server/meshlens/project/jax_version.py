@@ -66,7 +66,7 @@ def locate_jax_version(root: Path, settings: Settings) -> JaxVersion | None:
         return JaxVersion(settings.jax_version, "set")
     if (own := _of_its_own_source(root)) is not None:
         return own
-    for packages in _package_folders(root, settings):
+    for packages in package_folders(root, settings):
         if (version := _installed(packages)) is not None:
             return JaxVersion(version, f"installed in {_short(packages, root)}")
     for name in (*_LOCKS, "pixi.lock"):
@@ -97,7 +97,8 @@ def default_jax_version() -> JaxVersion:
     return JaxVersion(NEWEST, "the newest that is known")
 
 
-def _package_folders(root: Path, settings: Settings) -> Iterator[Path]:
+def package_folders(root: Path, settings: Settings) -> Iterator[Path]:
+    """Where the environment of a project has its packages; the interpreter that is set goes first."""
     environments: list[Path] = []
     if settings.interpreter:
         interpreter = (Path(settings.folder or root) / Path(settings.interpreter).expanduser()).absolute()

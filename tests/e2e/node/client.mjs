@@ -9,6 +9,7 @@ import * as lsp from 'vscode-languageserver-protocol/node';
 
 const [folder, command, ...args] = process.argv.slice(2);
 const PATIENCE = 20_000;
+const SETTINGS = { devices: 8, codeLens: true, inlayHints: { axes: true, sizes: true } };
 const LENGTH = {
   'utf-8': (text) => Buffer.byteLength(text),
   'utf-16': (text) => text.length,
@@ -26,6 +27,8 @@ function capabilities(encoding, pulls) {
       completion: { completionItem: { snippetSupport: true } },
       hover: { contentFormat: ['markdown', 'plaintext'] },
       rename: { prepareSupport: true },
+      documentSymbol: { hierarchicalDocumentSymbolSupport: true },
+      signatureHelp: { signatureInformation: { parameterInformation: { labelOffsetSupport: true } } },
       codeAction: {
         codeActionLiteralSupport: { codeActionKind: { valueSet: ['quickfix', 'source.fixAll'] } },
         dataSupport: true,
@@ -47,7 +50,7 @@ class Session {
     this.wire = lsp.createProtocolConnection(new lsp.StreamMessageReader(out), new lsp.StreamMessageWriter(into), silent);
     this.wire.onNotification(lsp.PublishDiagnosticsNotification.type, (params) => this.published.set(params.uri, params));
     this.wire.onRequest(lsp.RegistrationRequest.type, () => {});
-    this.wire.onRequest(lsp.ConfigurationRequest.type, (params) => params.items.map(() => null));
+    this.wire.onRequest(lsp.ConfigurationRequest.type, (params) => params.items.map(() => SETTINGS));
     this.wire.listen();
   }
 
@@ -168,6 +171,10 @@ async function run(encoding, pulls) {
   const actions = await session.ask(lsp.CodeActionRequest.type, {
     textDocument: { uri }, range: found.range, context: { diagnostics: [found] },
   });
+  assert.deepEqual(actions.map((one) => one.kind), ['quickfix', 'quickfix', 'source.fixAll.meshlens']);
+  const [, ignoring, fixAll] = await Promise.all(actions.map((one) => session.ask(lsp.CodeActionResolveRequest.type, one)));
+  assert.match(ignoring.edit.documentChanges[0].edits[0].newText, /meshlens: ignore/);
+  assert.equal(fixAll.edit.documentChanges[0].edits[0].newText, '"batch"');
   const best = actions.find((one) => one.isPreferred);
   assert.equal(best.kind, 'quickfix');
   assert.equal(best.edit, undefined);
@@ -176,6 +183,7 @@ async function run(encoding, pulls) {
   assert.deepEqual(await findings(), []);
   assert.equal(await session.ask(lsp.CompletionRequest.type, session.place('train.py', '"é', 2)), null);
 
+  const shown = await everythingElse(session, uri);
   const prepared = await session.ask(lsp.PrepareRenameRequest.type, session.place('train.py', 'pmean(x, "batch"', 11));
   assert.equal(prepared.placeholder, 'batch');
   const renaming = { ...session.place('train.py', 'pmean(x, "batch"', 11), newName: 'rows' };
@@ -191,7 +199,37 @@ async function run(encoding, pulls) {
   await session.tell(lsp.ExitNotification.type);
   assert.equal(await session.ended, 0);
   session.wire.dispose();
-  console.log(JSON.stringify({ encoding, pulls, title: best.title, definition: definition.length, cells }));
+  console.log(JSON.stringify({ encoding, pulls, title: best.title, definition: definition.length, cells, shown }));
+}
+
+async function everythingElse(session, uri) {
+  const at = session.place('train.py', 'pmean(x, "batch"', 11);
+  const textDocument = { uri };
+  const range = { start: { line: 0, character: 0 }, end: { line: 12, character: 0 } };
+  const references = await session.ask(lsp.ReferencesRequest.type, { ...at, context: { includeDeclaration: true } });
+  assert.deepEqual([...new Set(references.map((one) => one.uri))].sort(), [session.uri('names.py'), uri]);
+  const highlights = await session.ask(lsp.DocumentHighlightRequest.type, at);
+  assert(highlights.some((one) => session.cut('train.py', one.range) === '"batch"'));
+  const inCall = session.place('train.py', 'parallel(rows', 'parallel('.length);
+  const signature = await session.ask(lsp.SignatureHelpRequest.type, inCall);
+  assert.equal(signature.signatures[0].label, 'step(x)');
+  const symbols = await session.ask(lsp.DocumentSymbolRequest.type, { textDocument });
+  const everywhere = await session.ask(lsp.WorkspaceSymbolRequest.type, { query: 'step' });
+  const [item] = await session.ask(lsp.CallHierarchyPrepareRequest.type, session.place('train.py', 'def step', 5));
+  const outgoing = await session.ask(lsp.CallHierarchyOutgoingCallsRequest.type, { item });
+  const incoming = await session.ask(lsp.CallHierarchyIncomingCallsRequest.type, { item });
+  const lenses = await session.ask(lsp.CodeLensRequest.type, { textDocument });
+  const hints = await session.ask(lsp.InlayHintRequest.type, { textDocument, range });
+  const information = await session.ask(lsp.ExecuteCommandRequest.type, { command: 'meshlens.printDebugInformation' });
+  assert.match(information, /tree-sitter/);
+  return {
+    symbols: symbols.map((one) => one.name),
+    everywhere: everywhere.map((one) => one.name),
+    incoming: incoming.map((one) => one.from.name),
+    outgoing: outgoing.map((one) => one.to.name),
+    lenses: lenses.map((one) => one.command.title),
+    hints: hints.map((one) => one.label),
+  };
 }
 
 async function notebook(session, pulls) {

@@ -1,5 +1,5 @@
--- nvim --clean --headless -c 'luafile lsp.lua' train.py, for Neovim 0.7 and newer.
--- MESHLENS_SERVER is the server's command line as a JSON list.  Reports JSON lines; exits with 1 at the first surprise.
+-- nvim --clean --headless -c 'luafile init.lua' -c edit -c 'luafile lsp.lua' train.py, for Neovim 0.7 and newer.
+-- init.lua is what a user has; it starts the server.  Reports JSON lines; exits with 1 at the first surprise.
 
 local PATIENCE = 20000
 
@@ -15,18 +15,14 @@ local function until_true(what, test)
   assert(vim.wait(PATIENCE, test, 20), what)
 end
 
-local function start(buffer)
-  local config = {
-    name = "meshlens",
-    cmd = vim.fn.json_decode(os.getenv("MESHLENS_SERVER")),
-    root_dir = vim.fn.getcwd(),
-  }
-  if vim.lsp.start then
-    return vim.lsp.start(config)
+-- The client that the user's configuration has started.
+local function client_of_server()
+  local clients = vim.lsp.get_clients and vim.lsp.get_clients() or vim.lsp.get_active_clients()
+  for _, client in ipairs(clients) do
+    if client.name == "meshlens" then
+      return client
+    end
   end
-  local id = vim.lsp.start_client(config)
-  vim.lsp.buf_attach_client(buffer, id)
-  return id
 end
 
 local function stopped(id)
@@ -48,11 +44,13 @@ end
 
 local function main()
   local buffer = vim.api.nvim_get_current_buf()
-  local id = start(buffer)
-  local client = vim.lsp.get_client_by_id(id)
+  until_true("no client", client_of_server)
+  local client = client_of_server()
+  local id = client.id
   until_true("no initialize", function()
     return client.initialized or (client.server_capabilities and next(client.server_capabilities) ~= nil)
   end)
+  say("root", client.config.root_dir)
   local version = vim.version()
   say("version", { version.major, version.minor })
   say("encoding", client.offset_encoding)

@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from pathlib import Path
 from typing import Any
 
 from meshlens.ide.definition import definition as places_of
-from meshlens.lsp.session import Session
+from meshlens.ide.outside import outside_axis
+from meshlens.lsp.documents import uri_of
+from meshlens.lsp.session import Session, ranged
 from meshlens.lsp.to_lsp import location
+from meshlens.text import LineIndex
+
+Places = list[dict[str, Any]] | None
 
 
-def definition(session: Session, params: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """Where the name is bound; nothing for what is no axis name."""
+def definition(session: Session, params: dict[str, Any]) -> Places | Awaitable[Places]:
+    """Where the name is bound, or written in an installed package; nothing for what is no axis name."""
     here = session.at(params)
     if here is None:
         return None
-    found = [location(session, place.path, place.span) for place in places_of(here[1], here[2])]
-    return [one for one in found if one is not None] or None
+    document, view, offset = here
+    found = [location(session, place.path, place.span) for place in places_of(view, offset)]
+    if found:
+        return [one for one in found if one is not None] or None
+    axis = outside_axis(view, offset)
+    if axis is None or session.indexing is None:
+        return None
+    return _outside(session, session.folder_of(document.path).root, axis.dotted)
+
+
+async def _outside(session: Session, root: Path, dotted: str) -> Places:
+    found = await session.indexing.look_up(root, dotted)
+    if found is None:
+        return None
+    try:
+        lines = LineIndex(found.path.read_bytes())
+    except OSError:
+        return None
+    return [{"uri": uri_of(found.path), "range": ranged(lines, found.span, session.client.encoding)}]

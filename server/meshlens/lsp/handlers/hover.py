@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any
 
 from meshlens.ide.hover import hover as hover_at
+from meshlens.ide.outside import OutsideAxis, outside_axis, outside_text
 from meshlens.ide.prose import HoverStyle
+from meshlens.lsp.documents import Document
 from meshlens.lsp.session import Session
 
+Shown = dict[str, Any] | None
 _SHOW_PICTURES = ("Visual Studio Code", "code-server", "VSCodium", "Cursor")
 
 
-def hover(session: Session, params: dict[str, Any]) -> dict[str, Any] | None:
+def hover(session: Session, params: dict[str, Any]) -> Shown | Awaitable[Shown]:
     """What there is to say about the place; nothing for plain Python."""
     here = session.at(params)
     if here is None or not session.editor_features(here[0].path).hover:
@@ -20,9 +24,22 @@ def hover(session: Session, params: dict[str, Any]) -> dict[str, Any] | None:
     style = style_of(session)
     found = hover_at(view, offset, style)
     if found is None:
-        return None
+        axis = outside_axis(view, offset)
+        return _outside(session, document, axis) if axis is not None and session.indexing is not None else None
     kind = "plaintext" if style == "plaintext" else "markdown"
     return {"contents": {"kind": kind, "value": found.text}, "range": session.range_in(document, found.span)}
+
+
+async def _outside(session: Session, document: Document, axis: OutsideAxis) -> Shown:
+    """What there is to say of an axis name that an installed package has."""
+    found = await session.indexing.look_up(session.folder_of(document.path).root, axis.dotted)
+    if found is None:
+        return None
+    kind = "markdown" if session.client.markdown else "plaintext"
+    return {
+        "contents": {"kind": kind, "value": outside_text(axis, found)},
+        "range": session.range_in(document, axis.span),
+    }
 
 
 def style_of(session: Session) -> HoverStyle:

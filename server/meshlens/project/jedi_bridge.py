@@ -1,0 +1,103 @@
+"""Asks jedi about what lies outside the workspace: where a name of an installed package is written, and as what.
+
+jedi reads the package's source; nothing of it is imported and no interpreter is started.  It is slow beside everything
+else here, so it is asked in another process and never while somebody types.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from meshlens.project.jax_version import package_folders
+from meshlens.settings import Settings
+from meshlens.text import LineIndex, Span
+
+_LARGEST = 3_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a name is written.
+
+    Attributes:
+        path, span: the name in the assignment or definition.
+        line: its line, from 1.
+        names: the strings that are assigned to it: one, or those of a tuple; empty for anything else.
+        documentation: its docstring, or the comment of its assignment.
+    """
+
+    path: Path
+    span: Span
+    line: int
+    names: tuple[str, ...]
+    documentation: str
+
+
+def package_paths(root: Path, settings: Settings) -> tuple[Path, ...]:
+    """Where to look for packages: in the project's environment, else in the one that we run in.
+
+    Args:
+        root: the project.
+        settings: an interpreter that is set goes before what lies in the project.
+    """
+    own = tuple(package_folders(root, settings))
+    return own or tuple(Path(entry) for entry in sys.path if entry.endswith(("site-packages", "dist-packages")))
+
+
+def look_up(dotted: str, root: Path, packages: Sequence[Path]) -> Found | None:
+    """Where a name of a module outside the workspace is written.
+
+    Args:
+        dotted: the module and the name: `package.constants.AXIS`.
+        root: the project.
+        packages: the folders of installed packages.
+
+    Returns:
+        None where there is no source, or more than one place.
+    """
+    import jedi
+
+    module, _, name = dotted.rpartition(".")
+    if not module or not all(part.isidentifier() for part in dotted.split(".")):
+        return None
+    # Its cache is pickled and shared with every program that uses jedi; modules that it would import are none of ours.
+    jedi.settings.use_filesystem_cache = False
+    jedi.settings.auto_import_modules = []
+    project = jedi.Project(root, sys_path=[*map(str, packages), str(root)], smart_sys_path=False)
+    code = f"from {module} import {name}\n{name}"
+    script = jedi.Script(code, project=project, environment=jedi.api.environment.InterpreterEnvironment())
+    places = script.goto(2, 0, follow_imports=True, follow_builtin_imports=False)
+    if len(places) != 1 or places[0].module_path is None or places[0].line is None or places[0].type == "module":
+        return None
+    (place,) = places
+    return _found(Path(place.module_path), place.line, place.column, place.name, place.description, place.docstring())
+
+
+def _found(path: Path, line: int, column: int, name: str, written: str, documentation: str) -> Found | None:
+    try:
+        raw = path.read_bytes() if path.stat().st_size <= _LARGEST else None
+    except OSError:
+        return None
+    if raw is None:
+        return None
+    start = LineIndex(raw).offset(line - 1, column, "utf-32")
+    span = Span(start, start + len(name.encode()))
+    if raw[span.start : span.end] != name.encode():
+        return None
+    return Found(path, span, line, _strings(written), documentation)
+
+
+def _strings(written: str) -> tuple[str, ...]:
+    """The strings of an assignment `A = "x"` or `A = ("x", "y")`."""
+    try:
+        (statement,) = ast.parse(written).body
+        value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
+        held = ast.literal_eval(value) if value is not None else None
+    except (SyntaxError, ValueError):
+        return ()
+    held = held if isinstance(held, (tuple, list)) else (held,)
+    return tuple(one for one in held if isinstance(one, str)) if all(isinstance(one, str) for one in held) else ()
