@@ -133,7 +133,8 @@ def test_1000_requests_at_once_with_cancellations(server: Server, tmp_path: Path
         except Failed as error:
             assert error.code == CANCELLED
             cancelled += 1
-    assert answered >= 500 and answered + cancelled == 1000
+    assert answered >= 500
+    assert answered + cancelled == 1000
     assert time.monotonic() - started < 20
     server.notify("$/cancelRequest", {"id": 999_999})
     server.notify("$/cancelRequest", {"id": numbers[0]})
