@@ -1,4 +1,4 @@
-"""Random edits in a real server: after each, the answers are those of a cold start; `bench/edits.py` makes thousands."""
+"""Random edits in a real server: after each, its answers are those of a cold start; `bench/edits.py` makes more."""
 
 from __future__ import annotations
 

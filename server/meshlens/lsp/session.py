@@ -7,6 +7,7 @@ consistent one, without locks.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -130,7 +131,9 @@ class Session:
         """Forgets a project of which nothing is open any more, unless its folder is."""
         if root in self.given or any(self.folder_of(one.path).root == root for one in self.documents.values()):
             return
-        self.folders.pop(root, None)
+        if self.folders.pop(root, None) is not None:
+            # What the interpreter makes is full of circles, and the collector runs rarely.
+            gc.collect()
         self._roots = {path: of for path, of in self._roots.items() if of != root}
         if self.indexing is not None:
             self.indexing.leave(root)
