@@ -122,6 +122,7 @@ class Indexing:
         session.put(replace(folder, workspace=folder.workspace.with_focus(Focus(frozenset(map(str, mine)), roots))))
         for path in mine:
             session.touch(path)
+        session.pull_again()
 
     def _overlay(self, root: Path) -> dict[Path, bytes]:
         session = self._session

@@ -25,6 +25,7 @@ class Publisher:
         self._soon: asyncio.Handle | None = None
         self._rest: asyncio.TimerHandle | None = None
         self._calm: asyncio.TimerHandle | None = None
+        self._again: asyncio.TimerHandle | None = None
         self._sent: dict[str, tuple[int | None, list[dict[str, Any]]]] = {}
 
     def schedule(self) -> None:
@@ -34,6 +35,11 @@ class Publisher:
             if self._calm is not None:
                 self._calm.cancel()
             self._calm = self._loop.call_later(CALM, gc.collect)
+
+    def pull_again(self) -> None:
+        """Has a client that pulls do so soon."""
+        if self._session.client.pulls and self._again is None:
+            self._again = self._loop.call_later(LATER, self._ask_to_pull)
 
     def _now(self) -> None:
         """Sends the findings of the file that changed; the others can wait until the typing stops."""
@@ -67,6 +73,7 @@ class Publisher:
             self._rest = self._loop.call_later(0, self._others)
 
     def _ask_to_pull(self) -> None:
+        self._again = None
         if self._session.client.refreshes_diagnostics:
             self._session.ask("workspace/diagnostic/refresh", None)
 

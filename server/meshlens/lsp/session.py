@@ -39,12 +39,14 @@ class Session:
         ask: sends a request.
         client: what the client can.
         given: the folders that the client has open.
+        options: what the editor set when it began.
         editor: what the editor sets, by folder; None for what holds everywhere.
         folders: the projects that are loaded, by their root.
         documents: the open texts by URI.
         notebooks: the open notebooks by URI.
         dirty: the files whose findings have to be sent again.
         schedule: has findings sent when the loop is free.
+        pull_again: asks a client that pulls to do so, as something else than its own edit changed findings.
         clear: takes back what was sent for a text.
         indexing: the large projects.
         cancellable: what runs, by its progress token.
@@ -57,12 +59,14 @@ class Session:
     ask: Ask
     client: Client = field(default_factory=Client)
     given: tuple[Path, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
     editor: dict[Path | None, Mapping[str, Any]] = field(default_factory=dict)
     folders: dict[Path, Folder] = field(default_factory=dict)
     documents: dict[str, Document] = field(default_factory=dict)
     notebooks: dict[str, OpenNotebook] = field(default_factory=dict)
     dirty: dict[Path, None] = field(default_factory=dict)
     schedule: Callable[[], None] = lambda: None
+    pull_again: Callable[[], None] = lambda: None
     clear: Callable[[str], None] = lambda uri: None
     indexing: Any = None
     cancellable: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
@@ -126,6 +130,7 @@ class Session:
         for path in paths:
             load(self, path)
             self.touch(path)
+        self.pull_again()
 
     def leave(self, root: Path) -> None:
         """Forgets a project of which nothing is open any more, unless its folder is."""
