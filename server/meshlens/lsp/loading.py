@@ -111,6 +111,8 @@ def is_too_large(session: Session, path: Path) -> bool:
 
 def source_of(path: Path, text: bytes) -> bytes:
     """An open text as Python: a notebook that the client sends as one text may hold magics."""
+    if path.suffix == ".ipynb":
+        return written([text.decode("utf-8", "replace")])
     if ".ipynb" in path.suffixes:
         return without_magics(text.decode("utf-8", "replace")).encode()
     return text
