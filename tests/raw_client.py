@@ -62,10 +62,17 @@ class Server:
         return self._log.read().decode("utf-8", "replace")
 
     def raw(self, data: bytes) -> None:
-        """Writes bytes."""
+        """Writes bytes, and reads meanwhile what comes, as a server that nobody reads waits."""
         assert self.process.stdin is not None
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
+        assert self.process.stdout is not None
+        into, out = self.process.stdin.fileno(), self.process.stdout
+        view = memoryview(data)
+        while view:
+            readable, writable, _ = select.select([out.fileno()] if not out.closed else [], [into], [], SECONDS)
+            if readable:
+                self._buffer += os.read(out.fileno(), 1 << 20)
+            if writable:
+                view = view[os.write(into, view[: select.PIPE_BUF]) :]
 
     def send(self, message: Any) -> None:
         """Sends a message, well formed or not."""

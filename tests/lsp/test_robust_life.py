@@ -42,6 +42,14 @@ def _ended(process: int, seconds: float = 1.0) -> bool:
     return False
 
 
+def _code(server: Server, number: int) -> int:
+    try:
+        server.answer(number)
+    except Failed as error:
+        return int(error.code)
+    return 0
+
+
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
     """A project so large that a process beside the server reads it."""
@@ -125,15 +133,9 @@ def test_1000_requests_at_once_with_cancellations(server: Server, tmp_path: Path
         numbers.append(server.ask(methods[count % 4], {**params, "context": {"includeDeclaration": True}}))
         if count % 2:
             server.notify("$/cancelRequest", {"id": numbers[-1]})
-    answered, cancelled = 0, 0
-    for number in numbers:
-        try:
-            server.answer(number)
-            answered += 1
-        except Failed as error:
-            assert error.code == CANCELLED
-            cancelled += 1
-    assert answered >= 500 and answered + cancelled == 1000
+    codes = [_code(server, number) for number in numbers]
+    assert set(codes) <= {0, CANCELLED}
+    assert codes.count(0) >= 500
     assert time.monotonic() - started < 20
     server.notify("$/cancelRequest", {"id": 999_999})
     server.notify("$/cancelRequest", {"id": numbers[0]})

@@ -12,9 +12,11 @@ import os
 import pickle
 import struct
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, BinaryIO
 
 from meshlens.project.cache import FOLDER
@@ -55,7 +57,7 @@ def main() -> None:
         os.nice(10)
     gc.disable()
     project: Project | None = None
-    while (asked := _read(sys.stdin.buffer)) is not None:
+    for asked in _questions(sys.stdin.buffer):
         try:
             if asked["what"] in _WITHOUT_PROJECT:
                 _send(out, ANSWER, _WITHOUT_PROJECT[asked["what"]](*asked["project"][:2], *asked["arguments"]))
@@ -72,6 +74,22 @@ def main() -> None:
             _log.debug("the process aside failed", exc_info=True)
             _send(out, FAILED, f"{type(error).__name__}: {error}")
         gc.collect()
+
+
+def _questions(stream: BinaryIO) -> Iterator[Any]:
+    """What is asked; when the server is gone, the process ends, whatever it is doing."""
+    waiting: SimpleQueue[Any] = SimpleQueue()
+
+    def read() -> None:
+        try:
+            while (asked := _read(stream)) is not None:
+                waiting.put(asked)
+        finally:
+            os._exit(0)
+
+    Thread(target=read, daemon=True, name="stdin").start()
+    while True:
+        yield waiting.get()
 
 
 def _open(root: Path, settings: Settings, version: tuple[int, ...], overlay: Mapping[Path, bytes]) -> Project:

@@ -39,9 +39,12 @@ def begin(protocol: Protocol, params: Mapping[str, Any]) -> Session:
     session.given = tuple(path_of(uri) for uri in uris if uri.startswith("file:"))
     options = params.get("initializationOptions")
     if isinstance(options, Mapping):
-        take(session, None, options.get("settings", options.get("meshlens", {})))
+        given = options.get("settings", options.get("meshlens"))
+        session.options = dict(given) if isinstance(given, Mapping) else {}
+        take(session, None, None)
     publisher = Publisher(session, asyncio.get_running_loop())
     session.schedule, session.clear = publisher.schedule, publisher.clear
+    session.pull_again = publisher.pull_again
     session.indexing = Indexing(session)
     protocol.after_messages(Collector(asyncio.get_running_loop()).worked)
     return session

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from meshlens.lsp.index import Index, IndexFailed
-from meshlens.lsp.loading import load_facts, raw_of
+from meshlens.lsp.loading import load_facts, raw_of, with_jax_folders
 from meshlens.lsp.progress import working
 from meshlens.lsp.session import Session
 from meshlens.project.jedi_bridge import Found
@@ -140,13 +140,14 @@ class Indexing:
         near = [known[str(path)] for path in mine if str(path) in known]
         files = {Path(name) for one in near for name in one.files}
         async for raws, facts in load_facts(session, root, files):
-            folder = session.folders[root]
+            folder = with_jax_folders(session.folders[root], raws)
             session.put(replace(folder, workspace=folder.workspace.with_files(raws, facts)))
         folder = session.folders[root]
         roots = frozenset(key for one in near for key in one.roots)
         session.put(replace(folder, workspace=folder.workspace.with_focus(Focus(frozenset(map(str, mine)), roots))))
         for path in mine:
             session.touch(path)
+        session.pull_again()
 
     def _overlay(self, root: Path) -> dict[Path, bytes]:
         session = self._session

@@ -17,7 +17,7 @@ from meshlens.lsp.folders import Folder
 from meshlens.lsp.notebooks import written
 from meshlens.lsp.session import Session
 from meshlens.project.cache import FOLDER, FactsCache
-from meshlens.project.discover import python_files
+from meshlens.project.discover import walk_files
 from meshlens.project.imports import imported_files
 from meshlens.project.jax_folders import find_jax_folders
 from meshlens.project.magics import without_magics
@@ -25,6 +25,7 @@ from meshlens.project.magics import without_magics
 SMALL = 200_000
 """Bytes of Python up to which a project is loaded whole."""
 
+_MOST_FILES = 1000
 _NEAR = 200_000
 _LARGEST = 1_000_000
 """Bytes from which a file is left out: nobody wrote it, and an edit of it would take a second."""
@@ -44,17 +45,36 @@ def load(session: Session, path: Path) -> None:
     wanted: dict[Path, bytes] = {path: raw}
     if not is_nowhere(path):
         if folder.small is None:
-            files = python_files([folder.root], folder.settings.exclude)
-            versions = find_jax_folders(files, folder.root, folder.settings)
-            workspace = replace(folder.workspace, jax_folders=versions)
-            folder = replace(folder, workspace=workspace, small=sum(map(_size, files)) <= SMALL)
-            if folder.small:
-                wanted.update(_read(session, files, {str(path)}))
+            files = _all_if_few(folder)
+            folder = replace(folder, small=files is not None)
+            wanted.update(_read(session, files or (), {str(path)}))
         known = folder.workspace.files.keys() | set(map(str, wanted))
         wanted.update(_read(session, _imports(session, folder, path, raw), known))
+        folder = with_jax_folders(folder, wanted)
     session.put(replace(folder, workspace=folder.workspace.with_files(wanted)))
     if folder.small is False:
         session.want_index(folder.root)
+
+
+def with_jax_folders(folder: Folder, paths: Iterable[Path]) -> Folder:
+    """The project with what the folders of some files say of their version of JAX."""
+    workspace = folder.workspace
+    found = {*workspace.jax_folders, *find_jax_folders(paths, folder.root, folder.settings)}
+    if len(found) == len(workspace.jax_folders):
+        return folder
+    return replace(folder, workspace=replace(workspace, jax_folders=tuple(sorted(found))))
+
+
+def _all_if_few(folder: Folder) -> list[Path] | None:
+    """The files of a small project; None as soon as it is known to be large, so that nobody waits for a walk."""
+    files: list[Path] = []
+    size = 0
+    for file in walk_files(folder.root, folder.settings.exclude):
+        files.append(file)
+        size += _size(file)
+        if size > SMALL or len(files) > _MOST_FILES:
+            return None
+    return sorted(files)
 
 
 def unload(session: Session, path: Path) -> None:

@@ -59,6 +59,11 @@ class Protocol(LanguageServerProtocol):
             self._session = self._begin(self)
         return self._session
 
+    def end(self) -> None:
+        """Ends what runs for the session."""
+        if self._session is not None:
+            self._session.indexing.forget()
+
     def take(self, bodies: Iterable[bytes]) -> None:
         """Handles messages that arrived together, so that a request that is cancelled among them is not begun."""
         messages = [message for body in bodies for message in self._parsed(body)]

@@ -17,7 +17,7 @@ import meshlens
 from meshlens.lsp.commands import COMMANDS
 from meshlens.lsp.lazily import lazily
 from meshlens.lsp.protocol import Handle, Protocol
-from meshlens.lsp.transport import claim_stdout, read_pipe
+from meshlens.lsp.transport import PipeWriter, claim_stdout, read_pipe
 
 NAME = "meshlens"
 PARENT_SECONDS = 0.4
@@ -134,20 +134,34 @@ def serve_stdio() -> int:
     writer = claim_stdout()
     server = make_server()
     server.protocol.set_writer(writer)
+    code = 0
     try:
-        asyncio.run(_on_stdin(server))
-    except (KeyboardInterrupt, BrokenPipeError):
+        asyncio.new_event_loop().run_until_complete(_on_stdin(server, writer))
+    except KeyboardInterrupt:
         pass
     except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+        code = int(end.code or 0)
+    _leave(server, code)
+    return code
 
 
-async def _on_stdin(server: LanguageServer) -> None:
+def _leave(server: LanguageServer, code: int) -> None:
+    """Ends at once: to wait for what still runs could take longer than anybody waits for a server."""
+    protocol: Any = server.protocol
+    protocol.end()
+    logging.shutdown()
+    os._exit(code)
+
+
+async def _on_stdin(server: LanguageServer, writer: PipeWriter) -> None:
     protocol: Any = server.protocol
     watch = asyncio.ensure_future(_end_with_parent(server))
+    reading = asyncio.ensure_future(read_pipe(sys.stdin.fileno(), protocol.take))
+    writer.lost = reading.cancel
     try:
-        await read_pipe(sys.stdin.fileno(), protocol.take)
+        await reading
+    except asyncio.CancelledError:
+        _log.warning("the client does not read any more")
     finally:
         watch.cancel()
 
@@ -159,7 +173,7 @@ async def _end_with_parent(server: LanguageServer) -> None:
         parent = server.process_id
         if parent and os.name == "posix" and not _lives(parent):
             _log.warning("the client's process %s is gone", parent)
-            os._exit(0)
+            _leave(server, 0)
 
 
 def _lives(process: int) -> bool:

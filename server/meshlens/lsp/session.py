@@ -7,6 +7,7 @@ consistent one, without locks.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -38,12 +39,14 @@ class Session:
         ask: sends a request.
         client: what the client can.
         given: the folders that the client has open.
+        options: what the editor set when it began.
         editor: what the editor sets, by folder; None for what holds everywhere.
         folders: the projects that are loaded, by their root.
         documents: the open texts by URI.
         notebooks: the open notebooks by URI.
         dirty: the files whose findings have to be sent again.
         schedule: has findings sent when the loop is free.
+        pull_again: asks a client that pulls to do so, as something else than its own edit changed findings.
         clear: takes back what was sent for a text.
         indexing: the large projects.
         cancellable: what runs, by its progress token.
@@ -56,12 +59,14 @@ class Session:
     ask: Ask
     client: Client = field(default_factory=Client)
     given: tuple[Path, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
     editor: dict[Path | None, Mapping[str, Any]] = field(default_factory=dict)
     folders: dict[Path, Folder] = field(default_factory=dict)
     documents: dict[str, Document] = field(default_factory=dict)
     notebooks: dict[str, OpenNotebook] = field(default_factory=dict)
     dirty: dict[Path, None] = field(default_factory=dict)
     schedule: Callable[[], None] = lambda: None
+    pull_again: Callable[[], None] = lambda: None
     clear: Callable[[str], None] = lambda uri: None
     indexing: Any = None
     cancellable: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
@@ -125,12 +130,15 @@ class Session:
         for path in paths:
             load(self, path)
             self.touch(path)
+        self.pull_again()
 
     def leave(self, root: Path) -> None:
         """Forgets a project of which nothing is open any more, unless its folder is."""
         if root in self.given or any(self.folder_of(one.path).root == root for one in self.documents.values()):
             return
-        self.folders.pop(root, None)
+        if self.folders.pop(root, None) is not None:
+            # What the interpreter makes is full of circles, and the collector runs rarely.
+            gc.collect()
         self._roots = {path: of for path, of in self._roots.items() if of != root}
         if self.indexing is not None:
             self.indexing.leave(root)

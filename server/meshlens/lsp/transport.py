@@ -70,20 +70,24 @@ def encoded(message: Any, default: Callable[[Any], Any] | None = None) -> bytes:
 
 
 class PipeWriter:
-    """Writes whole messages to a file descriptor."""
+    """Writes whole messages to a file descriptor.
+
+    Attributes:
+        lost: called when nobody reads any more.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self.lost: Callable[[], object] = lambda: None
 
     def write(self, data: bytes) -> None:
-        """Writes all of it.
-
-        Raises:
-            BrokenPipeError: nobody reads any more.
-        """
+        """Writes all of it, or nothing where nobody reads."""
         view = memoryview(data)
-        while view:
-            view = view[os.write(self._descriptor, view) :]
+        try:
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+        except BrokenPipeError:
+            self.lost()
 
     def close(self) -> None:
         """Lets go of the pipe."""

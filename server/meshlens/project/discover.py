@@ -75,6 +75,18 @@ def files_below(top: Path, exclude: Excludes) -> list[tuple[Path, Path | None]]:
     return sorted(_walk(str(top), excluded, _gitignores_above(top), None, is_top=True), key=lambda found: found[0])
 
 
+def walk_files(top: Path, exclude: Iterable[str] = ()) -> Iterator[Path]:
+    """The same files one by one, in no order, for whoever does not want all of them.
+
+    Args:
+        top: absolute path of a folder.
+        exclude: patterns relative to it.
+    """
+    excluded = _Rules(str(top), patterns(tuple(exclude)), None)
+    for path, _ in _walk(str(top), excluded, _gitignores_above(top), None, is_top=True):
+        yield path
+
+
 def _walk(
     folder: str, excluded: _Rules | None, ignored: _Rules | None, configuration: Path | None, *, is_top: bool
 ) -> Iterator[tuple[Path, Path | None]]:

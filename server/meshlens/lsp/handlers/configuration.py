@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,14 @@ SECTION = "meshlens"
 _log = logging.getLogger("meshlens")
 
 
-async def did_change_configuration(session: Session, params: dict[str, Any]) -> None:
+def did_change_configuration(session: Session, params: dict[str, Any]) -> Awaitable[None] | None:
     """Takes the settings that came, or asks for them where the client answers questions."""
     if session.client.configures:
-        await ask_for_settings(session)
-        return
+        return ask_for_settings(session)
     given = params.get("settings")
     take(session, None, given.get(SECTION) if isinstance(given, Mapping) else None)
     session.reopen()
+    return None
 
 
 async def ask_for_settings(session: Session) -> None:
@@ -41,6 +41,9 @@ async def ask_for_settings(session: Session) -> None:
 
 
 def take(session: Session, scope: Path | None, given: object) -> None:
-    """Notes what the editor sets for a folder, or for everything."""
-    if isinstance(given, Mapping):
-        session.editor[scope] = dict(given)
+    """Notes what the editor sets for a folder, or for everything; where it sets nothing, what it began with holds."""
+    settings = dict(given) if isinstance(given, Mapping) else session.options if scope is None else {}
+    if settings:
+        session.editor[scope] = settings
+    else:
+        session.editor.pop(scope, None)

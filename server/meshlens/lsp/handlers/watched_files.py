@@ -27,6 +27,7 @@ def did_change_watched_files(session: Session, params: dict[str, Any]) -> None:
         return
     for path, how in sources.items():
         _bring_up_to_date(session, path, how)
+    session.pull_again()
 
 
 def _bring_up_to_date(session: Session, path: Path, how: int) -> None:

@@ -1,0 +1,74 @@
+"""The disk may change under the server, refuse it, or hold more files than anybody reads."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from command_line import write
+from raw_client import served
+
+PULLS = {"textDocument": {"diagnostic": {}}}
+WRONG = 'import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")\n'
+
+
+def test_a_workspace_folder_that_is_deleted(tmp_path: Path):
+    root = write(tmp_path / "project", {"names.py": 'AXIS = "batch"\n', "pyproject.toml": "[project]\nname='x'\n"})
+    text = WRONG.replace('"bacth"', "AXIS").replace("import jax\n", "import jax\nfrom names import AXIS\n")
+    with served(root, PULLS) as server:
+        uri = (root / "train.py").as_uri()
+        server.open(uri, text)
+        assert server.findings(uri) == []
+        shutil.rmtree(root)
+        changes = [{"uri": (root / name).as_uri(), "type": 3} for name in ("names.py", "pyproject.toml")]
+        server.notify("workspace/didChangeWatchedFiles", {"changes": changes})
+        server.change(uri, 2, {"text": WRONG})
+        assert [one["code"] for one in server.findings(uri)] == ["AX101"]
+        server.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
+        server.open((root / "new.py").as_uri(), WRONG)
+        assert len(server.findings((root / "new.py").as_uri())) == 1
+        server.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+        assert "Traceback" not in server.log
+
+
+@pytest.mark.parametrize("kind", ["a file", "not ours"])
+def test_a_cache_that_cannot_be_written(tmp_path: Path, kind: str):
+    root = write(tmp_path, {f"part{number}.py": WRONG + "# " + "x" * 30_000 + "\n" for number in range(9)})
+    if kind == "a file":
+        (root / ".meshlens_cache").write_text("")
+    else:
+        (root / ".meshlens_cache").mkdir(mode=0o500)
+    with served(root, PULLS) as server:
+        uri = (root / "part1.py").as_uri()
+        server.open(uri, WRONG)
+        assert [one["code"] for one in server.findings(uri)] == ["AX101"]
+        assert len(server.request("workspace/symbol", {"query": ""})) == 9
+        assert "Traceback" not in server.log
+
+
+def test_a_workspace_of_20000_files_does_not_keep_typing_waiting(tmp_path: Path):
+    for number in range(200):
+        folder = tmp_path / f"package{number}"
+        folder.mkdir()
+        for other in range(100):
+            (folder / f"module{other}.py").write_text(f"import os\n\nx{other} = {number}\n")
+    with served(tmp_path, PULLS) as server:
+        first = (tmp_path.parent / "first.py").as_uri()
+        server.open(first, WRONG)
+        server.findings(first)
+        uri = (tmp_path / "train.py").as_uri()
+        slowest = 0.0
+        started = time.monotonic()
+        server.open(uri, WRONG)
+        version = 1
+        while time.monotonic() - started < 3:
+            begun = time.monotonic()
+            assert [one["code"] for one in server.findings(uri)] == ["AX101"]
+            slowest = max(slowest, time.monotonic() - begun)
+            version += 1
+            server.change(uri, version, {"text": WRONG + "#" * version})
+        # Far above what it takes; a loop that walks all files took longer.
+        assert slowest < 0.4, f"{slowest:.3f} s"
