@@ -166,7 +166,7 @@ def _window_again(before: Reading, text: bytes, change: Change, known: Sections,
         return None
     broken = tuple([Span(*span) for section in found for span in broken_spans(section.root)])
     silenced = splice.suppressions((), _rows(before, text, change))
-    return _Window(FileFacts(made.top, made.blocks, silenced, None, broken), made.unsure, middle)
+    return _Window(FileFacts(made.top, made.blocks, silenced, None, broken, since=made.since), made.unsure, middle)
 
 
 def _tree_again(before: Reading, text: bytes) -> Tree:
@@ -199,7 +199,7 @@ def _facts_again(before: Reading, text: bytes, root: Node, change: Change) -> tu
     else:
         found, devices = suppressions_between(text, tree, begin, end + change.by)
         found = splice.suppressions(found, _rows(before, text, change))
-    return FileFacts(made.top, made.blocks, found, devices), made.unsure
+    return FileFacts(made.top, made.blocks, found, devices, since=made.since), made.unsure
 
 
 def _facts_apart_again(before: Reading, text: bytes, change: Change) -> tuple[FileFacts, frozenset[str]]:
@@ -244,7 +244,7 @@ def _facts_apart_again(before: Reading, text: bytes, change: Change) -> tuple[Fi
     ):
         return facts_apart(text, before.memo)
     found = splice.suppressions((), _rows(before, text, change))
-    return FileFacts(made.top, made.blocks, found, None, tuple(broken)), made.unsure
+    return FileFacts(made.top, made.blocks, found, None, tuple(broken), since=made.since), made.unsure
 
 
 def _are_apart(tops: list[Block], starts: list[int], end: int, by: int) -> bool:
