@@ -14,7 +14,7 @@ from meshlens.facts.suppressions import speaks, suppressions_between, suppressio
 from meshlens.facts.windows import Sections, Window, end_of, read_apart, sections_after, sections_of, window_of
 from meshlens.syntax.kinds import items
 from meshlens.syntax.lines import tree_of
-from meshlens.syntax.parse import Node, Tree, broken_spans, edited, parse_again, readable
+from meshlens.syntax.parse import Node, Tree, edited, parse_again, readable
 from meshlens.syntax.sections import section_starts, sections
 from meshlens.text import Edit, Span, difference
 
@@ -160,13 +160,16 @@ def _window_again(before: Reading, text: bytes, change: Change, known: Sections,
     if found is None:
         return None
     extraction = Extraction(text, before.memo, known=splice.untouched())
-    middle = [key for section in found for key in extraction.add_section(section.root)]
+    middle = [key for section in found for key in extraction.add_section(section)]
     made = splice.joined(middle, extraction)
     if made is None:
         return None
-    broken = tuple([Span(*span) for section in found for span in broken_spans(section.root)])
     silenced = splice.suppressions((), _rows(before, text, change))
-    return _Window(FileFacts(made.top, made.blocks, silenced, None, broken, since=made.since), made.unsure, middle)
+    return _Window(
+        FileFacts(made.top, made.blocks, silenced, None, tuple(extraction.errors), since=made.since),
+        made.unsure,
+        middle,
+    )
 
 
 def _tree_again(before: Reading, text: bytes) -> Tree:
@@ -221,11 +224,9 @@ def _facts_apart_again(before: Reading, text: bytes, change: Change) -> tuple[Fi
     splice = Splice(old, before.unsure, change, first, 0)
     extraction = Extraction(text, before.memo, known=splice.untouched())
     middle: list[str] = []
-    broken: list[Span] = []
     end = begin
     for section in sections(text, starts, number):
-        middle += extraction.add_section(section.root)
-        broken += [Span(*span) for span in broken_spans(section.root)]
+        middle += extraction.add_section(section)
         end = section.end
         last = bisect_left(begins, end - change.by) - 1
         if end >= limit and (last < 0 or end_of(tops[last]) + change.by <= end):
@@ -244,7 +245,7 @@ def _facts_apart_again(before: Reading, text: bytes, change: Change) -> tuple[Fi
     ):
         return facts_apart(text, before.memo)
     found = splice.suppressions((), _rows(before, text, change))
-    return FileFacts(made.top, made.blocks, found, None, tuple(broken), since=made.since), made.unsure
+    return FileFacts(made.top, made.blocks, found, None, tuple(extraction.errors), since=made.since), made.unsure
 
 
 def _are_apart(tops: list[Block], starts: list[int], end: int, by: int) -> bool:
