@@ -43,14 +43,21 @@ class LineIndex:
     Lines end at `\\n`, `\\r\\n` or `\\r`, and count from 0, as in LSP.
     """
 
-    __slots__ = ("source", "starts")
+    __slots__ = ("_starts", "source")
 
     def __init__(self, source: bytes) -> None:
         self.source = source
-        starts = list(accumulate(map(len, source.splitlines(True)), initial=0))
-        if len(starts) > 1 and source[-1] not in b"\r\n":
-            starts.pop()
-        self.starts = starts
+        self._starts: list[int] | None = None
+
+    @property
+    def starts(self) -> list[int]:
+        """Where each line begins; found when it is first asked."""
+        if self._starts is None:
+            starts = list(accumulate(map(len, self.source.splitlines(True)), initial=0))
+            if len(starts) > 1 and self.source[-1] not in b"\r\n":
+                starts.pop()
+            self._starts = starts
+        return self._starts
 
     def edited(self, edit: Edit, source: bytes) -> LineIndex:
         """The lines of the text after an edit, without looking at the rest of it again.
@@ -67,7 +74,7 @@ class LineIndex:
         shift = len(new) - (end - start)
         index = LineIndex.__new__(LineIndex)
         index.source = source
-        index.starts = [
+        index._starts = [
             *self.starts[:first],
             *(start + found.end() for found in _LINE_ENDS.finditer(new)),
             *((offset + shift for offset in self.starts[last:]) if shift else self.starts[last:]),

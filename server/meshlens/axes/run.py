@@ -117,12 +117,14 @@ class ModuleState:
         heap: attributes of the objects made there.
         ambient: meshes that `set_mesh` made current, innermost last.
         left: what was made and not called; None while the module runs.
+        names: the module's names of functions, and of classes by their methods; found when they are first asked for.
     """
 
     frame: Frame
     heap: dict[Any, dict[str, Value]]
     ambient: list[Value] = field(default_factory=list)
     left: Left | None = None
+    names: dict[Site, str] | None = None
 
 
 class Run:

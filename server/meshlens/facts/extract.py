@@ -25,12 +25,13 @@ from meshlens.facts.lower_operators import OPERATORS
 from meshlens.facts.lower_statements import SIMPLE
 from meshlens.facts.lower_strings import STRINGS
 from meshlens.facts.lowering import Lowering, statement
+from meshlens.facts.members import Members, members_of
 from meshlens.facts.model import Block, FileFacts, Shape
 from meshlens.facts.suppressions import suppressions_in
 from meshlens.syntax.kinds import EXTRAS, by_kind, items, kind
 from meshlens.syntax.lines import tree_of
 from meshlens.syntax.parse import Node, broken_spans, parse, readable
-from meshlens.syntax.sections import section_starts, sections
+from meshlens.syntax.sections import Section, section_starts, sections
 from meshlens.text import Span
 
 Memo: TypeAlias = MutableMapping[bytes, tuple[Shape, "array[int]"]]
@@ -68,17 +69,16 @@ def facts_apart(text: bytes, memo: Memo) -> tuple[FileFacts, frozenset[str]]:
     """The facts of a text with errors: its sections are read apart."""
     extraction = Extraction(text, memo)
     top: list[str] = []
-    broken: list[Span] = []
     nodes: list[Node] = []
     root: Node | None = None
     for section in sections(text, section_starts(text)):
         root = section.root
-        top += extraction.add_section(root)
-        broken += [Span(*span) for span in broken_spans(root)]
+        top += extraction.add_section(section)
         nodes += root.children
     assert root is not None
     found, devices = suppressions_in(text, tree_of(text, root, nodes))
-    return FileFacts(tuple(top), extraction.blocks, found, devices, tuple(broken)), frozenset(extraction.unsure)
+    broken = tuple(extraction.errors)
+    return FileFacts(tuple(top), extraction.blocks, found, devices, broken), frozenset(extraction.unsure)
 
 
 def top_level(root: Node) -> Iterator[Node]:
@@ -123,6 +123,9 @@ class Extraction:
         blocks: what was made so far.
         unsure: the blocks that the same bytes may not give again.
         used: how often each key was asked for.
+        errors: what of the sections could not be read.
+        members: the class that is being read, if it has broken members; `text` is then without them.
+        whole: the text with them.
     """
 
     text: bytes
@@ -132,11 +135,23 @@ class Extraction:
     blocks: dict[str, Block] = field(default_factory=dict)
     unsure: set[str] = field(default_factory=set)
     used: dict[str, int] = field(default_factory=dict)
+    errors: list[Span] = field(default_factory=list)
+    members: Members | None = None
+    whole: bytes = b""
 
-    def add_section(self, root: Node) -> list[str]:
+    def add_section(self, section: Section) -> list[str]:
         """Makes the blocks of a section."""
+        root = section.root
         self.broken = root.has_error
-        return [self.add(node, "") for node in top_level(root)]
+        members = members_of(self.text, section, self.known) if self.broken else None
+        for one in members.broken if members is not None else (section,):
+            self.errors += [Span(*span) for span in broken_spans(one.root)]
+        if members is None:
+            return [self.add(node, "") for node in top_level(root)]
+        self.whole, self.text, self.members, self.broken = self.text, members.masked, members, False
+        made = [self.add(node, "") for node in top_level(members.rest.root)]
+        self.text, self.members = self.whole, None
+        return made
 
     def add(self, node: Node, owner: str) -> str:
         """Makes a block of a statement, and of the functions in it that are blocks of their own."""
@@ -188,7 +203,10 @@ class Extraction:
         for child, prefix in sorted(_functions_inside(definition, key), key=_start):
             start, end = child.byte_range
             known = self.known.get(start)
-            if (
+            broken = self.members.functions.get(start) if self.members is not None else None
+            if broken is not None:
+                found.append((start, end, self._add_broken(broken, f"{prefix}.")))
+            elif (
                 known is not None
                 and start + known.spans[1] == end
                 and known.key.rpartition(".")[0] == prefix
@@ -199,6 +217,12 @@ class Extraction:
             else:
                 found.append((start, end, self.add(child, f"{prefix}.")))
         return found
+
+    def _add_broken(self, function: Node, owner: str) -> str:
+        masked, self.text, self.broken = self.text, self.whole, True
+        key = self.add(function, owner)
+        self.text, self.broken = masked, False
+        return key
 
     def _unused(self, key: str) -> str:
         number = self.used[key] = self.used.get(key, 0) + 1

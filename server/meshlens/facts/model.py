@@ -56,6 +56,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -132,6 +133,8 @@ class FileFacts:
         suppressions: ignore comments in order.
         devices: the text behind a `# meshlens: devices=…` comment, if there is one.
         broken: spans that the grammar could not read.
+        state: stands for these facts.
+        since: the state before the last edit, and the only blocks that it may have changed.
     """
 
     top: tuple[str, ...]
@@ -140,6 +143,14 @@ class FileFacts:
     devices: str | None = None
     broken: tuple[Span, ...] = ()
     shapes: dict[str, Shape] = field(default_factory=dict, compare=False)
+    state: object = field(default_factory=object, compare=False, repr=False)
+    since: tuple[object, frozenset[str]] | None = field(default=None, compare=False, repr=False)
+
+    def touched_since(self, before: FileFacts) -> Iterable[str]:
+        """The keys of all blocks that may differ from what they were, come or gone ones included."""
+        if self.since is not None and self.since[0] is before.state:
+            return self.since[1]
+        return before.blocks.keys() | self.blocks.keys()
 
     def span(self, key: str, site: int) -> Span:
         """Where a site of a block lies in the file, in bytes."""

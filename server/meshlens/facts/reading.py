@@ -11,9 +11,10 @@ from meshlens.facts.extract import Extraction, Memo, facts_apart, facts_of
 from meshlens.facts.model import Block, FileFacts
 from meshlens.facts.splicing import Change, Splice
 from meshlens.facts.suppressions import speaks, suppressions_between, suppressions_in
+from meshlens.facts.windows import Sections, Window, end_of, read_apart, sections_after, sections_of, window_of
 from meshlens.syntax.kinds import items
 from meshlens.syntax.lines import tree_of
-from meshlens.syntax.parse import Node, Tree, broken_spans, edited, parse_again, readable
+from meshlens.syntax.parse import Node, Tree, edited, parse_again, readable
 from meshlens.syntax.sections import section_starts, sections
 from meshlens.text import Edit, Span, difference
 
@@ -27,27 +28,30 @@ class Reading:
     Attributes:
         source: the bytes.
         text: the same, readable.
-        tree: the syntax tree.
         facts: what the text says.
         unsure: the blocks that the same bytes may not give again.
         memo: shapes of recent blocks by their bytes; it changes, but never what it says of any bytes.
+        tree: a syntax tree.
+        parsed: the text of which it is the tree: this one or an earlier one.
+        sections: where the text can be cut; None where that is still to be found.
     """
 
     source: bytes
     text: bytes
-    tree: Tree
     facts: FileFacts
     unsure: frozenset[str]
     memo: Memo
+    tree: Tree
+    parsed: bytes
+    sections: Sections | None = None
 
 
 def read(source: bytes) -> Reading:
     """Reads a text from its beginning."""
     text = readable(source)
     tree = parse_again(text)
-    memo: Memo = {}
-    facts, unsure = facts_of(text, tree.root_node, memo)
-    return Reading(source, text, tree, facts, unsure, {})
+    facts, unsure = facts_of(text, tree.root_node, {})
+    return Reading(source, text, facts, unsure, {}, tree, text)
 
 
 def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
@@ -60,7 +64,7 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
     Raises:
         ValueError: an edit lies outside the text.
     """
-    source, text, tree = before.source, before.text, before.tree
+    source = before.source
     change: Change | None = None
     for edit in edits:
         if not 0 <= edit.span.start <= edit.span.end <= len(source):
@@ -71,23 +75,32 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
         if b"\r" in made or b"\r" in source:
             # Whether a carriage return ends a line is decided by the byte behind it.
             start, end = max(start - 1, 0), min(end + 1, len(source))
-        by = len(made) - len(source)
-        made_text = readable(made)
-        tree = edited(tree, text, start, end, made_text[start : end + by])
-        source, text = made, made_text
-        change = _joined(change, Change(start, end, end + by))
+        change = _joined(change, Change(start, end, end + len(made) - len(source)))
+        source = made
     if change is None:
         return before
     if len(before.memo) > _MOST_REMEMBERED:
         for label in list(islice(before.memo, _MOST_REMEMBERED // 2)):
             before.memo.pop(label, None)
-    tree = parse_again(text, tree)
+    text = readable(source)
+    known = before.sections or sections_of(before.text, before.facts)
+    window = window_of(text, known, len(before.text), change)
+    seen = _window_again(before, text, change, known, window) if window is not None else None
+    if seen is not None and window is not None:
+        after = sections_after(known, window, [seen.facts.blocks[key] for key in seen.middle])
+        return Reading(source, text, seen.facts, seen.unsure, before.memo, before.tree, before.parsed, after)
+    tree = _tree_again(before, text)
     root = tree.root_node
     if root.has_error:
         facts, unsure = _facts_apart_again(before, text, change)
-    else:
-        facts, unsure = _facts_again(before, text, root, change)
-    return Reading(source, text, tree, facts, unsure, before.memo)
+        return Reading(source, text, facts, unsure, before.memo, tree, text)
+    facts, unsure = _facts_again(before, text, root, change)
+    after = None
+    if window is not None and not before.facts.broken:
+        tops = [facts.blocks[key] for key in facts.top]
+        low, high = (bisect_left(tops, at, key=_start) for at in (window.begin, window.end))
+        after = sections_after(known, window, tops[low:high])
+    return Reading(source, text, facts, unsure, before.memo, tree, text, after)
 
 
 def resume(source: bytes, facts: FileFacts) -> Reading:
@@ -95,7 +108,7 @@ def resume(source: bytes, facts: FileFacts) -> Reading:
     if facts.broken:
         return read(source)
     text = readable(source)
-    return Reading(source, text, parse_again(text), facts, frozenset(), {})
+    return Reading(source, text, facts, frozenset(), {}, parse_again(text), text)
 
 
 def whole_edit(before: bytes, after: bytes) -> Edit | None:
@@ -121,12 +134,61 @@ def _joined(first: Change | None, second: Change) -> Change:
     return Change(start, end_between - first.by, end_between + second.by)
 
 
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """What a window says: the facts of the whole text, and the statements in the window."""
+
+    facts: FileFacts
+    unsure: frozenset[str]
+    middle: list[str]
+
+
+def _window_again(before: Reading, text: bytes, change: Change, known: Sections, window: Window) -> _Window | None:
+    """The facts of a text of which only a window is read; None where it takes more."""
+    old = before.facts
+    if old.devices is not None or any(span.start < window.begin or span.end > window.old_end for span in old.broken):
+        return None
+    tops = [old.blocks[key] for key in old.top]
+    first, last = (bisect_left(tops, at, key=_start) for at in (window.begin, window.old_end))
+    if not (before.unsure.isdisjoint(old.top[:first]) and before.unsure.isdisjoint(old.top[last:])):
+        return None
+    splice = Splice(old, before.unsure, change, first, len(tops) - last)
+    begin, end = splice.region(len(before.text))
+    if speaks(text, begin, end + change.by) or speaks(before.text, begin, end):
+        return None
+    found = read_apart(text, window, known.apart)
+    if found is None:
+        return None
+    extraction = Extraction(text, before.memo, known=splice.untouched())
+    middle = [key for section in found for key in extraction.add_section(section)]
+    made = splice.joined(middle, extraction)
+    if made is None:
+        return None
+    silenced = splice.suppressions((), _rows(before, text, change))
+    return _Window(
+        FileFacts(made.top, made.blocks, silenced, None, tuple(extraction.errors), since=made.since),
+        made.unsure,
+        middle,
+    )
+
+
+def _tree_again(before: Reading, text: bytes) -> Tree:
+    """The syntax tree, made of the last one."""
+    start, end = difference(before.parsed, text)
+    by = len(text) - len(before.parsed)
+    return parse_again(text, edited(before.tree, before.parsed, start, end, text[start : end + by]))
+
+
+def _start(block: Block) -> int:
+    return block.start
+
+
 def _facts_again(before: Reading, text: bytes, root: Node, change: Change) -> tuple[FileFacts, frozenset[str]]:
     old = before.facts
     tops = [old.blocks[key] for key in old.top]
     nodes = items(root)
     first = _same_from_the_start(tops, nodes, before.unsure, change)
-    rest = _same_to_the_end(tops, nodes, before.unsure, change, first)
+    rest = _same_to_theend_of(tops, nodes, before.unsure, change, first)
     splice = Splice(old, before.unsure, change, first, rest)
     extraction = Extraction(text, before.memo, known=splice.untouched())
     middle = [extraction.add(node, "") for node in nodes[first : len(nodes) - rest]]
@@ -140,7 +202,7 @@ def _facts_again(before: Reading, text: bytes, root: Node, change: Change) -> tu
     else:
         found, devices = suppressions_between(text, tree, begin, end + change.by)
         found = splice.suppressions(found, _rows(before, text, change))
-    return FileFacts(made.top, made.blocks, found, devices), made.unsure
+    return FileFacts(made.top, made.blocks, found, devices, since=made.since), made.unsure
 
 
 def _facts_apart_again(before: Reading, text: bytes, change: Change) -> tuple[FileFacts, frozenset[str]]:
@@ -162,14 +224,12 @@ def _facts_apart_again(before: Reading, text: bytes, change: Change) -> tuple[Fi
     splice = Splice(old, before.unsure, change, first, 0)
     extraction = Extraction(text, before.memo, known=splice.untouched())
     middle: list[str] = []
-    broken: list[Span] = []
     end = begin
     for section in sections(text, starts, number):
-        middle += extraction.add_section(section.root)
-        broken += [Span(*span) for span in broken_spans(section.root)]
+        middle += extraction.add_section(section)
         end = section.end
         last = bisect_left(begins, end - change.by) - 1
-        if end >= limit and (last < 0 or _end(tops[last]) + change.by <= end):
+        if end >= limit and (last < 0 or end_of(tops[last]) + change.by <= end):
             break
     rest = len(tops) - bisect_left(begins, end - change.by)
     splice = replace(splice, rest=rest)
@@ -185,7 +245,7 @@ def _facts_apart_again(before: Reading, text: bytes, change: Change) -> tuple[Fi
     ):
         return facts_apart(text, before.memo)
     found = splice.suppressions((), _rows(before, text, change))
-    return FileFacts(made.top, made.blocks, found, None, tuple(broken)), made.unsure
+    return FileFacts(made.top, made.blocks, found, None, tuple(extraction.errors), since=made.since), made.unsure
 
 
 def _are_apart(tops: list[Block], starts: list[int], end: int, by: int) -> bool:
@@ -193,7 +253,7 @@ def _are_apart(tops: list[Block], starts: list[int], end: int, by: int) -> bool:
     at = 0
     for block in tops:
         start = block.start + by
-        stop = _end(block) + by
+        stop = end_of(block) + by
         while at < len(starts) and starts[at] <= start:
             at += 1
         if (at < len(starts) and starts[at] < stop) or stop > end:
@@ -205,22 +265,18 @@ def _rows(before: Reading, text: bytes, change: Change) -> int:
     return text.count(b"\n", change.start, change.end) - before.text.count(b"\n", change.start, change.old_end)
 
 
-def _end(block: Block) -> int:
-    return block.start + block.spans[1] if len(block.pieces) == 1 else block.span(0).end
-
-
 def _same_from_the_start(tops: list[Block], nodes: list[Node], unsure: frozenset[str], change: Change) -> int:
     """How many statements before the change are what they were."""
     count = 0
     for block, node in zip(tops, nodes, strict=False):
         start, end = node.byte_range
-        if end >= change.start or block.start != start or _end(block) != end or block.key in unsure:
+        if end >= change.start or block.start != start or end_of(block) != end or block.key in unsure:
             break
         count += 1
     return count
 
 
-def _same_to_the_end(tops: list[Block], nodes: list[Node], unsure: frozenset[str], change: Change, first: int) -> int:
+def _same_to_theend_of(tops: list[Block], nodes: list[Node], unsure: frozenset[str], change: Change, first: int) -> int:
     """How many statements behind the change are what they were, and only stand elsewhere."""
     count = 0
     by = change.by
@@ -229,7 +285,7 @@ def _same_to_the_end(tops: list[Block], nodes: list[Node], unsure: frozenset[str
         start, end = node.byte_range
         if count >= most or start <= change.end or block.start + by != start:
             break
-        if _end(block) + by != end or block.key in unsure:
+        if end_of(block) + by != end or block.key in unsure:
             break
         count += 1
     return count

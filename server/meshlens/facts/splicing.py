@@ -25,11 +25,19 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """What comes of it: the statements, all blocks, and those that the same bytes may not give again."""
+    """What comes of it.
+
+    Attributes:
+        top: the statements.
+        blocks: all blocks.
+        unsure: those that the same bytes may not give again.
+        since: the state before, and the blocks that are not what they were in it.
+    """
 
     top: tuple[str, ...]
     blocks: dict[str, Block]
     unsure: frozenset[str]
+    since: tuple[object, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,9 @@ class Splice:
         if unsure or extraction.unsure:
             unsure = (unsure - {block.key for block in window}) | extraction.unsure
         top = self.old.top
-        return Joined((*top[: self.first], *middle, *top[len(top) - self.rest :]), made, unsure)
+        touched = frozenset([*extraction.blocks, *[block.key for block in window]])
+        tops = (*top[: self.first], *middle, *top[len(top) - self.rest :])
+        return Joined(tops, made, unsure, (self.old.state, touched))
 
     def region(self, length: int) -> tuple[int, int]:
         """Where, in the text before, a comment may speak for something that changed; `length` is that text's."""

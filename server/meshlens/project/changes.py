@@ -21,16 +21,14 @@ def changed_blocks(
             continue
         if old.top != facts.top:
             changed.add((path, "module"))
-        blocks = facts.blocks
-        for key in old.blocks.keys() ^ blocks.keys():
-            changed |= {(path, key), (path, "header:" + key)}
-        for key, block in old.blocks.items():
-            other = blocks.get(key)
-            if other is None or block.shape is other.shape or block.shape == other.shape:
-                continue
-            changed.add((path, key))
-            if _header(block.shape) != _header(other.shape):
-                changed.add((path, "header:" + key))
+        for key in facts.touched_since(old):
+            was, block = old.blocks.get(key), facts.blocks.get(key)
+            if was is None or block is None:
+                changed |= {(path, key), (path, "header:" + key)}
+            elif was.shape is not block.shape and was.shape != block.shape:
+                changed.add((path, key))
+                if _header(was.shape) != _header(block.shape):
+                    changed.add((path, "header:" + key))
     return frozenset(changed)
 
 

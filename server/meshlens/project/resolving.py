@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from meshlens.axes.interest import Interest
 from meshlens.axes.roots import RootResult, inner_of, run_left_function, run_left_map, run_root
+from meshlens.axes.run import ModuleState
 from meshlens.axes.values import Class, Site
 from meshlens.facts.model import FileFacts
 from meshlens.project.changes import BlockKey, changed_blocks
@@ -114,17 +115,20 @@ def _decides_about_others(before: Solution, key: RootKey, old: RootResult, new: 
 
 
 def _is_decisive(before: Solution, key: RootKey, site: Site) -> bool:
-    others = [one for one in before.readers.of((site.path, site.block)) if one != key and one in before.results]
-    if any(site in before.results[one].entered for one in others if before.order(one) < before.order(key)):
-        return False
     state = before.modules.get(site.path)
-    if state is None or state.left is None:
-        return True
-    if site in state.left.made:
-        return True
-    for value in state.frame.vars.values():
+    if state is not None and state.left is not None and site not in state.left.made:
+        if state.names is None:
+            state.names = _names(state, site.path)
+        if state.names.get(site, key[1]) == key[1] and (site.path == key[0] or site not in state.names):
+            return False
+    others = [one for one in before.readers.of((site.path, site.block)) if one != key and one in before.results]
+    return not any(site in before.results[one].entered for one in others if before.order(one) < before.order(key))
+
+
+def _names(state: ModuleState, path: str) -> dict[Site, str]:
+    names: dict[Site, str] = {}
+    for name, value in state.frame.vars.items():
         inner = inner_of(value)
-        if inner is not None and inner.path == site.path and site in sites_of(inner):
-            own = next((name for name, held in state.frame.vars.items() if held is value), "")
-            return (site.path, own) != key
-    return False
+        for site in sites_of(inner) if inner is not None and inner.path == path else ():
+            names.setdefault(site, name)
+    return names

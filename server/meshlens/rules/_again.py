@@ -122,10 +122,10 @@ def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
         paths = [name for name, file in before.facts.items() if facts[name] is not file]
         changed = changed_blocks(before.facts, facts, paths)
         stale.update((name, key.removeprefix("header:")) for name, key in changed if key != "module")
-    known = before.facts[path].blocks
-    for key, block in view.facts.blocks.items():
-        was = known.get(key)
-        if was is None or was.spans is not block.spans:
+    old_facts = before.facts[path]
+    for key in view.facts.touched_since(old_facts):
+        was, block = old_facts.blocks.get(key), view.facts.blocks.get(key)
+        if block is not None and (was is None or was.spans is not block.spans):
             stale.add((path, key))
     return stale
 

@@ -32,28 +32,35 @@ class Section:
 
 def section_starts(text: bytes) -> list[int]:
     """Where statements seem to begin: at text in the first column, decorators together with what they decorate."""
-    starts = [0]
-    decorated = text[:1] == b"@"
-    for head in _HEAD.finditer(text):
+    return starts_between(text, 0, len(text))[0]
+
+
+def starts_between(text: bytes, begin: int, end: int) -> tuple[list[int], bool]:
+    """The starts in a stretch that begins with one, and whether what stands behind it belongs to a decorator in it."""
+    starts = [begin]
+    decorated = text[begin : begin + 1] == b"@"
+    for head in _HEAD.finditer(text, begin + 1):
         at = head.start()
+        if at >= end:
+            break
         begins = text[at] == _DECORATOR
-        if not decorated and at:
+        if not decorated:
             starts.append(at)
         decorated = begins
-    return starts
+    return starts, decorated
 
 
 def sections(text: bytes, starts: Sequence[int], first: int = 0) -> Iterator[Section]:
     """The sections from a number on, each parsed; one that ends inside a string goes on to where the string ends."""
     number = first
     while number < len(starts):
-        found = _parsed(text, starts[number], _end(text, starts, number))
+        found = section_of(text, starts[number], _end(text, starts, number))
         step = 1
-        if found.root.has_error and not _is_closed(text, found):
+        if found.root.has_error and not is_closed(text, found.start, found.end):
             for more in range(number + 1, min(number + _MOST_JOINED, len(starts))):
                 end = _end(text, starts, more)
-                if all(text.count(quote, found.start, end) % 2 == 0 for quote in _QUOTES):
-                    joined = _parsed(text, found.start, end)
+                if is_closed(text, found.start, end):
+                    joined = section_of(text, found.start, end)
                     if not joined.root.has_error:
                         found, step = joined, more + 1 - number
                     break
@@ -61,15 +68,17 @@ def sections(text: bytes, starts: Sequence[int], first: int = 0) -> Iterator[Sec
         number += step
 
 
-def _is_closed(text: bytes, section: Section) -> bool:
-    return all(text.count(quote, section.start, section.end) % 2 == 0 for quote in _QUOTES)
+def is_closed(text: bytes, start: int, end: int) -> bool:
+    """Whether a stretch seems to close the long strings that it opens."""
+    return all(text.count(quote, start, end) % 2 == 0 for quote in _QUOTES)
 
 
 def _end(text: bytes, starts: Sequence[int], number: int) -> int:
     return starts[number + 1] if number + 1 < len(starts) else len(text)
 
 
-def _parsed(text: bytes, start: int, end: int) -> Section:
+def section_of(text: bytes, start: int, end: int) -> Section:
+    """A stretch of a text, parsed by itself."""
     row = text.count(b"\n", 0, start)
     rows = text.count(b"\n", start, end)
     column = end - text.rfind(b"\n", 0, end) - 1

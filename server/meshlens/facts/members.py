@@ -1,0 +1,106 @@
+"""Cuts a class with errors into its members, so that an error in one method leaves the others as they are."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from meshlens.facts.lower_functions import definition_of, is_function, name_of
+from meshlens.facts.model import Block
+from meshlens.syntax.kinds import items
+from meshlens.syntax.parse import Node
+from meshlens.syntax.sections import Section, section_of, sections
+
+_CLASS = re.compile(rb"(?:@[^\n]*\n)*class\b")
+_FIRST = re.compile(rb"^([ \t]+)(?:async[ \t]+def|def|@)", re.MULTILINE)
+_STUB = b"def f():(0", b")"
+_REST = re.compile(rb"(?:\s|#[^\n]*)*")
+_HEADS = frozenset((b"def", b"async", b"class", b"@"))
+_NO_LINE_END = re.compile(rb"[^\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """A class whose broken members are put aside.
+
+    Attributes:
+        masked: the whole text; where a broken member stands there is a function without content, or nothing.
+        rest: the section, parsed from that text; it has no error.
+        broken: the broken members, each parsed by itself.
+        functions: those that are functions still, by where they begin.
+    """
+
+    masked: bytes
+    rest: Section
+    broken: list[Section]
+    functions: dict[int, Node]
+
+
+def members_of(text: bytes, section: Section, known: Mapping[int, Block]) -> Members | None:
+    """Puts the broken members of a class aside; None if the section is no class, or its errors are elsewhere.
+
+    Args:
+        text: the file.
+        section: a stretch of it with an error.
+        known: functions without an error, by where they begin.
+    """
+    first = _FIRST.search(text, section.start, section.end)
+    if not _CLASS.match(text, section.start, section.end) or first is None:
+        return None
+    broken = [member for member in _members(text, _starts(text, first, section.end), known) if member.root.has_error]
+    functions: dict[int, Node] = {}
+    masked = bytearray(text)
+    for member in broken:
+        node = _function(member)
+        blank = _NO_LINE_END.sub(b" ", text[member.start : member.end])
+        if node is not None:
+            functions[member.start] = node
+            size = node.end_byte - member.start - len(_STUB[1])
+            blank = b"".join((_STUB[0], blank[len(_STUB[0]) : size], _STUB[1], blank[size + len(_STUB[1]) :]))
+        masked[member.start : member.end] = blank
+    if not broken:
+        return None
+    rest = section_of(bytes(masked), section.start, section.end)
+    if rest.root.has_error or len(items(rest.root)) != 1:
+        return None
+    return Members(bytes(masked), rest, broken, functions)
+
+
+def _starts(text: bytes, first: re.Match[bytes], end: int) -> list[int]:
+    """Where the members begin from the first function on, and where the last one ends."""
+    head = re.compile(rb"^" + first.group(1) + rb"(?!(?:else|elif|except|finally)\b)(@|\w+)", re.MULTILINE)
+    starts: list[int] = []
+    before = b""
+    for found in head.finditer(text, first.start(), end):
+        word = found.group(1)
+        if before != b"@" and (word in _HEADS or before in _HEADS):
+            starts.append(found.start(1))
+        before = word
+    return [*starts, end]
+
+
+def _members(text: bytes, starts: list[int], known: Mapping[int, Block]) -> Iterator[Section]:
+    """The members that are not known to be sound, each parsed by itself."""
+    number = 0
+    while number < len(starts) - 1:
+        start = starts[number]
+        block = known.get(start)
+        if block is not None and _REST.fullmatch(text, start + block.spans[1], starts[number + 1]):
+            number += 1
+            continue
+        member = next(sections(text, starts, number))
+        yield member
+        number = bisect_left(starts, member.end)
+
+
+def _function(member: Section) -> Node | None:
+    """The function that a broken member still is."""
+    found = items(member.root)
+    if member.root.is_error or len(found) != 1 or not is_function(found[0]):
+        return None
+    definition = definition_of(found[0])
+    start, end = found[0].byte_range
+    fits = start == member.start and end - start > len(_STUB[0]) + len(_STUB[1])
+    return found[0] if fits and definition is not None and name_of(definition) is not None else None
