@@ -1,4 +1,4 @@
-"""Runs two programs under JAX with eight virtual CPU devices and says where the numbers they end with differ.
+"""Runs two programs under JAX with eight virtual CPU devices and says where what they print and end with differs.
 
 JAX is imported once, by a program that forks a child for every pair; it never starts a backend itself.
 """
@@ -10,6 +10,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import runpy
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+_NUMBER = re.compile(r"-?\b\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
 DEVICES = 8
 SECONDS = 120
 TOLERANCE = 1e-6
@@ -110,15 +112,26 @@ def _numbers(main: Path) -> dict[str, Any]:
     sys.path.insert(0, str(main.parent))
     os.chdir(main.parent)
     sys.argv = [str(main)]
+    printed = io.StringIO()
     try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
             names = runpy.run_path(str(main), run_name="__main__")
     finally:
         sys.path.remove(str(main.parent))
         for name in set(sys.modules) - known:
             if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(main.parent)):
                 del sys.modules[name]
-    return _plain(names)
+    return _plain(names) | _said(printed.getvalue())
+
+
+def _said(text: str) -> dict[str, Any]:
+    """The numbers that a program prints, and what it prints beside them."""
+    import numpy as np
+
+    numbers = _NUMBER.findall(text)
+    if not numbers:
+        return {}
+    return {"what it prints": [np.array(numbers, float), np.array([hash(_NUMBER.sub("", text))])]}
 
 
 def _plain(names: Mapping[str, Any]) -> dict[str, Any]:

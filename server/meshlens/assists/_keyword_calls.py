@@ -52,6 +52,10 @@ def _edits(view: FileView, pmap: Pmap, call: MappedCall) -> list[FileEdit]:
         raise Obstacle("keyword-splat", f"{where} hands over keywords that are not written there")
     if pmap.parameters is None:
         raise Obstacle("keyword-arguments", f"{where} gives keywords, and the function's parameters are not known")
+    only = {name for name, how, _ in pmap.binding.parameters or () if how == "key"}
+    named = next((label for label, _, _ in node[3] if label in only), None)
+    if named is not None:
+        raise Obstacle("keyword-only", f'{where} gives "{named}", which the function takes by keyword only')
     positional = sum(label is None for label, _, _ in node[3])
     keywords = [argument for argument in node[3] if argument[0] is not None]
     wanted = pmap.parameters[positional : positional + len(keywords)]

@@ -8,8 +8,10 @@ from meshlens.assists._prefix import Items, Prefix, Unknown, prefix_of
 from meshlens.axes.map_values import Binder
 from meshlens.axes.records import Binding, MappedCall
 from meshlens.axes.values import Arg, Const, Data, Seq, Site, Value
+from meshlens.facts.walking import nodes
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.names import canonical
+from meshlens.project.import_statements import name_of_module
 from meshlens.project.trees import Node, path_to
 from meshlens.project.view import FileView
 from meshlens.text import Span
@@ -78,6 +80,33 @@ def pmap_at(view: FileView, span: Span) -> Binding | None:
         if any(one.start <= span.start and span.end <= one.end for one in places):
             found.append((places[0].end - places[0].start, place, binding))
     return min(found, key=lambda one: one[:2])[2] if found else None
+
+
+def applications(view: FileView) -> tuple[Span, ...]:
+    """Where a file applies `jax.pmap`, or names it where no application is seen, in order."""
+    known = {
+        view.span(binding.binder.site)
+        for binding in view.records.bindings
+        if canonical(binding.binder.dotted) == "jax.pmap" and view.is_here(binding.binder.site)
+    }
+    return tuple(sorted({*known, *mentions(view)}))
+
+
+def mentions(view: FileView) -> tuple[Span, ...]:
+    """Where a file spells `jax.pmap` outside every application that is seen."""
+    names = {name for name in (name_of_module(view, "jax.pmap"),) if name is not None}
+    jax = name_of_module(view, "jax")
+    known = [view.span(binding.binder.site) for binding in view.records.bindings if view.is_here(binding.binder.site)]
+    found = []
+    for block in view.facts.blocks.values():
+        for node in nodes(block.shape):
+            is_name = node[0] == "name" and len(node) == 3 and node[2] in names
+            is_attribute = node[0] == "attr" and len(node) == 4 and node[3] == "pmap" and node[2][0] == "name"
+            if is_name or (is_attribute and node[2][2] == jax):
+                span = block.span(node[1])
+                if not any(one.contains(span) for one in known):
+                    found.append(span)
+    return tuple(sorted(found))
 
 
 def decorated(view: FileView, binding: Binding) -> Node | None:

@@ -77,7 +77,7 @@ from meshlens.assists._mapped_axis import mapped_axis_helper
 from meshlens.assists._mesh import axis_text, mesh_name, mesh_text
 from meshlens.assists._model import Answer, Proposal, Refused, Wishes
 from meshlens.assists._placing import Place, place_before
-from meshlens.assists._pmap import Obstacle, Pmap, argument_count, decorated, pmap_at, read_pmap
+from meshlens.assists._pmap import Obstacle, Pmap, argument_count, decorated, mentions, pmap_at, read_pmap
 from meshlens.assists._prefix import Items, Prefix, axes_text, specs_text
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._writing import Call, around, call_text, comments_in, width_of
@@ -96,7 +96,8 @@ def pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
     """Offers it on an application of `jax.pmap`, a call or a decorator, and on the name of what it decorates."""
     binding = pmap_at(view, span)
     if binding is None:
-        return None
+        on_name = any(place.contains(span) for place in mentions(view))
+        return Refused(_TITLE, "not-applied", "no function is seen to which this pmap is applied") if on_name else None
     try:
         pmap = _readable(view, read_pmap(view, binding))
         keyword_edits, in_axes = by_position(view, pmap)
@@ -111,6 +112,8 @@ def _readable(view: FileView, pmap: Pmap) -> Pmap:
     site = pmap.binder.site
     path = path_to(view, site)
     node = path[-1] if path else None
+    if node is not None and node[0] == "call" and any(label in ("*", "**") for label, _, _ in node[3]):
+        raise Obstacle("splat", "a splat hides the arguments of this pmap")
     if decorated(view, pmap.binding) is None:
         callee = node[2] if node is not None and node[0] == "call" else None
         if callee is None or not _spells_pmap(view, Site(site.path, site.block, callee[1])):
