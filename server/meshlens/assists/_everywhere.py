@@ -10,7 +10,7 @@ from meshlens.assists._model import Proposal, Refused, Wishes
 from meshlens.assists._registry import Assist
 from meshlens.project.view import FileView
 from meshlens.project.workspace import Workspace
-from meshlens.text import Edit, Span, apply
+from meshlens.text import Edit, Span, applied
 
 Places = Callable[[FileView], tuple[Span, ...]]
 
@@ -83,7 +83,7 @@ def with_proposal(workspace: Workspace, view: FileView, proposal: Proposal) -> t
     edits: dict[Path, list[Edit]] = {}
     for edit in proposal.edits():
         edits.setdefault(edit.path, []).append(edit.edit)
-    sources = {path: apply(view.texts[str(path)], found) for path, found in edits.items()}
+    sources = {path: applied(view.texts[str(path)], found) for path, found in edits.items()}
     for path, source in sources.items():
         workspace = workspace.with_file(path, source)
     return workspace, sources

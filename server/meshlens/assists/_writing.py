@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import tokenize
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from meshlens.project.view import FileView
-from meshlens.text import Span
+from meshlens.text import Edit, FileEdit, Span
 
 _NARROW, _WIDE = 88, 120
 
@@ -66,6 +68,14 @@ def comments_in(text: str) -> tuple[str, ...]:
     except (tokenize.TokenError, SyntaxError):
         return ()
     return tuple(token.string for token in tokens if token.type == tokenize.COMMENT)
+
+
+def in_order(edits: Iterable[FileEdit]) -> tuple[FileEdit, ...]:
+    """Edits of which those that insert at one place are one, as editors do not agree on their order."""
+    found: dict[tuple[Path, Span], str] = {}
+    for path, (span, text) in edits:
+        found[path, span] = found.get((path, span), "") + text
+    return tuple(FileEdit(path, Edit(span, text)) for (path, span), text in found.items())
 
 
 def _flat(call: Call) -> str:

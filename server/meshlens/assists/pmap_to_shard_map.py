@@ -80,7 +80,7 @@ from meshlens.assists._placing import Place, place_before
 from meshlens.assists._pmap import Obstacle, Pmap, argument_count, decorated, mentions, pmap_at, read_pmap
 from meshlens.assists._prefix import Items, Prefix, axes_text, specs_text
 from meshlens.assists._spelling import Spelling
-from meshlens.assists._writing import Call, around, call_text, comments_in, width_of
+from meshlens.assists._writing import Call, around, call_text, comments_in, in_order, width_of
 from meshlens.axes.values import Site
 from meshlens.project.import_statements import name_of_module
 from meshlens.project.new_imports import import_edits
@@ -102,7 +102,7 @@ def pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
         pmap = _readable(view, read_pmap(view, binding))
         keyword_edits, in_axes = by_position(view, pmap)
         pmap = replace(pmap, in_axes=_with_static(view, pmap, in_axes))
-        edits = (*_written(view, pmap), *keyword_edits)
+        edits = in_order((*_written(view, pmap), *keyword_edits))
     except Obstacle as obstacle:
         return Refused(_TITLE, obstacle.code, obstacle.message)
     return Proposal(_TITLE, lambda: edits)
