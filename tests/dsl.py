@@ -59,6 +59,10 @@ Marks, all of them comments or lines of their own:
 `becomes`
     The fences below it are the files after the first fix of every finding was applied, with marks for the
     findings that stay.  Files that are not repeated stay as they are.
+    In `cases/assists` and on an assist's page, after the edits of that assist, whichever cursor it is asked for at.
+
+`stays`, `` ```refused ``
+    The assist is not offered at any cursor, or it is refused there: the fence holds the code and the sentence.
 
 What the runner checks without being told: every single fix leaves a file that parses, its edits do not
 overlap, its finding is gone and no other came; and the findings are the same from a cold start, after
@@ -75,13 +79,14 @@ from dataclasses import dataclass, field, replace
 from features import FEATURES
 from fences import Axes, File, Mark, read_marks, render
 
-__all__ = ["Axes", "Case", "File", "Mark", "Output", "parse", "read_marks", "render", "replaced", "rewrite"]
+__all__ = ["REFUSED", "Axes", "Case", "File", "Mark", "Output", "parse", "read_marks", "render", "replaced", "rewrite"]
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})\s*([\w.+-]*)\s*$")
 _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
 _NAME = re.compile(r"^`([^`\s]+\.\w+)`:$")
 _SETTING = re.compile(r"^`([a-z][a-z-]*): ([^`]+)`$")
 
+REFUSED = "refused"
 DEFAULT_NAMES = {"python": "main.py", "py": "main.py", "toml": "meshlens.toml"}
 
 
@@ -110,6 +115,7 @@ class Case:
         after: the files that its fixes change, None where the case does not say.
         settings: keys of the configuration that hold for it.
         outputs: what features are to say at the cursors.
+        stays: an assist is offered at none of the cursors.
     """
 
     name: str
@@ -117,6 +123,7 @@ class Case:
     after: tuple[File, ...] | None = None
     settings: tuple[tuple[str, str], ...] = ()
     outputs: tuple[Output, ...] = ()
+    stays: bool = False
 
 
 @dataclass
@@ -127,6 +134,7 @@ class _Section:
     after: list[File] | None = None
     number: int = 1
     outputs: list[Output] = field(default_factory=list)
+    stays: bool = False
 
     def holds(self, name: str | None) -> bool:
         """Whether the part that is being read has a file of this name."""
@@ -140,7 +148,7 @@ class _Section:
         name = " / ".join(self.titles) or "page"
         name = name if self.number == 1 else f"{name} ({self.number})"
         after = None if self.after is None else tuple(self.after)
-        return Case(name, tuple(self.before), after, tuple(self.settings.items()), tuple(self.outputs))
+        return Case(name, tuple(self.before), after, tuple(self.settings.items()), tuple(self.outputs), self.stays)
 
 
 def parse(text: str, where: str = "case") -> tuple[Case, ...]:
@@ -194,6 +202,8 @@ def _sections(lines: list[str], where: str) -> Iterator[_Section]:
             name = named[1]
         elif line == "becomes":
             section.after = []
+        elif line == "stays":
+            section.stays = True
         elif settings := [_SETTING.match(part) for part in re.split(r",\s+", line)]:
             section.settings.update({found[1]: found[2] for found in settings if found})
     yield section
@@ -209,7 +219,7 @@ def _closing(lines: list[str], start: int, ticks: str, where: str) -> int:
 def _add(
     section: _Section, language: str, name: str | None, content: list[str], lines: tuple[int, int], where: str
 ) -> None:
-    if name is None and language in FEATURES:
+    if name is None and (language in FEATURES or language == REFUSED):
         section.outputs.append(Output(language, "\n".join(content), lines))
     name = name or DEFAULT_NAMES.get(language)
     if name is None:

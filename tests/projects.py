@@ -19,7 +19,7 @@ from meshlens.rules._check import Diagnosed, check
 from meshlens.rules._fixes import SAFE_AND_UNSAFE, plan
 from meshlens.rules._model import Finding, Fix
 from meshlens.settings import Settings
-from meshlens.text import Edit, LineIndex, Span, apply
+from meshlens.text import Edit, FileEdit, LineIndex, Span, apply
 
 
 @dataclass(frozen=True)
@@ -174,8 +174,13 @@ def marked(files: Iterable[File], found: Iterable[Found]) -> tuple[File, ...]:
 
 def with_fix(project: Project, fix: Fix) -> Project:
     """The project after one fix, whose edits must not overlap."""
+    return with_file_edits(project, fix.edits)
+
+
+def with_file_edits(project: Project, file_edits: Iterable[FileEdit]) -> Project:
+    """The project after edits of its files, which must not overlap."""
     edits: dict[str, list[Edit]] = {}
-    for edit in fix.edits:
+    for edit in file_edits:
         edits.setdefault(project.name(edit.path), []).append(edit.edit)
     return _with_edits(project, edits)
 

@@ -12,9 +12,9 @@ import pytest
 
 from command_line import CELL, CLEAN, FIXED, TYPO, meshlens, write
 from meshlens.rules._check import Diagnosed
-from meshlens.rules._fixes import SAFE, SAFE_AND_UNSAFE, applied, plan
+from meshlens.rules._fixes import SAFE, SAFE_AND_UNSAFE, plan
 from meshlens.rules._model import Finding, Fix, Severity
-from meshlens.text import Edit, FileEdit, Span
+from meshlens.text import Edit, FileEdit, Span, applied
 
 
 def _fix(tmp_path, *arguments):

@@ -19,7 +19,7 @@ CASES = Path(__file__).parent / "cases"
 
 def _cases() -> list[Any]:
     found = []
-    for path in sorted(CASES.rglob("*.md")):
+    for path in sorted(set(CASES.rglob("*.md")) - set((CASES / "assists").iterdir())):
         name = path.relative_to(CASES).with_suffix("").as_posix()
         for case in dsl.parse(path.read_text("utf-8"), name):
             if case.outputs:

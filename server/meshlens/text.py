@@ -134,6 +134,18 @@ def apply(source: bytes, edits: Iterable[Edit]) -> bytes:
     return b"".join(out)
 
 
+def applied(source: bytes, edits: Iterable[Edit]) -> bytes:
+    """The text after edits, whose line ends become those of the text.
+
+    Raises:
+        ValueError: two edits overlap, or one lies outside the text.
+    """
+    ends = b"\r\n" if source.count(b"\r\n") * 2 > source.count(b"\n") else b"\n"
+    if ends == b"\n":
+        return apply(source, edits)
+    return apply(source, [Edit(span, text.replace("\r\n", "\n").replace("\n", "\r\n")) for span, text in edits])
+
+
 def difference(before: bytes, after: bytes) -> Span:
     """The smallest stretch of a text that was replaced to make another of it."""
     low, high = 0, min(len(before), len(after))

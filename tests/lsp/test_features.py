@@ -166,3 +166,33 @@ async def test_debug_information(ed: Editor):
     said = await ed.client.workspace_execute_command_async(params)
     assert "tree-sitter" in said
     assert str(ed.root) in said
+
+
+REWRITE = types.CodeActionContext(diagnostics=[], only=[types.CodeActionKind.Refactor])
+
+
+async def _rewrites(ed: Editor, name: str, text: str) -> list[types.CodeAction]:
+    where = ed.at(name, text, 1)
+    params = types.CodeActionParams(ed.document(name), types.Range(where, where), REWRITE)
+    found = await ed.client.text_document_code_action_async(params)
+    return [one for one in found or () if isinstance(one, types.CodeAction)]
+
+
+async def test_a_pmap_becomes_a_shard_map(ed: Editor):
+    (action,) = [one for one in await _rewrites(ed, "train.py", "pmap(step") if "shard_map" in one.title]
+    assert (action.title, action.kind, action.disabled) == ("Convert pmap to shard_map", "refactor.rewrite", None)
+    if action.edit is None:
+        action = await ed.client.code_action_resolve_async(action)
+    assert action.edit is not None
+    ed.apply(action.edit)
+    assert "parallel = jax.jit(\n    jax.shard_map(\n" in ed.texts["train.py"]
+    assert ed.texts["train.py"].index("import jax.numpy") < ed.texts["train.py"].index("def without_mapped_axis")
+    assert not [one for one in await ed.diagnostics("train.py") if one.severity == types.DiagnosticSeverity.Error]
+
+
+async def test_a_refusal_is_shown_to_who_asked(ed: Editor):
+    ed.replace("train.py", "axis_name=AXIS, ", "axis_name=AXIS, **{}, ")
+    found = [one for one in await _rewrites(ed, "train.py", "pmap(step") if "shard_map" in one.title]
+    shown = [one.disabled.reason for one in found if one.disabled]
+    assert shown in ([], ["a splat hides the arguments of this pmap"])
+    assert len(shown) == len(found)

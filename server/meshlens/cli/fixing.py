@@ -12,9 +12,9 @@ from meshlens.cli.checking import Checked, check_workspace
 from meshlens.cli.progress import Progress
 from meshlens.cli.request import Group, shown
 from meshlens.project.workspace import Workspace
-from meshlens.rules._fixes import applied, plan
+from meshlens.rules._fixes import plan
 from meshlens.rules._model import Safety
-from meshlens.text import Edit
+from meshlens.text import Edit, applied
 
 _ROUNDS = 10
 
@@ -74,7 +74,7 @@ def difference(repaired: Repaired) -> str:
     return "".join(
         line
         for path in sorted(repaired.contents)
-        for line in _patch(shown(path), repaired.before[path], repaired.contents[path])
+        for line in patch(shown(path), repaired.before[path], repaired.contents[path])
     )
 
 
@@ -101,7 +101,8 @@ def _edited(workspace: Workspace, edits: Mapping[Path, tuple[Edit, ...]]) -> tup
     return workspace, broken
 
 
-def _patch(name: str, before: bytes, after: bytes) -> Iterable[str]:
+def patch(name: str, before: bytes, after: bytes) -> Iterable[str]:
+    """The lines of a patch that makes one text of another."""
     old, new = (text.decode("utf-8", "replace").split("\n") for text in (before, after))
     old, new = ([f"{line}\n" for line in lines[:-1]] + lines[-1:] * bool(lines[-1]) for lines in (old, new))
     for line in unified_diff(old, new, f"a/{name}", f"b/{name}"):

@@ -19,6 +19,7 @@ CLEAN, FOUND, BROKEN, STOPPED = 0, 1, 2, 130
 
 _COMMANDS = {
     "check": "Check files and folders, the working folder by default.",
+    "convert": "Rewrite functions and maps.",
     "explain": "Show the page of a rule.",
     "config": "Show the settings that hold here and where each comes from.",
     "docs": "Write docs/rules.md and docs/settings.md.",

@@ -76,7 +76,12 @@ OPTIONS: Mapping[str, Any] = {
     "textDocument/signatureHelp": types.SignatureHelpOptions(trigger_characters=["(", ","]),
     "textDocument/rename": types.RenameOptions(prepare_provider=True),
     "textDocument/codeAction": types.CodeActionOptions(
-        code_action_kinds=[types.CodeActionKind.QuickFix, "source.fixAll.meshlens"], resolve_provider=True
+        code_action_kinds=[
+            types.CodeActionKind.QuickFix,
+            "source.fixAll.meshlens",
+            types.CodeActionKind.RefactorRewrite,
+        ],
+        resolve_provider=True,
     ),
     "textDocument/diagnostic": types.DiagnosticOptions(
         inter_file_dependencies=True, workspace_diagnostics=True, identifier=NAME

@@ -1,4 +1,4 @@
-"""Applies fixes: chooses those that do not touch each other, and keeps line ends as the file has them."""
+"""Chooses fixes that do not touch each other, so that they can be applied together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from meshlens.rules._check import Diagnosed
 from meshlens.rules._model import Fix, Safety
-from meshlens.text import Edit, apply
+from meshlens.text import Edit
 
 SAFE: frozenset[Safety] = frozenset({"safe"})
 SAFE_AND_UNSAFE: frozenset[Safety] = frozenset({"safe", "unsafe"})
@@ -55,18 +55,6 @@ def plan(found: Iterable[Diagnosed], safeties: Collection[Safety], writable: Col
             accepted.setdefault(edit.path, []).append(edit.edit)
         fixed.append(diagnosed)
     return Plan({path: tuple(sorted(edits)) for path, edits in accepted.items()}, tuple(fixed))
-
-
-def applied(source: bytes, edits: Iterable[Edit]) -> bytes:
-    """The text after edits, whose line ends become those of the text.
-
-    Raises:
-        ValueError: two edits overlap, or one lies outside the text.
-    """
-    ends = b"\r\n" if source.count(b"\r\n") * 2 > source.count(b"\n") else b"\n"
-    if ends == b"\n":
-        return apply(source, edits)
-    return apply(source, [Edit(span, text.replace("\r\n", "\n").replace("\n", "\r\n")) for span, text in edits])
 
 
 def _touches(one: Edit, other: Edit) -> bool:

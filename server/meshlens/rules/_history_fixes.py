@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from meshlens.jaxapi.history import change, spell_version
+from meshlens.project.import_statements import import_from_elsewhere, local_name, name_of_module
 from meshlens.project.view import FileView
 from meshlens.rules._history import Dated
-from meshlens.rules._imports import import_from_elsewhere, local_name, name_of_module
 from meshlens.rules._model import Fix
 from meshlens.rules._renames import renamed, respelled
 from meshlens.rules._uses_of_names import UseOfName, uses_of_expression, with_keywords

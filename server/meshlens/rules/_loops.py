@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from meshlens.axes.values import Seq, Site
+from meshlens.project.trees import Node, definitions, names_bound, names_used, tree, walk
 from meshlens.project.view import FileView
-from meshlens.rules._trees import Node, definitions, names_bound, names_used, tree, walk
 
 _DISPLAYS = frozenset({"tuple", "list", "set", "dict", "const"})
 _FEW = frozenset({"items", "values", "keys", "product", "permutations", "combinations", "sorted", "dict"})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from meshlens.project.import_statements import import_from_elsewhere, name_of_module
 from meshlens.project.view import FileView
 from meshlens.rules._history import Dated
-from meshlens.rules._imports import import_from_elsewhere, name_of_module
 from meshlens.rules._model import Fix
 from meshlens.text import Edit, FileEdit, Span
 

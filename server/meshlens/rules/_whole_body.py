@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from meshlens.axes.frames import Frame
 from meshlens.axes.values import Const, Ext, Function, Mapped, Partial, Site, Value, Wrapped
+from meshlens.project.trees import Node, names_bound, names_taken, tree, walk
 from meshlens.project.view import FileView
-from meshlens.rules._trees import Node, names_bound, names_taken, tree, walk
 
 _SEEN_LIBRARIES = frozenset({"jax", "numpy", "math", "functools", "operator", "itertools"})
 _BUILTINS = frozenset("range len zip enumerate tuple list dict int float print sum isinstance".split())

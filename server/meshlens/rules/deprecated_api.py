@@ -35,10 +35,10 @@ from collections.abc import Iterator
 
 from meshlens.axes.values import Const, Data
 from meshlens.jaxapi.history import BEHAVIOURS, Change, holds, keyword_change
+from meshlens.project.import_statements import name_of_module
 from meshlens.project.view import FileView
 from meshlens.rules._history import dated_names
 from meshlens.rules._history_fixes import history_fixes, version_words, wording
-from meshlens.rules._imports import name_of_module
 from meshlens.rules._model import Finding, Fix, Severity
 from meshlens.rules._registry import rule
 from meshlens.text import Edit, FileEdit, Span

@@ -38,10 +38,10 @@ from collections.abc import Iterator
 from meshlens.axes.records import ApiCall, MappedCall, Step
 from meshlens.axes.values import Mapped, Site
 from meshlens.jaxapi.transparent import COMPILES
+from meshlens.project.trees import callee_of
 from meshlens.project.view import FileView
 from meshlens.rules._model import Finding, Fix, Related, Severity
 from meshlens.rules._registry import rule
-from meshlens.rules._trees import callee_of
 from meshlens.text import Edit, FileEdit, Span
 
 _MERGED = (0, 8, 0)

@@ -38,12 +38,12 @@ from dataclasses import dataclass
 from meshlens.axes.records import Context
 from meshlens.axes.values import Function, Mapped, Partial, Site, Value, Wrapped
 from meshlens.jaxapi.transparent import COMPILES
+from meshlens.project.trees import Node, names_used, path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.rules._callees import callee_span
 from meshlens.rules._loops import changing_names, enclosing_loop, turns_often
 from meshlens.rules._model import Finding, Fix, Related, Severity
 from meshlens.rules._registry import rule
-from meshlens.rules._trees import Node, names_used, path_to, tree, walk
 from meshlens.text import Edit, FileEdit, Span
 
 _TESTS = re.compile(r"(^|[_.])(tests?|conftest|bench\w*|profile)([_.]|$)", re.IGNORECASE)

@@ -41,9 +41,9 @@ from meshlens.axes.records import ApiCall
 from meshlens.axes.values import Arg, Const, Dict, Seq, Site
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.project.literals import is_string
+from meshlens.project.new_imports import spelled_or_imported
 from meshlens.project.view import FileView
 from meshlens.rules._model import Finding, Fix, Severity
-from meshlens.rules._new_imports import spelled_or_imported
 from meshlens.rules._registry import rule
 from meshlens.rules._routes import certain
 from meshlens.text import Edit, FileEdit, Span

@@ -49,10 +49,10 @@ from collections.abc import Iterator
 
 from meshlens.axes.records import MappedCall
 from meshlens.axes.values import Binder, Const, Site
+from meshlens.project.trees import callee_of
 from meshlens.project.view import FileView
 from meshlens.rules._model import Finding, Related, Severity
 from meshlens.rules._registry import rule
-from meshlens.rules._trees import callee_of
 
 _NAMED_BY_ARGUMENT = frozenset({"pmap", "vmap", "smap"})
 

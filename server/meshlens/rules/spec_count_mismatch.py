@@ -55,11 +55,11 @@ from meshlens.axes.mapping import name_of
 from meshlens.axes.records import Binding, MappedCall
 from meshlens.axes.values import Arg, Const, Seq, Site, Spec
 from meshlens.jaxapi.names import canonical
+from meshlens.project.import_statements import name_of_module
 from meshlens.project.view import FileView
 from meshlens.rules._binder_calls import is_accepted
 from meshlens.rules._counting import counted
 from meshlens.rules._entries import as_tuple, entries_at, place_of, with_entry
-from meshlens.rules._imports import name_of_module
 from meshlens.rules._miscounts import Miscount, explained, miscounts, positional
 from meshlens.rules._model import Finding, Fix, Related, Severity
 from meshlens.rules._prefixes import Mismatch, mismatch

@@ -53,12 +53,12 @@ from collections.abc import Iterator
 
 from meshlens.axes.records import AxisUse, literal_name
 from meshlens.axes.values import Site
+from meshlens.project.trees import path_to, walk
 from meshlens.project.view import FileView
 from meshlens.rules._callees import callee_span
 from meshlens.rules._model import Finding, Fix, Related, Severity
 from meshlens.rules._reductions import has, unchecked_map
 from meshlens.rules._registry import rule
-from meshlens.rules._trees import path_to, walk
 from meshlens.text import Edit, FileEdit, Span
 
 _COUNT = re.compile(r"device_count\(|axis_size\(|psum\(1\b")

@@ -1,4 +1,4 @@
-"""`textDocument/codeAction`: the fixes of the findings in a range, fix all, and a comment that silences a finding.
+"""`textDocument/codeAction`: the fixes of the findings in a range, fix all, ignore comments, and refactorings.
 
 Everything is worked out from our own findings: ranges that a client echoes may be off (Neovim 0.7 counts bytes).
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from meshlens.lsp.assist_actions import REWRITE, assist_actions, resolved_assist
 from meshlens.lsp.documents import Document
 from meshlens.lsp.from_lsp import span_of
 from meshlens.lsp.session import Session
@@ -19,7 +20,7 @@ from meshlens.rules._silence import silencing
 from meshlens.text import FileEdit, Span
 
 QUICK_FIX, FIX_ALL = "quickfix", "source.fixAll.meshlens"
-KINDS = (QUICK_FIX, FIX_ALL)
+KINDS = (QUICK_FIX, FIX_ALL, REWRITE)
 
 
 def code_action(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
@@ -36,6 +37,7 @@ def code_action(session: Session, params: dict[str, Any]) -> list[dict[str, Any]
         made += [_ignore(session, document, found) for found in _each_code(here)]
     if _wanted(FIX_ALL, only):
         made.append(_fix_all(session, document))
+    made += assist_actions(session, document, asked, only)
     return [action for action in made if action is not None]
 
 
@@ -49,6 +51,8 @@ def code_action_resolve(session: Session, params: dict[str, Any]) -> dict[str, A
         return params
     if data.get("fixAll"):
         edit = _all_edits(session, document)
+    elif "assist" in data:
+        edit = resolved_assist(session, document, data)
     else:
         edits = _edits_of(session, document, data)
         edit = workspace_edit(session, edits) if edits is not None else None

@@ -1,0 +1,1 @@
+"""Refactorings, one file each: what is offered at a cursor, and the edits once it is chosen."""

@@ -1,0 +1,87 @@
+"""The mesh that stands for the devices of a pmap."""
+
+from __future__ import annotations
+
+from meshlens.assists._placing import Place
+from meshlens.assists._pmap import Obstacle, Pmap, rows
+from meshlens.assists._spelling import Spelling, fresh
+from meshlens.axes.records import literal_name
+from meshlens.project.literals import is_string
+from meshlens.project.view import FileView
+from meshlens.text import Edit, FileEdit, Span
+
+_NAMES = ("batch", "devices", "mapped")
+
+
+def axis_text(view: FileView, pmap: Pmap, place: Place | None) -> str:
+    """The axis name of a pmap as it is to be written at a place and at the pmap; a new one where it has none.
+
+    Raises:
+        Obstacle: it is no string, or what names it means something else at the place.
+    """
+    arg = pmap.given("axis_name")
+    if arg is None:
+        return f'"{_fresh_axis(view)}"'
+    name, text = literal_name(arg.value), view.text(arg.site) if arg.site is not None else ""
+    if is_string(text) and name is not None:
+        return text
+    if place is not None and not place.same_scope:
+        if name is None:
+            raise Obstacle("unknown-axis-name", "the axis name is not known here")
+        return f'"{name}"'
+    if all(part.isidentifier() for part in text.split(".")):
+        return text
+    if name is None:
+        raise Obstacle("unknown-axis-name", "the axis name is not known here")
+    return f'"{name}"'
+
+
+def mesh_text(view: FileView, pmap: Pmap, axis: str, spelling: Spelling) -> str:
+    """`Mesh(np.array(jax.devices()), ("batch",))`.
+
+    Raises:
+        Obstacle: no one mesh serves all calls.
+    """
+    return f"{spelling.mesh()}({spelling.numpy('array')}({_devices(view, pmap, spelling)}), ({axis},))"
+
+
+def mesh_name(view: FileView, text: str, place: Place) -> tuple[str, tuple[FileEdit, ...]]:
+    """The name of a mesh at a place: of one that stands above it, or of a new one with the edit that makes it."""
+    for key in view.facts.top:
+        block = view.facts.blocks[key]
+        shape, span = block.shape, block.span(0)
+        if span.end > place.at or shape[0] != "assign" or len(shape[2]) != 1 or shape[2][0][0] != "name":
+            continue
+        if view.source[span.start : span.end].decode("utf-8", "replace") == f"{shape[2][0][2]} = {text}":
+            return str(shape[2][0][2]), ()
+    name = fresh(view, "mesh", "device_mesh", "pmap_mesh")
+    edit = Edit(Span(place.at, place.at), place.text(f"{name} = {text}"))
+    return name, (FileEdit(view.path, edit),)
+
+
+def _devices(view: FileView, pmap: Pmap, spelling: Spelling) -> str:
+    given = pmap.given("devices")
+    if given is not None and given.site is not None:
+        return view.text(given.site)
+    backend, size = pmap.given("backend"), pmap.given("axis_size")
+    backend_text = view.text(backend.site) if backend is not None and backend.site is not None else ""
+    devices = f"{spelling.of('jax', 'devices')}({backend_text})"
+    if size is not None and size.site is not None:
+        return f"{devices}[:{view.text(size.site)}]"
+    sizes = sorted(rows(pmap))
+    if len(sizes) > 1:
+        many = " and ".join(map(str, sizes))
+        raise Obstacle("several-sizes", f"it is called with {many} rows, and one mesh serves only one of them")
+    if sizes and sizes[0] != view.devices:
+        return f"{devices}[:{sizes[0]}]"
+    return devices
+
+
+def _fresh_axis(view: FileView) -> str:
+    bound = {
+        name.value
+        for records in view.solution.by_file.values()
+        for one in records.bindings
+        for name in one.binder.names
+    }
+    return next((name for name in _NAMES if name not in bound), f"{_NAMES[0]}_of_pmap")

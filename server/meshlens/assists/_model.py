@@ -1,0 +1,52 @@
+"""The nouns of refactoring: what a user asked for, an offer, and a refusal with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from meshlens.text import FileEdit
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the user said about the result; what is None is worked out from the code.
+
+    Attributes:
+        axis_name: the axis name for a new map.
+        in_axes: the `in_axes` for a new map, as Python text.
+    """
+
+    axis_name: str | None = None
+    in_axes: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An offer.
+
+    Attributes:
+        title: what it does, in the imperative, lower case.
+        edits: works out all edits, of any file; they do not overlap, and those that insert at one place come in order.
+    """
+
+    title: str
+    edits: Callable[[], tuple[FileEdit, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a refactoring that the user would expect here does not apply.
+
+    Attributes:
+        title: what the offer would have been.
+        code: names the reason, stable: "nested-map".
+        message: one short sentence, lower case, without a full stop.
+    """
+
+    title: str
+    code: str
+    message: str
+
+
+Answer = Proposal | Refused | None

@@ -1,0 +1,100 @@
+"""Where a new statement can stand so that an expression can use what it binds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from meshlens.axes.values import Site
+from meshlens.facts.model import Block
+from meshlens.project.trees import Node, path_to
+from meshlens.project.view import FileView
+
+_STATEMENTS = frozenset(
+    "expr assign ann aug fn class return raise if while for with try global nonlocal del assert match".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a statement can begin.
+
+    Attributes:
+        at: where its text is put, behind the indentation.
+        indent: the indentation.
+        same_scope: whether names mean there what they mean in the expression.
+        definition: whether a function or class follows, from which blank lines part it at the top level.
+    """
+
+    at: int
+    indent: str
+    same_scope: bool
+    definition: bool
+
+    def text(self, statement: str) -> str:
+        """What to insert for a statement of one or more lines."""
+        lines = statement.replace("\n", f"\n{self.indent}")
+        gap = "\n\n\n" if self.definition and not self.indent else "\n"
+        return f"{lines}{gap}{self.indent}"
+
+
+def place_before(view: FileView, site: Site) -> Place | None:
+    """The nearest place before an expression; None where a lambda or a comprehension binds names around it."""
+    path = path_to(view, site)
+    for number in range(len(path) - 1, -1, -1):
+        node = path[number]
+        if node[0] in ("lambda", "comp"):
+            return None
+        if node[0] not in _STATEMENTS:
+            continue
+        if _is_in_class(view, site, path[:number]):
+            return _before_class(view, view.span(site).start)
+        start = view.span(Site(site.path, site.block, node[1])).start
+        indent = _indent(view, start)
+        if indent is not None:
+            return Place(start, indent, True, node[0] in ("fn", "class"))
+    return None
+
+
+def behind_imports(view: FileView) -> tuple[int, int]:
+    """Where the imports that the file begins with end, and how many blank lines follow there."""
+    end = 0
+    for key in view.facts.top:
+        block = view.facts.blocks[key]
+        if block.shape[0] not in ("import", "from") and not _is_text(block):
+            break
+        end = block.span(0).end
+    rest = view.source[end:]
+    blank = rest[: len(rest) - len(rest.lstrip())]
+    return end, max(blank.count(b"\n") - (1 if end else 0), 0)
+
+
+def _is_text(block: Block) -> bool:
+    return bool(block.shape[0] == "expr" and block.shape[2][0] == "const")
+
+
+def _is_in_class(view: FileView, site: Site, above: tuple[Node, ...]) -> bool:
+    for node in reversed(above):
+        if node[0] == "fn":
+            return False
+        if node[0] == "class":
+            return True
+    parent = view.facts.blocks.get(site.block.rpartition(".")[0])
+    return parent is not None and parent.shape[0] == "class"
+
+
+def _before_class(view: FileView, offset: int) -> Place | None:
+    for key in view.facts.top:
+        span = view.facts.blocks[key].span(0)
+        if span.start <= offset < span.end:
+            indent = _indent(view, span.start)
+            return Place(span.start, indent, False, True) if indent == "" else None
+    return None
+
+
+def _indent(view: FileView, start: int) -> str | None:
+    """The indentation of the line that begins at an offset; None if something stands before it."""
+    line = view.source.rfind(b"\n", 0, start) + 1
+    head = view.source[line:start]
+    if head.strip() or view.source.startswith((b"elif", b"else"), start):
+        return None
+    return head.decode()

@@ -1,0 +1,47 @@
+"""What can be asked for by name: `--to shard_map` and its sisters, and the places in a file that each is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from meshlens.assists._pmap import applications, decorated
+from meshlens.project.trees import path_to
+from meshlens.project.view import FileView
+from meshlens.text import Span
+
+TARGETS = {"shard_map": "pmap-to-shard-map"}
+"""The assist that makes something."""
+
+
+def places_named(target: str, function: str | None) -> Callable[[FileView], tuple[Span, ...]]:
+    """Where an assist may apply in a file.
+
+    Args:
+        target: a key of `TARGETS`.
+        function: only where this is mapped, or what this names is; None for everywhere.
+    """
+    assert target in TARGETS
+    if function is None:
+        return applications
+    return lambda view: _of_function(view, function)
+
+
+def _of_function(view: FileView, function: str) -> tuple[Span, ...]:
+    """The applications of pmap to a function, or whose result is given a name."""
+    name = function.rsplit(".", 1)[-1]
+    found = set()
+    for binding in view.records.bindings:
+        site = binding.binder.site
+        if not view.is_here(site) or view.span(site) not in applications(view):
+            continue
+        fn = decorated(view, binding)
+        targets = {
+            target[2]
+            for node in path_to(view, site)
+            if node[0] == "assign"
+            for target in node[2]
+            if target[0] == "name"
+        }
+        if (fn is not None and fn[2][0] == name) or binding.function == name or name in targets:
+            found.add(view.span(site))
+    return tuple(sorted(found))

@@ -1,0 +1,92 @@
+"""Writes calls as people lay them out: on one line where they fit, else one argument a line."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from meshlens.project.view import FileView
+from meshlens.text import Edit, FileEdit, Span
+
+_NARROW, _WIDE = 88, 120
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call to write.
+
+    Attributes:
+        callee: its text.
+        arguments: the arguments in order; a keyword's text ends in "=".
+        keyword: the keyword that it is the value of, "name=", or "".
+    """
+
+    callee: str
+    arguments: tuple[str | Call, ...]
+    keyword: str = ""
+
+
+def call_text(call: Call, indent: str, width: int, taken: int) -> str:
+    """The text of a call.
+
+    Args:
+        call: the call.
+        indent: what the line that it begins in begins with.
+        width: how long a line may be.
+        taken: how many characters of its line stand around it.
+    """
+    flat = _flat(call)
+    if "\n" not in flat and len(flat) + taken <= width:
+        return flat
+    inner = indent + "    "
+    together = flat[len(call.keyword) + len(call.callee) + 1 : -1]
+    if "\n" not in together and len(inner) + len(together) <= width:
+        return f"{call.keyword}{call.callee}(\n{inner}{together}\n{indent})"
+    comma = "," if len(call.arguments) > 1 else ""
+    lines = [
+        f"{inner}{call_text(part, inner, width, len(inner) + 1) if isinstance(part, Call) else part}{comma}\n"
+        for part in call.arguments
+    ]
+    return f"{call.keyword}{call.callee}(\n{''.join(lines)}{indent})"
+
+
+def width_of(view: FileView) -> int:
+    """How long the lines of a file may be, judged by those that it has."""
+    longest = max((len(line) for line in view.source.splitlines()), default=0)
+    return _NARROW if longest <= _NARROW else min(longest, _WIDE)
+
+
+def comments_in(text: str) -> tuple[str, ...]:
+    """The comments inside an expression, with their "#"."""
+    if "#" not in text:
+        return ()
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(f"({text}\n)").readline))
+    except (tokenize.TokenError, SyntaxError):
+        return ()
+    return tuple(token.string for token in tokens if token.type == tokenize.COMMENT)
+
+
+def in_order(edits: Iterable[FileEdit]) -> tuple[FileEdit, ...]:
+    """Edits of which those that insert at one place are one, as editors do not agree on their order."""
+    found: dict[tuple[Path, Span], str] = {}
+    for path, (span, text) in edits:
+        found[path, span] = found.get((path, span), "") + text
+    return tuple(FileEdit(path, Edit(span, text)) for (path, span), text in found.items())
+
+
+def _flat(call: Call) -> str:
+    inside = ", ".join(_flat(part) if isinstance(part, Call) else part for part in call.arguments)
+    return f"{call.keyword}{call.callee}({inside})"
+
+
+def around(view: FileView, span: Span) -> tuple[str, int]:
+    """The indentation of the line that a stretch begins in, and how many characters of its lines stand around it."""
+    start = view.source.rfind(b"\n", 0, span.start) + 1
+    end = view.source.find(b"\n", span.end)
+    head = view.source[start : span.start].decode("utf-8", "replace")
+    tail = view.source[span.end : end if end >= 0 else len(view.source)].decode("utf-8", "replace").rstrip()
+    return head[: len(head) - len(head.lstrip())], len(head) + len(tail)

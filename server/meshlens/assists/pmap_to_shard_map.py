@@ -1,0 +1,239 @@
+"""A pmap becomes `jax.jit(jax.shard_map(…))`, with the same numbers.
+
+`pmap` is in maintenance mode since JAX 0.8.0, where it is itself made of `jit` and `shard_map`.
+What it does around the function is written out: a mesh of all devices, a spec for every entry of `in_axes` and
+`out_axes`, and a small function that takes the mapped axis off every shard, where `shard_map` leaves it with size 1.
+`check_vma=False` keeps the gradients what they are: with the check, a gradient of replicated parameters comes summed
+over the devices.
+
+`devices: 8`
+
+```python
+from functools import partial
+
+import jax
+
+
+@partial(jax.$0pmap, axis_name="batch", in_axes=(None, 0))
+def loss(params, x):
+    return jax.lax.pmean((x @ params).mean(), "batch")
+
+
+losses = loss(jax.numpy.ones(3), jax.numpy.ones((8, 4, 3)))
+```
+
+becomes
+
+```python
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+
+
+def without_mapped_axis(function, in_axes=0, out_axes=0):
+    \"\"\"Calls a function as pmap does: without the mapped axis, which has size 1 on a shard.\"\"\"
+
+    def each(change, axes, values):
+        def leaves(axis, value):
+            return value if axis is None else jax.tree.map(lambda x: change(x, axis), value)
+
+        return jax.tree.map(leaves, axes, values, is_leaf=lambda axis: axis is None)
+
+    def on_shard(*args):
+        return each(jnp.expand_dims, out_axes, function(*each(jnp.squeeze, in_axes, args)))
+
+    return on_shard
+
+
+mesh = Mesh(np.array(jax.devices()), ("batch",))
+
+
+@jax.jit
+@partial(
+    jax.shard_map,
+    mesh=mesh,
+    in_specs=(P(), P("batch")),
+    out_specs=P("batch"),
+    check_vma=False,
+)
+@partial(without_mapped_axis, in_axes=(None, 0))
+def loss(params, x):
+    return jax.lax.pmean((x @ params).mean(), "batch")
+
+
+losses = loss(jax.numpy.ones(3), jax.numpy.ones((8, 4, 3)))
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.assists._keyword_calls import by_position
+from meshlens.assists._mapped_axis import mapped_axis_helper
+from meshlens.assists._mesh import axis_text, mesh_name, mesh_text
+from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._placing import Place, place_before
+from meshlens.assists._pmap import Obstacle, Pmap, argument_count, decorated, mentions, pmap_at, read_pmap
+from meshlens.assists._prefix import Items, Prefix, axes_text, specs_text
+from meshlens.assists._spelling import Spelling
+from meshlens.assists._writing import Call, around, call_text, comments_in, in_order, width_of
+from meshlens.axes.values import Site
+from meshlens.project.import_statements import name_of_module
+from meshlens.project.new_imports import import_edits
+from meshlens.project.trees import path_to
+from meshlens.project.view import FileView
+from meshlens.text import Edit, FileEdit, Span
+
+_TITLE = "convert pmap to shard_map"
+_STATIC_SPECS = (0, 6, 1)
+
+
+def pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers it on an application of `jax.pmap`, a call or a decorator, and on the name of what it decorates."""
+    binding = pmap_at(view, span)
+    if binding is None:
+        on_name = any(place.contains(span) for place in mentions(view))
+        return Refused(_TITLE, "not-applied", "no function is seen to which this pmap is applied") if on_name else None
+    try:
+        pmap = _readable(view, read_pmap(view, binding))
+        keyword_edits, in_axes = by_position(view, pmap)
+        pmap = replace(pmap, in_axes=_with_static(view, pmap, in_axes))
+        edits = in_order((*_written(view, pmap), *keyword_edits))
+    except Obstacle as obstacle:
+        return Refused(_TITLE, obstacle.code, obstacle.message)
+    return Proposal(_TITLE, lambda: edits)
+
+
+def _readable(view: FileView, pmap: Pmap) -> Pmap:
+    site = pmap.binder.site
+    path = path_to(view, site)
+    node = path[-1] if path else None
+    if node is not None and node[0] == "call" and any(label in ("*", "**") for label, _, _ in node[3]):
+        raise Obstacle("splat", "a splat hides the arguments of this pmap")
+    if decorated(view, pmap.binding) is None:
+        callee = node[2] if node is not None and node[0] == "call" else None
+        if callee is None or not _spells_pmap(view, Site(site.path, site.block, callee[1])):
+            raise Obstacle("applied-elsewhere", "pmap is applied here through another name")
+    if any(b"distributed.initialize" in text for text in view.texts.values()):
+        raise Obstacle("several-processes", "each process hands pmap its own rows, shard_map takes those of all")
+    if b"__wrapped__" in view.source:
+        raise Obstacle("wrapped", "this file reaches behind a map through __wrapped__")
+    return pmap
+
+
+def _spells_pmap(view: FileView, callee: Site) -> bool:
+    text = view.text(callee)
+    return text.rsplit(".", 1)[-1] == "pmap" or text == name_of_module(view, "jax.pmap")
+
+
+def _with_static(view: FileView, pmap: Pmap, in_axes: Prefix) -> Prefix:
+    """The `in_axes` with `None` for static arguments, which neither the mesh nor `jax.tree` may touch."""
+    if not pmap.static:
+        return in_axes
+    if view.jax_version < _STATIC_SPECS:
+        raise Obstacle("static-arguments", "shard_map takes no static arguments before JAX 0.6.1")
+    if not isinstance(in_axes, Items):
+        count = argument_count(pmap)
+        if count is None:
+            raise Obstacle("unknown-arguments", "how many arguments it gets beside the static ones is not known")
+        in_axes = Items("tuple", (in_axes,) * count)
+    if pmap.static[-1] >= len(in_axes.items):
+        raise Obstacle("static-arguments", f"the calls give no argument {pmap.static[-1]}, which is static")
+    return Items("tuple", tuple(None if place in pmap.static else item for place, item in enumerate(in_axes.items)))
+
+
+def _written(view: FileView, pmap: Pmap) -> tuple[FileEdit, ...]:
+    spelling = Spelling(view)
+    place = place_before(view, pmap.binder.site)
+    if place is not None and not place.same_scope and pmap.given("devices") is not None:
+        place = None
+    axis = axis_text(view, pmap, place)
+    mesh = mesh_text(view, pmap, axis, spelling)
+    before: tuple[FileEdit, ...] = ()
+    if place is not None:
+        mesh, before = mesh_name(view, mesh, place)
+    helper, helper_edits = mapped_axis_helper(view, spelling)
+    span = view.span(pmap.binder.site)
+    application = _Application(view, pmap, spelling, mesh, axis, helper)
+    text = application.decorators(span) if pmap.binding.decorator else application.call(span)
+    comments = _comments(view, pmap, place)
+    imports = import_edits(view, spelling.needed)
+    return (*imports, *helper_edits, *comments, *before, FileEdit(view.path, Edit(span, text)))
+
+
+def _comments(view: FileView, pmap: Pmap, place: Place | None) -> tuple[FileEdit, ...]:
+    """Comments between the arguments move above the statement, as the arguments go."""
+    operand = pmap.binder.operand_site
+    text = view.text(pmap.binder.site)
+    if operand is not None and not pmap.binding.decorator:
+        text = text.replace(view.text(operand), "_", 1)
+    found = comments_in(text)
+    if not found:
+        return ()
+    if place is None:
+        raise Obstacle("comments", "comments stand between the arguments of this pmap")
+    lines = "".join(f"{comment}\n{place.indent}" for comment in found)
+    return (FileEdit(view.path, Edit(Span(place.at, place.at), lines)),)
+
+
+class _Application:
+    """Writes the new application, as decorators or as a call."""
+
+    def __init__(self, view: FileView, pmap: Pmap, spelling: Spelling, mesh: str, axis: str, helper: str) -> None:
+        self.view, self.pmap, self.spelling = view, pmap, spelling
+        self.mesh, self.axis, self.helper = mesh, axis, helper
+
+    def decorators(self, span: Span) -> str:
+        indent, _ = around(self.view, span)
+        jit = self._held(self.spelling.of("jax", "jit"), self._jit_arguments(), indent)
+        shard_map = self._held(self.spelling.shard_map(), self._shard_map_arguments(), indent)
+        helper = self._held(self.helper, self._axes(), indent)
+        return f"\n{indent}@".join((jit, shard_map, helper))
+
+    def call(self, span: Span) -> str:
+        operand = self.pmap.binder.operand_site
+        if operand is None:
+            raise Obstacle("applied-elsewhere", "the function that is mapped is not written here")
+        inner = Call(self.helper, (self.view.text(operand), *self._axes()))
+        shard_map = Call(self.spelling.shard_map(), (inner, *self._shard_map_arguments()))
+        whole = Call(self.spelling.of("jax", "jit"), (shard_map, *self._jit_arguments()))
+        indent, taken = around(self.view, span)
+        return call_text(whole, indent, width_of(self.view), taken)
+
+    def _held(self, callee: str, arguments: tuple[str, ...], indent: str) -> str:
+        if not arguments:
+            return callee
+        call = Call(self.spelling.of("functools", "partial"), (callee, *arguments))
+        return call_text(call, indent, width_of(self.view), len(indent) + 1)
+
+    def _jit_arguments(self) -> tuple[str, ...]:
+        pairs = (("static_argnums", "static_broadcasted_argnums"), ("donate_argnums", "donate_argnums"))
+        given = [(name, self.pmap.given(old)) for name, old in pairs]
+        return tuple(
+            f"{name}={self.view.text(arg.site)}" for name, arg in given if arg is not None and arg.site is not None
+        )
+
+    def _shard_map_arguments(self) -> tuple[str, ...]:
+        spec = self.spelling.spec()
+        in_specs = specs_text(self.pmap.in_axes, spec, self.axis)
+        if self.pmap.static and isinstance(self.pmap.in_axes, Items):
+            texts = [
+                "None" if place in self.pmap.static else specs_text(item, spec, self.axis)
+                for place, item in enumerate(self.pmap.in_axes.items)
+            ]
+            in_specs = f"({', '.join(texts)}{',' * (len(texts) == 1)})"
+        out_specs = specs_text(self.pmap.out_axes, spec, self.axis)
+        return (
+            f"mesh={self.mesh}",
+            f"in_specs={in_specs}",
+            f"out_specs={out_specs}",
+            self.spelling.unchecked(),
+        )
+
+    def _axes(self) -> tuple[str, ...]:
+        pairs = (("in_axes", self.pmap.in_axes), ("out_axes", self.pmap.out_axes))
+        return tuple(f"{name}={axes_text(prefix)}" for name, prefix in pairs if prefix != 0 or prefix is None)

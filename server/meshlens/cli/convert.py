@@ -1,0 +1,106 @@
+"""`meshlens convert`: the refactorings of the editor, on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from meshlens.assists._everywhere import Outcome, convert_everywhere
+from meshlens.assists._model import Refused, Wishes
+from meshlens.assists._registry import assist_named
+from meshlens.assists._targets import TARGETS, places_named
+from meshlens.cli.checking import open_group
+from meshlens.cli.fixing import patch
+from meshlens.cli.progress import progress
+from meshlens.cli.request import Group, ask, shown
+from meshlens.cli.terminal import complain, speak_utf8
+from meshlens.cli.writing import CannotWrite, write_all
+from meshlens.project.workspace import Workspace
+
+DONE, NOT_DONE, BROKEN = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """Where to convert: a file and, unless everything in it is meant, a function."""
+
+    path: Path
+    function: str | None
+
+
+@click.command("convert")
+@click.argument("where", nargs=-1, required=True, metavar="FILE::FUNCTION...")
+@click.option("--to", "target", type=click.Choice(sorted(TARGETS)), required=True, help="What to make of it.")
+@click.option("--all", "everything", is_flag=True, help="Convert whatever can be in FILE, or in a folder.")
+@click.option("--axis-name", metavar="NAME", help="The axis name of a new map.")
+@click.option("--in-axes", metavar="AXES", help='The in_axes of a new map, such as "(None, 0)".')
+@click.option("--diff", "how", flag_value="diff", default=True, help="Show what would change (the default).")
+@click.option("--write", "how", flag_value="write", help="Change the files.")
+def command(
+    where: tuple[str, ...], target: str, everything: bool, axis_name: str | None, in_axes: str | None, how: str
+) -> int:
+    """Rewrite functions and maps: FILE::FUNCTION for one, FILE --all for a whole file or folder."""
+    speak_utf8()
+    named = [one.rpartition("::") for one in where]
+    if everything == any(separator for _, separator, _ in named):
+        raise click.UsageError('say "FILE::FUNCTION" for one function, or "FILE --all" for everything')
+    if not everything and not all(separator for _, separator, _ in named):
+        raise click.UsageError('say "FILE::FUNCTION" for one function, or "FILE --all" for everything')
+    request = ask([path if separator else function for path, separator, function in named], {})
+    for error in request.errors:
+        complain(error)
+    wishes = Wishes(axis_name, in_axes)
+    codes = [BROKEN] if request.errors else []
+    for group in request.groups:
+        functions = {Path(path).resolve(): function for path, separator, function in named if separator}
+        jobs = [_Job(path, functions.get(path.resolve())) for path in group.files]
+        codes.append(_convert(group, jobs, target, wishes, how))
+    return max(codes, default=DONE)
+
+
+def _convert(group: Group, jobs: list[_Job], target: str, wishes: Wishes, how: str) -> int:
+    with progress() as bar:
+        workspace = open_group(group, bar, None)
+    before, contents = workspace, dict[Path, bytes]()
+    outcomes: list[tuple[Path, Outcome]] = []
+    for job in jobs:
+        file = workspace.files.get(str(job.path))
+        if file is None or file.notebook is not None:
+            if file is not None:
+                complain(f"{shown(job.path)}: a notebook is converted in the editor")
+            continue
+        places = places_named(target, job.function)
+        done = convert_everywhere(workspace, job.path, assist_named(TARGETS[target]), places, wishes)
+        workspace = done.workspace
+        contents.update(done.sources)
+        found = [(job.path, outcome) for outcome in done.outcomes]
+        if not found and job.function is not None:
+            complain(f'{shown(job.path)}: nothing to convert is called "{job.function}"')
+            return BROKEN
+        outcomes += found
+    return _finish(before, contents, outcomes, how)
+
+
+def _finish(before: Workspace, contents: dict[Path, bytes], outcomes: list[tuple[Path, Outcome]], how: str) -> int:
+    if how == "write":
+        try:
+            write_all(contents)
+        except CannotWrite as error:
+            complain(str(error))
+            return BROKEN
+    else:
+        for path in sorted(contents):
+            click.echo("".join(patch(shown(path), before.files[str(path)].raw, contents[path])), nl=False)
+    refused = [(path, outcome, outcome.refused) for path, outcome in outcomes if outcome.refused is not None]
+    for path, outcome, reason in refused:
+        click.echo(_refusal(path, outcome, reason), err=True)
+    converted = len(outcomes) - len(refused)
+    verb = "Converted" if how == "write" else "Would convert"
+    click.echo(f"{verb} {converted}, refused {len(refused)}.", err=True)
+    return NOT_DONE if refused else DONE
+
+
+def _refusal(path: Path, outcome: Outcome, reason: Refused) -> str:
+    return f"{shown(path)}:{outcome.line}: refused ({reason.code}): {reason.message}"

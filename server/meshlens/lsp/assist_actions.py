@@ -1,0 +1,62 @@
+"""Refactorings as code actions of kind `refactor.rewrite`: offered at once, worked out again when one is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from meshlens.assists._model import Proposal, Refused, Wishes
+from meshlens.assists._registry import all_assists, assist_named
+from meshlens.lsp.documents import Document
+from meshlens.lsp.session import Session
+from meshlens.lsp.to_lsp import workspace_edit
+from meshlens.text import Span
+
+REWRITE = "refactor.rewrite"
+
+
+def assist_actions(
+    session: Session, document: Document, asked: Span, only: Sequence[str] | None
+) -> Iterator[dict[str, Any] | None]:
+    """What is offered at a cursor or selection; refusals only to a user who asked for refactorings.
+
+    Args:
+        session: the session.
+        document: the text.
+        asked: the selection.
+        only: the kinds that the client asks for.
+    """
+    if only and not any(kind == REWRITE or REWRITE.startswith(f"{kind}.") for kind in only):
+        return
+    view = session.view(document.path)
+    if view is None:
+        return
+    for assist in all_assists():
+        answer = assist.propose(view, asked, Wishes())
+        if isinstance(answer, Proposal):
+            yield _offer(session, document, asked, assist.name, answer)
+        elif isinstance(answer, Refused) and only and session.client.disabled_actions:
+            yield {"title": _title(answer.title), "kind": REWRITE, "disabled": {"reason": answer.message}}
+
+
+def resolved_assist(session: Session, document: Document, data: dict[str, Any]) -> dict[str, Any] | None:
+    """The edit of a chosen refactoring; None if it is not offered any more."""
+    view = session.view(document.path)
+    known = {assist.name for assist in all_assists()}
+    if view is None or data.get("assist") not in known:
+        return None
+    answer = assist_named(data["assist"]).propose(view, Span(*data["span"]), Wishes())
+    return workspace_edit(session, answer.edits()) if isinstance(answer, Proposal) else None
+
+
+def _offer(session: Session, document: Document, asked: Span, name: str, proposal: Proposal) -> dict[str, Any] | None:
+    action: dict[str, Any] = {"title": _title(proposal.title), "kind": REWRITE}
+    if session.client.resolves_edits:
+        data = {"uri": document.uri, "version": document.version, "assist": name, "span": list(asked)}
+        return {**action, "data": data}
+    edit = workspace_edit(session, proposal.edits())
+    return {**action, "edit": edit} if edit is not None else None
+
+
+def _title(text: str) -> str:
+    return text[:1].upper() + text[1:]

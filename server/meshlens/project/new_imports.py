@@ -1,0 +1,136 @@
+"""How a file spells a name that it does not define, and the import to add where it cannot yet."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from meshlens.facts.model import Block, Shape
+from meshlens.project.import_statements import name_of_module
+from meshlens.project.view import FileView
+from meshlens.text import Edit, FileEdit, Span
+
+
+class Import(NamedTuple):
+    """An import statement to add.
+
+    Attributes:
+        module: the module it imports, or imports from.
+        names: what follows `from … import`; empty for a plain import.
+        alias: of a plain import.
+    """
+
+    module: str
+    names: tuple[str, ...] = ()
+    alias: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The statement."""
+        if self.names:
+            return f"from {self.module} import {', '.join(self.names)}"
+        return f"import {self.module} as {self.alias}" if self.alias else f"import {self.module}"
+
+
+def spelled_or_imported(view: FileView, module: str, name: str) -> tuple[str, tuple[FileEdit, ...]]:
+    """What to write for `module.name` in a file, and the edit that imports the module where that is needed.
+
+    Args:
+        view: the file.
+        module: a module, such as "functools".
+        name: what is wanted of it.
+    """
+    spelling, needed = spelled(view, module, name)
+    return spelling, import_edits(view, needed)
+
+
+def spelled(view: FileView, module: str, name: str) -> tuple[str, tuple[Import, ...]]:
+    """What to write for `module.name` in a file, and the import that it needs.
+
+    Args:
+        view: the file.
+        module: a module, such as "functools".
+        name: what is wanted of it, which may have dots.
+    """
+    own = name_of_module(view, f"{module}.{name}")
+    if own is not None:
+        return own, ()
+    known = name_of_module(view, module)
+    if known is not None:
+        return f"{known}.{name}", ()
+    return f"{module}.{name}", (Import(module),)
+
+
+def is_written(view: FileView, name: str) -> bool:
+    """Whether a name stands anywhere in a file, so that a new thing had better have another one."""
+    return re.search(rb"(?<![\w.])" + re.escape(name.encode()) + rb"\b", view.source) is not None
+
+
+def import_edits(view: FileView, needed: Iterable[Import]) -> tuple[FileEdit, ...]:
+    """Puts imports where they sort among the imports of the top level, in the sections that the file has."""
+    merged: dict[tuple[str, str | None, bool], Import] = {}
+    for one in needed:
+        key = (one.module, one.alias, bool(one.names))
+        known = merged.get(key)
+        names = tuple(dict.fromkeys((*known.names, *one.names))) if known is not None else one.names
+        merged[key] = one._replace(names=names)
+    places: dict[int, list[str]] = {}
+    for one in sorted(merged.values(), key=_order):
+        at, text = _place(view, one)
+        places.setdefault(at, []).append(text)
+    return tuple(FileEdit(view.path, Edit(Span(at, at), _joined(texts))) for at, texts in places.items())
+
+
+def _joined(texts: list[str]) -> str:
+    if len(texts) == 1:
+        return texts[0]
+    # Blank lines that part sections are wanted once, before the first or behind the last of them.
+    first = texts[0].rstrip("\n") + "\n" if texts[0].endswith("\n") else texts[0]
+    rest = [text.lstrip("\n") if first.endswith("\n") else "\n" + text.lstrip("\n") for text in texts[1:]]
+    return first + "".join(rest)
+
+
+def _place(view: FileView, new: Import) -> tuple[int, str]:
+    blocks = [view.facts.blocks[key] for key in view.facts.top]
+    imports = [block for block in blocks if block.shape[0] in ("import", "from")]
+    later = [block for block in imports if _module(block.shape) != "__future__"]
+    if not later:
+        at = imports[-1].span(0).end if imports else _behind_docstring(blocks)
+        return at, f"\n\n{new.text}" if at else f"{new.text}\n\n"
+    same = [block for block in later if _section(_module(block.shape)) == _section(new.module)]
+    behind = next((block for block in later if _order_of(block.shape) > _order(new)), None)
+    if behind is None:
+        return later[-1].span(0).end, f"\n{new.text}" if same else f"\n\n{new.text}"
+    start = view.lines.starts[view.lines.line_of(behind.span(0).start)]
+    return start, f"{new.text}\n" if same else f"{new.text}\n\n"
+
+
+def _behind_docstring(blocks: list[Block]) -> int:
+    first = blocks[0] if blocks else None
+    if first is not None and first.shape[0] == "expr" and first.shape[2][0] == "const":
+        return first.span(0).end
+    return 0
+
+
+def _order(new: Import) -> tuple[int, bool, str]:
+    return _section(new.module), bool(new.names), new.module
+
+
+def _order_of(shape: Shape) -> tuple[int, bool, str]:
+    module = _module(shape)
+    return _section(module), shape[0] == "from", module
+
+
+def _module(shape: Shape) -> str:
+    if shape[0] == "import":
+        return str(shape[2][0][0]) if shape[2] else ""
+    return "." * int(shape[2]) + str(shape[3])
+
+
+def _section(module: str) -> int:
+    """Python's library comes first, then everything else, then what is relative."""
+    if module.startswith("."):
+        return 2
+    return 0 if module.split(".")[0] in sys.stdlib_module_names else 1

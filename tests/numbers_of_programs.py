@@ -1,0 +1,170 @@
+"""Runs two programs under JAX with eight virtual CPU devices and says where what they print and end with differs.
+
+JAX is imported once, by a program that forks a child for every pair; it never starts a backend itself.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import io
+import json
+import os
+import re
+import runpy
+import signal
+import subprocess
+import sys
+import traceback
+import types
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_NUMBER = re.compile(r"-?\b\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
+DEVICES = 8
+SECONDS = 120
+TOLERANCE = 1e-6
+ENVIRONMENT = {
+    "JAX_PLATFORMS": "cpu",
+    "XLA_FLAGS": f"--xla_force_host_platform_device_count={DEVICES} "
+    "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+}
+
+
+def differences(before: Path, after: Path) -> list[str]:
+    """Where two programs differ; an empty list if they do not.
+
+    Args:
+        before: a program that runs.
+        after: another one.
+    """
+    server = _server()
+    assert server.stdin is not None and server.stdout is not None
+    server.stdin.write(json.dumps([str(before), str(after)]) + "\n")
+    server.stdin.flush()
+    return list(json.loads(server.stdout.readline()))
+
+
+@cache
+def _server() -> subprocess.Popen[str]:
+    python = os.environ.get("MESHLENS_JAX_PYTHON", sys.executable)
+    server = subprocess.Popen(
+        [python, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **ENVIRONMENT}
+    )
+    atexit.register(server.kill)
+    return server
+
+
+def _serve() -> None:
+    import jax.experimental.mesh_utils
+    import jax.numpy  # noqa: F401 - before the fork, so that no child has to
+
+    for line in sys.stdin:
+        before, after = json.loads(line)
+        print(json.dumps(_in_a_child(Path(before), Path(after))), flush=True)
+
+
+def _in_a_child(before: Path, after: Path) -> list[str]:
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(read_end)
+            signal.alarm(SECONDS)
+            with os.fdopen(write_end, "w") as pipe:
+                json.dump(list(_compared(before, after)), pipe)
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end) as pipe:
+        answer = pipe.read()
+    os.waitpid(pid, 0)
+    return list(json.loads(answer)) if answer else ["the run was killed"]
+
+
+def _compared(before: Path, after: Path) -> Iterator[str]:
+    try:
+        wanted = _numbers(before)
+    except BaseException:
+        yield f"the program does not run: {traceback.format_exc(limit=-3)}"
+        return
+    if not wanted:
+        yield "the program ends without a number to compare"
+        return
+    try:
+        found = _numbers(after)
+    except BaseException:
+        yield f"the result does not run: {traceback.format_exc(limit=-3)}"
+        return
+    for name, value in wanted.items():
+        if name not in found:
+            yield f"{name} is missing"
+        else:
+            yield from (f"{name}: {text}" for text in _unequal(value, found[name]))
+
+
+def _numbers(main: Path) -> dict[str, Any]:
+    """The arrays, numbers and trees of them among the globals that a program ends with."""
+    sys.dont_write_bytecode = True
+    known = set(sys.modules)
+    sys.path.insert(0, str(main.parent))
+    os.chdir(main.parent)
+    sys.argv = [str(main)]
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+            names = runpy.run_path(str(main), run_name="__main__")
+    finally:
+        sys.path.remove(str(main.parent))
+        for name in set(sys.modules) - known:
+            if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(main.parent)):
+                del sys.modules[name]
+    return _plain(names) | _said(printed.getvalue())
+
+
+def _said(text: str) -> dict[str, Any]:
+    """The numbers that a program prints, and what it prints beside them."""
+    import numpy as np
+
+    numbers = _NUMBER.findall(text)
+    if not numbers:
+        return {}
+    return {"what it prints": [np.array(numbers, float), np.array([hash(_NUMBER.sub("", text))])]}
+
+
+def _plain(names: Mapping[str, Any]) -> dict[str, Any]:
+    import jax
+    import numpy as np
+
+    found = {}
+    for name, value in names.items():
+        if name.startswith("_") or isinstance(value, (types.ModuleType, type, str)) or callable(value):
+            continue
+        leaves = [
+            jax.random.key_data(leaf)
+            if isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+            else leaf
+            for leaf in jax.tree_util.tree_leaves(value)
+        ]
+        if leaves and all(isinstance(leaf, (jax.Array, np.ndarray, np.generic, int, float)) for leaf in leaves):
+            found[name] = [np.asarray(leaf) for leaf in leaves]
+    return found
+
+
+def _unequal(wanted: list[Any], found: list[Any]) -> Iterator[str]:
+    import numpy as np
+
+    if len(wanted) != len(found):
+        yield f"{len(wanted)} arrays before, {len(found)} after"
+        return
+    for one, other in zip(wanted, found, strict=True):
+        if one.shape != other.shape or one.dtype != other.dtype:
+            yield f"{one.dtype}{one.shape} before, {other.dtype}{other.shape} after"
+        elif not np.allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
+            yield f"{one} before, {other} after"
+
+
+if __name__ == "__main__":
+    _serve()

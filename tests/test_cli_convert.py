@@ -1,0 +1,67 @@
+"""`meshlens convert`: one function, a file, a folder; what is shown, written and refused."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from command_line import meshlens, write
+
+STEP = """\
+import jax
+
+
+def step(x):
+    return x - jax.lax.pmean(x, "batch")
+
+
+p_step = jax.pmap(step, axis_name="batch")
+other = jax.pmap(lambda x: x, axis_name="batch")
+"""
+NESTED = 'import jax\n\nf = jax.pmap(lambda y: jax.pmap(lambda x: x, "j")(y), "i")\n'
+
+
+def _convert(tmp_path, *arguments):
+    return meshlens("convert", *arguments, "--to", "shard_map", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["step", "p_step"])
+def test_one_function_is_shown(tmp_path, name):
+    write(tmp_path, {"a.py": STEP})
+    ran = _convert(tmp_path, f"a.py::{name}")
+    assert (ran.code, ran.err) == (0, "Would convert 1, refused 0.\n")
+    assert '-p_step = jax.pmap(step, axis_name="batch")\n' in ran.out
+    assert "\n-other" not in ran.out
+    assert (tmp_path / "a.py").read_text() == STEP
+    subprocess.run(["patch", "-p1"], input=ran.out.encode(), cwd=tmp_path, check=True, capture_output=True)
+    assert "jax.shard_map" in (tmp_path / "a.py").read_text()
+
+
+def test_a_folder_is_written(tmp_path):
+    write(tmp_path, {"a.py": STEP, "b.py": NESTED, "c.py": STEP.replace("\n", "\r\n")})
+    ran = _convert(tmp_path, ".", "--all", "--write")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == (
+        "b.py:3: refused (nested-map): its function applies the pmap in line 3\n"
+        "b.py:3: refused (nested-map): this pmap runs inside the pmap in line 3\n"
+        "Converted 4, refused 2.\n"
+    )
+    assert "jax.pmap" not in (tmp_path / "a.py").read_text()
+    assert (tmp_path / "b.py").read_text() == NESTED
+    assert (tmp_path / "c.py").read_bytes().count(b"\r\n") == (tmp_path / "c.py").read_bytes().count(b"\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["a.py"], "FILE --all"),
+        (["a.py::step", "--all"], "FILE --all"),
+        (["a.py::nothing"], 'nothing to convert is called "nothing"'),
+        (["gone.py::step"], "gone.py: no such file or folder"),
+    ],
+)
+def test_what_cannot_be_done(tmp_path, arguments, said):
+    ran = _convert(write(tmp_path, {"a.py": STEP}), *arguments)
+    assert ran.code == 2
+    assert said in ran.err
