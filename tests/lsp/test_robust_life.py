@@ -81,7 +81,8 @@ def test_a_client_that_disappears(large: Path, how: str):
             server.process.stdout.close()
             server.ask("textDocument/hover", {"textDocument": {"uri": "file:///x"}, "position": {}})
         assert _ended(server.process.pid)
-        assert _ended(aside)
+        # Python itself may still be starting there.
+        assert _ended(aside, 4.0)
     finally:
         server.close()
 
