@@ -175,10 +175,9 @@ def _holds(blocks: list[Block], starts: list[int], span: Span, keys: set[str]) -
     at = bisect_right(starts, span.start) - 1
     while at >= 0:
         block = blocks[at]
-        if block.key in keys and block.span(0).contains(span):
-            return True
-        if "." not in block.key and block.span(0).contains(span):
-            return False
+        if block.span(0).contains(span):
+            # The innermost block: a class is another one than its methods.
+            return block.key in keys
         at -= 1
     return False
 

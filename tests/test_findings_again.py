@@ -1,0 +1,85 @@
+"""Findings after an edit are those of a cold start, also in texts that are broken in many places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from meshlens.project.workspace import Workspace, open_workspace
+from meshlens.rules._check import check
+from meshlens.settings import Settings
+from meshlens.text import Edit, Span
+
+# A class whose own block is tied to what was edited, with a finding in one of its methods, which is not.
+BROKEN = """import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import 'Mesh, PartitionSpec as P
+
+
+class ShardedSoftmax:
+    def __init__(self, devices, axis="vocab"):
+        self.mesh = Mesh(np.array(devices), (axis,))
+        self.psum = axis
+
+    def _local(self, logits):
+        top = jax.lax.pmax(logits.max(-1, keepdims=True), self.axis)
+        e = jnp.exp(logits - top)
+        e = jnp.exp(logits - top)
+        return e / jax.lax.psum(e.sum(-1,{ keepdims=True), "vocabulary")
+
+    def __call__(self, logits):
+        spec = P(None, self.axis)
+        e = jnp.exp(logits - top)
+        return e / jax.lax.psum(e.sum(-1, keepdims=True), "vocabulary")
+
+    def __=call__(self, {logits):
+        ShardedSoftmax = P(None, self.axis)
+        f = jax.shard_map(self._local, mesh=self.mesh, in_specs=spec, out_specs=spec, check_vma=False)
+        return f(logits)
+
+
+print(ShardedSoftmax(jax.devices())(jnp.zeros((2, 16))))
+        return f(logits)
+
+
+print(ShardedSoftmax(jax.devices())(jnp.zeros((2, 16))))
+        rern e / jax.lax.psum(e.sum(-1, keepdims=True), "vocabulary")
+
+    def __call__(self, logits):
+        spec = P(None, self.axis)
+        f = jax.shard_map(self._local, mesh=self.mesh, in_specs=spec, out_specs=spec, check_vma=False)
+        return f(logits)
+
+
+def sync_every(step, x,\t period=2):
+    return lax.cond(
+  ,      step % period == 0,
+        lambda v: lax.pmean(v, "w"),
+        lambda v: v,
+        x,
+    )
+
+
+def local_sgd(x):
+    def body(step, v):
+        v = v * 0.9 + :lax.axis_index("w")
+        return sync_every(step, v)
+
+    return lax.fori_loop(0, 4, body, x)
+
+print(ShardedSoftmax(jax.devices())(jnp.zeros((2, 16))))
+"""
+
+
+def _found(workspace: Workspace, path: Path) -> list[tuple[Span, str]]:
+    return [(one.finding.span, one.finding.message) for one in check(workspace.view(path), Settings())]
+
+
+def test_a_class_is_another_block_than_its_methods(tmp_path: Path):
+    path = tmp_path / "softmax.py"
+    workspace = open_workspace([tmp_path], files=[path], overlay={path: BROKEN.encode()})
+    assert _found(workspace, path)
+    at = BROKEN.encode().index(b"% period ==") + 2
+    edited = workspace.with_edits(path, [Edit(Span(at, at + 6), "p")])
+    text = BROKEN.replace("% period ==", "% p ==").encode()
+    assert _found(edited, path) == _found(open_workspace([tmp_path], files=[path], overlay={path: text}), path)
