@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
+from meshlens.facts.reading import whole_edit
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.rules._check import check
 from meshlens.settings import Settings
-from meshlens.text import Edit, Span
+from meshlens.text import Span
 
-# A class whose own block is tied to what was edited, with a finding in one of its methods, which is not.
+SOUND = """import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+
+
+class ShardedSoftmax:
+    def __init__(self, devices, axis="vocab"):
+        self.mesh = Mesh(np.array(devices), (axis,))
+        self.axis = axis
+
+    def _local(self, logits):
+        top = jax.lax.pmax(logits.max(-1, keepdims=True), self.axis)
+        e = jnp.exp(logits - top)
+        return e / jax.lax.psum(e.sum(-1, keepdims=True), "vocabulary")
+
+    def __call__(self, logits):
+        spec = P(None, self.axis)
+        f = jax.shard_map(self._local, mesh=self.mesh, in_specs=spec, out_specs=spec, check_vma=False)
+        return f(logits)
+
+
+print(ShardedSoftmax(jax.devices())(jnp.zeros((2, 16))))
+"""
+
+# The class's own block is tied to what is edited next, and a method with a finding in it is not.
 BROKEN = """import jax
 import jax.numpy as jnp
 import numpy as np
@@ -75,11 +104,15 @@ def _found(workspace: Workspace, path: Path) -> list[tuple[Span, str]]:
     return [(one.finding.span, one.finding.message) for one in check(workspace.view(path), Settings())]
 
 
-def test_a_class_is_another_block_than_its_methods(tmp_path: Path):
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_a_class_is_another_block_than_its_methods(tmp_path: Path, ends: str):
     path = tmp_path / "softmax.py"
-    workspace = open_workspace([tmp_path], files=[path], overlay={path: BROKEN.encode()})
-    assert _found(workspace, path)
-    at = BROKEN.encode().index(b"% period ==") + 2
-    edited = workspace.with_edits(path, [Edit(Span(at, at + 6), "p")])
-    text = BROKEN.replace("% period ==", "% p ==").encode()
-    assert _found(edited, path) == _found(open_workspace([tmp_path], files=[path], overlay={path: text}), path)
+    texts = [text.replace("\n", ends).encode() for text in (SOUND, BROKEN, BROKEN.replace("% period ==", "% p =="))]
+    workspace = open_workspace([tmp_path], files=[path], overlay={path: texts[0]})
+    _found(workspace, path)
+    for before, text in pairwise(texts):
+        edit = whole_edit(before, text)
+        assert edit is not None
+        workspace = workspace.with_edits(path, [edit])
+        cold = open_workspace([tmp_path], files=[path], overlay={path: text})
+        assert _found(workspace, path) == _found(cold, path)
