@@ -19,8 +19,20 @@ from test_incremental import PIECES
 
 ROOT = Path("/project")
 PROGRAMS = {program.name: program for program in programs()}
-MORE = ["x", "    y_p = lax.psum(x, 'data')\n", "@partial(jax.pmap, axis_name='i')\n", "\n\n", "  # noqa\n", "q", "(x)"]
+MORE = [
+    "x",
+    "    y_p = lax.psum(x, 'data')\n",
+    "@partial(jax.pmap, axis_name='i')\n",
+    "\n\n",
+    "  # noqa\n",
+    "q",
+    "(x)",
+    "(",
+    '"',
+    '"""',
+]
 LINES = module(120, seed=3)
+METHODS = (Path(__file__).parents[1] / "server" / "meshlens" / "facts" / "extract.py").read_text("utf-8")
 
 pieces = st.sampled_from([*PIECES, *MORE])
 typed = st.lists(st.tuples(st.integers(0, 3), st.floats(0, 1), st.integers(0, 30), pieces, st.booleans()), max_size=5)
@@ -76,9 +88,9 @@ def test_edits_give_the_findings_of_a_cold_start(name, edits):
 
 
 @quiet
-@given(edits=typed, windows=st.booleans())
-def test_a_text_is_read_as_if_for_the_first_time(edits, windows):
-    text = LINES.replace("\n", "\r\n") if windows else LINES
+@given(edits=typed, windows=st.booleans(), lines=st.sampled_from((LINES, METHODS)))
+def test_a_text_is_read_as_if_for_the_first_time(edits, windows, lines):
+    text = lines.replace("\n", "\r\n") if windows else lines
     reading = read(text.encode())
     for _, where, length, new, undo in edits:
         edit, after = _edit(text, where, length, new)

@@ -125,7 +125,6 @@ class Extraction:
         used: how often each key was asked for.
         errors: what of the sections could not be read.
         members: the class that is being read, if it has broken members; `text` is then without them.
-        whole: the text with them.
     """
 
     text: bytes
@@ -137,7 +136,6 @@ class Extraction:
     used: dict[str, int] = field(default_factory=dict)
     errors: list[Span] = field(default_factory=list)
     members: Members | None = None
-    whole: bytes = b""
 
     def add_section(self, section: Section) -> list[str]:
         """Makes the blocks of a section."""
@@ -148,9 +146,9 @@ class Extraction:
             self.errors += [Span(*span) for span in broken_spans(one.root)]
         if members is None:
             return [self.add(node, "") for node in top_level(root)]
-        self.whole, self.text, self.members, self.broken = self.text, members.masked, members, False
+        text, self.text, self.members, self.broken = self.text, members.masked, members, False
         made = [self.add(node, "") for node in top_level(members.rest.root)]
-        self.text, self.members = self.whole, None
+        self.text, self.members = text, None
         return made
 
     def add(self, node: Node, owner: str) -> str:
@@ -205,7 +203,7 @@ class Extraction:
             known = self.known.get(start)
             broken = self.members.functions.get(start) if self.members is not None else None
             if broken is not None:
-                found.append((start, end, self._add_broken(broken, f"{prefix}.")))
+                found.append((start, end, self._add_broken(*broken, f"{prefix}.")))
             elif (
                 known is not None
                 and start + known.spans[1] == end
@@ -218,10 +216,11 @@ class Extraction:
                 found.append((start, end, self.add(child, f"{prefix}.")))
         return found
 
-    def _add_broken(self, function: Node, owner: str) -> str:
-        masked, self.text, self.broken = self.text, self.whole, True
+    def _add_broken(self, function: Node, text: bytes, owner: str) -> str:
+        masked, self.text, self.broken = self.text, text, True
         key = self.add(function, owner)
         self.text, self.broken = masked, False
+        self.unsure.add(key)
         return key
 
     def _unused(self, key: str) -> str:

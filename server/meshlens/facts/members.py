@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from meshlens.facts.lower_functions import definition_of, is_function, name_of
 from meshlens.facts.model import Block
+from meshlens.facts.unfinished import without_unfinished
 from meshlens.syntax.kinds import items
 from meshlens.syntax.parse import Node
 from meshlens.syntax.sections import Section, section_of, sections
@@ -29,13 +30,13 @@ class Members:
         masked: the whole text; where a broken member stands there is a function without content, or nothing.
         rest: the section, parsed from that text; it has no error.
         broken: the broken members, each parsed by itself.
-        functions: those that are functions still, by where they begin.
+        functions: those that are functions still, by where they begin, and the whole text in which they are.
     """
 
     masked: bytes
     rest: Section
     broken: list[Section]
-    functions: dict[int, Node]
+    functions: dict[int, tuple[Node, bytes]]
 
 
 def members_of(text: bytes, section: Section, known: Mapping[int, Block]) -> Members | None:
@@ -50,13 +51,20 @@ def members_of(text: bytes, section: Section, known: Mapping[int, Block]) -> Mem
     if not _CLASS.match(text, section.start, section.end) or first is None:
         return None
     broken = [member for member in _members(text, _starts(text, first, section.end), known) if member.root.has_error]
-    functions: dict[int, Node] = {}
+    functions: dict[int, tuple[Node, bytes]] = {}
     masked = bytearray(text)
     for member in broken:
+        whole = text
         node = _function(member)
+        if node is None:
+            indent = member.start - text.rfind(b"\n", 0, member.start) - 1
+            finished = without_unfinished(text[member.start : member.end], indent)
+            if finished is not None:
+                whole = b"".join((text[: member.start], finished, text[member.end :]))
+                node = _function(section_of(whole, member.start, member.end))
         blank = _NO_LINE_END.sub(b" ", text[member.start : member.end])
         if node is not None:
-            functions[member.start] = node
+            functions[member.start] = node, whole
             size = node.end_byte - member.start - len(_STUB[1])
             blank = b"".join((_STUB[0], blank[len(_STUB[0]) : size], _STUB[1], blank[size + len(_STUB[1]) :]))
         masked[member.start : member.end] = blank

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from meshlens.facts.extract import Extraction, Memo, facts_apart, facts_of
+from meshlens.facts.methods_again import method_again
 from meshlens.facts.model import Block, FileFacts
 from meshlens.facts.splicing import Change, Splice
 from meshlens.facts.suppressions import speaks, suppressions_between, suppressions_in
@@ -19,6 +20,7 @@ from meshlens.syntax.sections import section_starts, sections
 from meshlens.text import Edit, Span, difference
 
 _MOST_REMEMBERED = 400
+_LONG = 3_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,10 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
     text = readable(source)
     known = before.sections or sections_of(before.text, before.facts)
     window = window_of(text, known, len(before.text), change)
+    if not before.unsure and (window is None or window.end - window.begin > _LONG):
+        method = method_again(before.text, text, before.facts, before.memo, change, known)
+        if method is not None:
+            return replace(before, source=source, text=text, facts=method[0], sections=method[1])
     seen = _window_again(before, text, change, known, window) if window is not None else None
     if seen is not None and window is not None:
         after = sections_after(known, window, [seen.facts.blocks[key] for key in seen.middle])
