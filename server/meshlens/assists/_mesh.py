@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from meshlens.assists._placing import Place
 from meshlens.assists._pmap import Obstacle, Pmap, rows
 from meshlens.assists._spelling import Spelling, fresh
 from meshlens.axes.records import literal_name
+from meshlens.axes.values import Site
 from meshlens.project.literals import is_string
+from meshlens.project.trees import children, path_to
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
@@ -45,18 +49,34 @@ def mesh_text(view: FileView, pmap: Pmap, axis: str, spelling: Spelling) -> str:
     return f"{spelling.mesh()}({spelling.numpy('array')}({_devices(view, pmap, spelling)}), ({axis},))"
 
 
-def mesh_name(view: FileView, text: str, place: Place) -> tuple[str, tuple[FileEdit, ...]]:
-    """The name of a mesh at a place: of one that stands above it, or of a new one with the edit that makes it."""
-    for key in view.facts.top:
-        block = view.facts.blocks[key]
-        shape, span = block.shape, block.span(0)
-        if span.end > place.at or shape[0] != "assign" or len(shape[2]) != 1 or shape[2][0][0] != "name":
-            continue
-        if view.source[span.start : span.end].decode("utf-8", "replace") == f"{shape[2][0][2]} = {text}":
-            return str(shape[2][0][2]), ()
+def mesh_name(view: FileView, text: str, site: Site, place: Place) -> tuple[str, tuple[FileEdit, ...]]:
+    """The name of a mesh at a place: of one that stands above it, or of a new one with the edit that makes it.
+
+    Args:
+        view: the file.
+        text: the expression that makes the mesh.
+        site: what is to use it.
+        place: where a statement can make it.
+    """
+    for span, name in _assigned(view, site):
+        if span.end <= place.at and view.source[span.start : span.end].decode("utf-8", "replace") == f"{name} = {text}":
+            return name, ()
     name = fresh(view, "mesh", "device_mesh", "pmap_mesh")
     edit = Edit(Span(place.at, place.at), place.text(f"{name} = {text}"))
     return name, (FileEdit(view.path, edit),)
+
+
+def _assigned(view: FileView, site: Site) -> Iterator[tuple[Span, str]]:
+    """The assignments that have run for sure where a site is reached, with the names that they bind."""
+    for key in view.facts.top:
+        block = view.facts.blocks[key]
+        if block.shape[0] == "assign" and len(block.shape[2]) == 1 and block.shape[2][0][0] == "name":
+            yield block.span(0), block.shape[2][0][2]
+    for node in path_to(view, site):
+        if node[0] in ("fn", "with", "for", "while"):
+            for child in children(node):
+                if child[0] == "assign" and len(child[2]) == 1 and child[2][0][0] == "name":
+                    yield view.span(Site(site.path, site.block, child[1])), child[2][0][2]
 
 
 def _devices(view: FileView, pmap: Pmap, spelling: Spelling) -> str:

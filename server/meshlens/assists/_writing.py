@@ -15,18 +15,29 @@ _NARROW, _WIDE = 88, 120
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """Text that stands in the file already.
+
+    Attributes:
+        text: the text.
+        indent: what the line that it begins in begins with, which its other lines may have more of.
+    """
+
+    text: str
+    indent: str
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A call to write.
 
     Attributes:
         callee: its text.
-        arguments: the arguments in order; a keyword's text ends in "=".
-        keyword: the keyword that it is the value of, "name=", or "".
+        arguments: the arguments in order.
     """
 
     callee: str
-    arguments: tuple[str | Call, ...]
-    keyword: str = ""
+    arguments: tuple[str | Source | Call, ...]
 
 
 def call_text(call: Call, indent: str, width: int, taken: int) -> str:
@@ -42,15 +53,24 @@ def call_text(call: Call, indent: str, width: int, taken: int) -> str:
     if "\n" not in flat and len(flat) + taken <= width:
         return flat
     inner = indent + "    "
-    together = flat[len(call.keyword) + len(call.callee) + 1 : -1]
+    together = flat[len(call.callee) + 1 : -1]
     if "\n" not in together and len(inner) + len(together) <= width:
-        return f"{call.keyword}{call.callee}(\n{inner}{together}\n{indent})"
+        return f"{call.callee}(\n{inner}{together}\n{indent})"
     comma = "," if len(call.arguments) > 1 else ""
-    lines = [
-        f"{inner}{call_text(part, inner, width, len(inner) + 1) if isinstance(part, Call) else part}{comma}\n"
-        for part in call.arguments
-    ]
-    return f"{call.keyword}{call.callee}(\n{''.join(lines)}{indent})"
+    lines = [f"{inner}{_part(part, inner, width)}{comma}\n" for part in call.arguments]
+    return f"{call.callee}(\n{''.join(lines)}{indent})"
+
+
+def _part(part: str | Source | Call, indent: str, width: int) -> str:
+    if isinstance(part, Call):
+        return call_text(part, indent, width, len(indent) + 1)
+    if isinstance(part, str):
+        return part
+    if '"""' in part.text or "'''" in part.text:
+        return part.text
+    first, *rest = part.text.split("\n")
+    moved = [indent + line.removeprefix(part.indent) if line.startswith(part.indent) else line for line in rest]
+    return "\n".join([first, *(line if line.strip() else "" for line in moved)])
 
 
 def width_of(view: FileView) -> int:
@@ -78,11 +98,6 @@ def in_order(edits: Iterable[FileEdit]) -> tuple[FileEdit, ...]:
     return tuple(FileEdit(path, Edit(span, text)) for (path, span), text in found.items())
 
 
-def _flat(call: Call) -> str:
-    inside = ", ".join(_flat(part) if isinstance(part, Call) else part for part in call.arguments)
-    return f"{call.keyword}{call.callee}({inside})"
-
-
 def around(view: FileView, span: Span) -> tuple[str, int]:
     """The indentation of the line that a stretch begins in, and how many characters of its lines stand around it."""
     start = view.source.rfind(b"\n", 0, span.start) + 1
@@ -90,3 +105,9 @@ def around(view: FileView, span: Span) -> tuple[str, int]:
     head = view.source[start : span.start].decode("utf-8", "replace")
     tail = view.source[span.end : end if end >= 0 else len(view.source)].decode("utf-8", "replace").rstrip()
     return head[: len(head) - len(head.lstrip())], len(head) + len(tail)
+
+
+def _flat(part: str | Source | Call) -> str:
+    if isinstance(part, Call):
+        return f"{part.callee}({', '.join(map(_flat, part.arguments))})"
+    return part.text if isinstance(part, Source) else part

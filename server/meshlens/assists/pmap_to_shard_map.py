@@ -80,7 +80,7 @@ from meshlens.assists._placing import Place, place_before
 from meshlens.assists._pmap import Obstacle, Pmap, argument_count, decorated, mentions, pmap_at, read_pmap
 from meshlens.assists._prefix import Items, Prefix, axes_text, specs_text
 from meshlens.assists._spelling import Spelling
-from meshlens.assists._writing import Call, around, call_text, comments_in, in_order, width_of
+from meshlens.assists._writing import Call, Source, around, call_text, comments_in, in_order, width_of
 from meshlens.axes.values import Site
 from meshlens.project.import_statements import name_of_module
 from meshlens.project.new_imports import import_edits
@@ -118,7 +118,9 @@ def _readable(view: FileView, pmap: Pmap) -> Pmap:
         callee = node[2] if node is not None and node[0] == "call" else None
         if callee is None or not _spells_pmap(view, Site(site.path, site.block, callee[1])):
             raise Obstacle("applied-elsewhere", "pmap is applied here through another name")
-    if any(b"distributed.initialize" in text for text in view.texts.values()):
+    contexts = [pmap.binding.context, *(call.context for call in pmap.calls)]
+    paths = {site.path, *(step.site.path for context in contexts for step in context.route)}
+    if any(b"distributed.initialize" in view.texts[path] for path in paths):
         raise Obstacle("several-processes", "each process hands pmap its own rows, shard_map takes those of all")
     if b"__wrapped__" in view.source:
         raise Obstacle("wrapped", "this file reaches behind a map through __wrapped__")
@@ -155,7 +157,7 @@ def _written(view: FileView, pmap: Pmap) -> tuple[FileEdit, ...]:
     mesh = mesh_text(view, pmap, axis, spelling)
     before: tuple[FileEdit, ...] = ()
     if place is not None:
-        mesh, before = mesh_name(view, mesh, place)
+        mesh, before = mesh_name(view, mesh, pmap.binder.site, place)
     helper, helper_edits = mapped_axis_helper(view, spelling)
     span = view.span(pmap.binder.site)
     application = _Application(view, pmap, spelling, mesh, axis, helper)
@@ -198,7 +200,8 @@ class _Application:
         operand = self.pmap.binder.operand_site
         if operand is None:
             raise Obstacle("applied-elsewhere", "the function that is mapped is not written here")
-        inner = Call(self.helper, (self.view.text(operand), *self._axes()))
+        source = Source(self.view.text(operand), around(self.view, self.view.span(operand))[0])
+        inner = Call(self.helper, (source, *self._axes()))
         shard_map = Call(self.spelling.shard_map(), (inner, *self._shard_map_arguments()))
         whole = Call(self.spelling.of("jax", "jit"), (shard_map, *self._jit_arguments()))
         indent, taken = around(self.view, span)
