@@ -98,7 +98,7 @@ class Editor:
             params = types.DocumentDiagnosticParams(self.document(name))
             report = await self.client.text_document_diagnostic_async(params)
             return report.items if isinstance(report, types.RelatedFullDocumentDiagnosticReport) else ()
-        for _ in range(200):
+        for _ in range(1500):
             for message in reversed(self.published):
                 if message.uri == self.uri(name) and message.version == self.versions[name]:
                     return message.diagnostics

@@ -17,7 +17,7 @@ from typing import Any
 import meshlens
 
 _PACKAGE = str(Path(meshlens.__file__).parents[1])
-SECONDS = 20.0
+SECONDS = 60.0
 
 
 class Failed(Exception):

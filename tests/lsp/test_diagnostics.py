@@ -71,7 +71,7 @@ async def test_a_caller_in_another_file_makes_the_finding_and_takes_it_back(tmp_
         await ed.diagnostics("train.py")
         before = len(ed.published)
         ed.replace("train.py", "'batch'", "'data'")
-        for _ in range(200):
+        for _ in range(1500):
             mine = [one for one in ed.published[before:] if one.uri == ed.uri("sync.py")]
             if mine:
                 break
@@ -84,7 +84,7 @@ async def test_closing_takes_back_what_was_said(tmp_path: Path):
         ed.open("train.py", WRONG)
         assert await ed.diagnostics("train.py")
         ed.close("train.py")
-        for _ in range(200):
+        for _ in range(1500):
             if not ed.published[-1].diagnostics:
                 break
             await asyncio.sleep(0.02)
@@ -128,7 +128,7 @@ async def test_a_text_without_a_file(tmp_path: Path):
     async with editor(tmp_path) as ed:
         item = types.TextDocumentItem("untitled:Untitled-1", "python", 1, WRONG)
         ed.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
-        for _ in range(200):
+        for _ in range(1500):
             if ed.published:
                 break
             await asyncio.sleep(0.02)
