@@ -1,0 +1,152 @@
+"""The function that a cursor is on, and every place of its file that names it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from meshlens.assists._pmap import Obstacle
+from meshlens.axes.values import Binder, Function, Mapped, Partial, Site, Value, Wrapped
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.project.trees import Node, tree, walk
+from meshlens.project.view import FileView
+from meshlens.text import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A function of the file.
+
+    Attributes:
+        node: its "fn" node.
+        site: its name.
+        is_method: whether it stands in a class.
+    """
+
+    node: Node
+    site: Site
+    is_method: bool
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.node[2][0])
+
+    @property
+    def parameters(self) -> tuple[Node, ...]:
+        """Its parameters as in the facts."""
+        return tuple(parameter for parameter in self.node[2][2] if parameter[0])
+
+    @property
+    def body(self) -> tuple[Node, ...]:
+        """Its statements."""
+        return tuple(self.node[2][4])
+
+    def at(self, index: int) -> Site:
+        """A site of its block."""
+        return Site(self.site.path, self.site.block, index)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A place that names a function.
+
+    Attributes:
+        site: the name.
+        call: the call of it, if it is called there.
+    """
+
+    site: Site
+    call: Node | None
+
+
+def function_at(view: FileView, span: Span) -> Target | None:
+    """The function whose name in its `def` the cursor is on, or that the name under the cursor certainly means."""
+    every = list(_functions(view))
+    for target in every:
+        if view.span(target.site).contains(span):
+            return target
+    for key in view.facts.blocks:
+        root = tree(view, str(view.path), key)
+        for node in walk(root) if root is not None else ():
+            if node[0] == "name" and view.span(Site(str(view.path), key, node[1])).contains(span):
+                named = [target for target in every if target.name == node[2] and not target.is_method]
+                return named[0] if len(named) == 1 else None
+    return None
+
+
+def uses_of(view: FileView, target: Target) -> tuple[Use, ...]:
+    """Every place that names a function.
+
+    Raises:
+        Obstacle: the name means several things, or other files use it.
+    """
+    bound = 0
+    uses = []
+    for key in view.facts.blocks:
+        root = tree(view, str(view.path), key)
+        if root is None:
+            continue
+        called = {node[2][1]: node for node in walk(root) if node[0] == "call"}
+        for node in walk(root):
+            bound += node[0] == "fn" and node[2][0] == target.name
+            if node[0] == "name" and node[2] == target.name:
+                uses.append(Use(Site(str(view.path), key, node[1]), called.get(node[1])))
+    if bound > 1:
+        raise Obstacle("several-definitions", f'several functions are called "{target.name}" here')
+    word = re.compile(rb"\b" + target.name.encode() + rb"\b")
+    module = re.compile(
+        rb"import.*\b" + re.escape(view.path.stem.encode()) + rb"\b|\b" + view.path.stem.encode() + rb"\s+import\b"
+    )
+    for path, text in view.texts.items():
+        if path != str(view.path) and word.search(text) and module.search(text):
+            raise Obstacle("used-elsewhere", f'{path.rsplit("/", 1)[-1]} uses "{target.name}" too')
+    return tuple(uses)
+
+
+def maps_around(view: FileView, target: Target) -> frozenset[Binder]:
+    """The maps over devices under which a function runs on some route, its own included."""
+    records = view.records
+    contexts = [
+        one.context
+        for kind in (records.uses, records.calls, records.gradient_uses, records.random_uses)
+        for one in kind
+    ]
+    found = {
+        binder
+        for context in contexts
+        for env in (
+            *([context.env] if context.function == target.site else []),
+            *(step.env for step in context.route if step.function == target.site),
+        )
+        for binder in env.maps
+    }
+    for one in view.solution.by_file.values():
+        found |= {binding.binder for binding in one.bindings if _underlying(binding.binder.operand) == target.site}
+    return frozenset(binder for binder in found if binder.kind in MAPS_ON_DEVICES)
+
+
+def _underlying(value: Value) -> Site | None:
+    while isinstance(value, (Wrapped, Partial, Mapped)):
+        if isinstance(value, Mapped):
+            value = value.binder.operand
+        else:
+            value = value.operand if isinstance(value, Wrapped) else value.callee
+    return value.site if isinstance(value, Function) else None
+
+
+def line_of(view: FileView, site: Site) -> int:
+    """The line of a site, from 1."""
+    return view.texts[site.path].count(b"\n", 0, view.span(site).start) + 1
+
+
+def _functions(view: FileView) -> Iterator[Target]:
+    path = str(view.path)
+    for key in view.facts.blocks:
+        root = tree(view, path, key)
+        parent = view.facts.blocks.get(key.rpartition(".")[0])
+        in_class = parent is not None and parent.shape[0] == "class"
+        for node in walk(root) if root is not None else ():
+            if node[0] == "fn":
+                yield Target(node, Site(path, key, node[2][1]), in_class if node is root else False)

@@ -1,0 +1,102 @@
+"""The gradients of a mapped step are averaged over the devices, and the loss with them.
+
+Without that each device trains a copy of its own on its part of the data, and nothing fails.
+A mean over the devices of the gradients of a mean is the gradient of the mean over the whole batch, as all shards have
+the same size; a loss that sums over its rows is refused.
+
+`devices: 8`
+
+```python
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+
+def loss_fn(params, x):
+    return jnp.mean((x @ params) ** 2)
+
+
+@partial(jax.pmap, axis_name="batch", in_axes=(None, 0))
+def $0step(params, x):
+    loss, grads = jax.value_and_grad(loss_fn)(params, x)
+    return params - 0.1 * grads, loss
+
+
+params, losses = step(jnp.ones(3), jnp.ones((8, 4, 3)))
+```
+
+becomes
+
+```python
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+
+def loss_fn(params, x):
+    return jnp.mean((x @ params) ** 2)
+
+
+@partial(jax.pmap, axis_name="batch", in_axes=(None, 0))
+def step(params, x):
+    loss, grads = jax.value_and_grad(loss_fn)(params, x)
+    loss, grads = jax.lax.pmean((loss, grads), axis_name="batch")
+    return params - 0.1 * grads, loss
+
+
+params, losses = step(jnp.ones(3), jnp.ones((8, 4, 3)))
+```
+"""
+
+from __future__ import annotations
+
+from meshlens.assists._functions import Target, function_at, maps_around
+from meshlens.assists._gradients import averaging, gradients_in
+from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._spelling import Spelling
+from meshlens.project.new_imports import import_edits
+from meshlens.project.view import FileView
+from meshlens.text import FileEdit, Span
+
+_TITLE = "average the gradients over the devices"
+
+
+def synchronize_gradients(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers it on the name of a mapped function that takes gradients and reduces none."""
+    target = function_at(view, span)
+    if target is None:
+        return None
+    try:
+        found = gradients_in(view, target)
+        if not found or is_synchronized(view, target):
+            return None
+        axis = _axis(view, target, wishes)
+        spelling = Spelling(view)
+        pmean = spelling.of("jax", "lax.pmean")
+        edits = [averaging(view, target, taken, pmean, axis) for taken in found]
+    except Obstacle as obstacle:
+        return Refused(_TITLE, obstacle.code, obstacle.message)
+    made: tuple[FileEdit, ...] = (*import_edits(view, spelling.needed), *edits)
+    return Proposal(_TITLE, lambda: made)
+
+
+def is_synchronized(view: FileView, target: Target) -> bool:
+    """Whether a reduction over the devices meets a gradient in a function already."""
+    return any(use.context.function == target.site and "gradient" in use.labels for use in view.records.uses)
+
+
+def _axis(view: FileView, target: Target, wishes: Wishes) -> str:
+    maps = maps_around(view, target)
+    if not maps:
+        raise Obstacle("not-mapped", f'"{target.name}" runs under no map over devices here')
+    if any(binder.checked for binder in maps):
+        raise Obstacle("checked-shard-map", "shard_map with its check sums these gradients by itself")
+    names = {name.value for binder in maps for name in binder.names}
+    if wishes.axis_name is not None and wishes.axis_name in names:
+        return f'"{wishes.axis_name}"'
+    if len(names) != 1:
+        raise Obstacle("no-one-axis", "no one axis name is bound here")
+    return f'"{names.pop()}"'
