@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
 
+from meshlens.axes.mentioned import LOCAL_FUNCTION, MAKES_FUNCTIONS, names_of
 from meshlens.axes.records import AxisEnv
 from meshlens.facts.model import FileFacts, Shape
 from meshlens.jaxapi.binders import BINDERS
@@ -20,11 +20,9 @@ from meshlens.jaxapi.history import CHANGES
 from meshlens.jaxapi.libraries import DEVICE_COUNTS, DEVICE_LISTS, DRAWS
 from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES, SPECS
 
-MAKES_FUNCTIONS = "<function>"
-LOCAL_FUNCTION = "="
 _COMPILERS = frozenset("jit grad value_and_grad vmap filter_vmap P set_mesh use_mesh axis".split())
-_HOWS = ("only", "any", "*", "key", "**")
 _SMALL = 12
+_NEVER = 1 << 30
 _ENTRY_METHODS = ("__init__", "__call__", "setup", "__post_init__")
 
 
@@ -65,6 +63,8 @@ def _words_in_maps() -> frozenset[str]:
 
 Mentions = dict[str, frozenset[str]]
 Ranks = dict[str, int]
+Row = tuple[tuple[str, ...], frozenset[str], tuple[str, ...], frozenset[str]]
+"""What a changed block owned and mentioned, and what it owns and mentions."""
 
 
 class Interest:
@@ -95,7 +95,7 @@ class Interest:
             changed: the blocks, by path and key, that changed, came or went.
         """
         mentioned = dict(self._mentioned)
-        rows: list[tuple[tuple[str, ...], tuple[str, ...], frozenset[str]]] = []
+        rows: list[Row] = []
         for path in {path for path, _ in changed}:
             mentioned[path] = dict(mentioned[path])
         for path, key in changed:
@@ -105,7 +105,7 @@ class Interest:
             if new is not None:
                 mentioned[path][key] = now
             owned = _owns(key, old.shape, was) if old is not None else ()
-            rows.append((owned, _owns(key, new.shape, now) if new is not None else (), now))
+            rows.append((owned, was, _owns(key, new.shape, now) if new is not None else (), now))
         closures = []
         more: set[str] = set()
         for closure in (self._binding, self._using):
@@ -177,8 +177,7 @@ class Interest:
 
 
 def _mentions_in(path: str, file: FileFacts, before: Interest | None) -> Mentions:
-    known = before._mentioned.get(path) if before is not None else None
-    old = before._facts.get(path) if before is not None else None
+    known, old = (before._mentioned.get(path), before._facts.get(path)) if before is not None else (None, None)
     if known is None or old is None:
         return {key: names_of(block.shape) for key, block in file.blocks.items()}
     if old is file:
@@ -202,23 +201,28 @@ def _closure(words: frozenset[str], users: Mapping[str, set[str]]) -> Ranks:
     return found
 
 
+def _nearest(closure: Ranks, names: frozenset[str]) -> int:
+    """In how many steps at least one of the words can be reached from some names."""
+    return min([closure[name] for name in names if name in closure], default=_NEVER)
+
+
 def _grown(
     closure: Ranks,
-    rows: list[tuple[tuple[str, ...], tuple[str, ...], frozenset[str]]],
+    rows: list[Row],
     mentioned: Mapping[str, Mentions],
     facts: Mapping[str, FileFacts],
 ) -> Ranks | None:
     """A closure after blocks changed; None if a name may have fallen out of it."""
     new: Ranks = {}
-    for owned, owns, now in rows:
-        rank = min((closure[name] for name in now if name in closure), default=None)
+    for owned, was, owns, now in rows:
+        before, rank = _nearest(closure, was), _nearest(closure, now)
         for own in owned:
             held = closure.get(own)
-            # A name stays where one that is nearer to the words still holds it.
-            if held and (own not in owns or rank is None or rank >= held):
+            # A name stays where one that is nearer to the words still holds it, or another block did all along.
+            if held and before < held and (own not in owns or rank >= held):
                 return None
         for own in owns:
-            if rank is not None and own not in closure:
+            if rank < _NEVER and own not in closure:
                 new[own] = min(rank + 1, new.get(own, rank + 1))
     if not new:
         return closure
@@ -248,52 +252,3 @@ def _own_names(key: str, shape: Shape) -> tuple[str, ...]:
     if shape and shape[0] == "assign":
         return tuple(target[2] for target in shape[2] if target[0] == "name")
     return (name,)
-
-
-def _is_local_function(value: Any) -> bool:
-    """Whether an assigned expression is a function by its looks: a lambda or a partial."""
-    if value[0] == "lambda":
-        return True
-    return value[0] == "call" and value[2][0] in ("name", "attr") and value[2][-1] == "partial"
-
-
-def names_of(shape: Any) -> frozenset[str]:
-    """The names and attributes that a shape mentions, annotations left out.
-
-    Where it holds functions there is a mark, and behind "=" the local names of functions that it assigns.
-    """
-    found: set[str] = set()
-    waiting: list[Any] = [shape]
-    while waiting:
-        node = waiting.pop()
-        if type(node) is not tuple or not node:
-            continue
-        tag, size = node[0], len(node)
-        if tag == "const":
-            continue
-        if size == 3 and tag == "name" and type(node[2]) is str:
-            found.add(node[2])
-        elif size == 4 and tag == "attr" and type(node[3]) is str:
-            found.add(node[3])
-            waiting.append(node[2])
-        elif size == 5 and tag == "from":
-            found.update(name[0] for name in node[4])
-            found.update(part for part in node[3].split(".") if part)
-        elif size == 3 and tag == "import" and type(node[1]) is int:
-            found.update(part for name in node[2] for part in name[0].split(".") if part)
-        elif size == 4 and tag == "assign" and type(node[1]) is int:
-            if _is_local_function(node[3]):
-                found.update(LOCAL_FUNCTION + target[2] for target in node[2] if target[0] == "name")
-            waiting.extend(node)
-        elif size == 5 and tag == "ann" and type(node[1]) is int:
-            waiting.append(node[2])
-            waiting.append(node[4])
-        elif size == 5 and node[2] in _HOWS:
-            waiting.append(node[3])
-        else:
-            if size == 4 and tag == "call":
-                found.update(argument[0] for argument in node[3] if argument[0])
-            elif (tag == "fn" and size == 3 and node is not shape) or (tag == "lambda" and size == 4):
-                found.add(MAKES_FUNCTIONS)
-            waiting.extend(node)
-    return frozenset(found)

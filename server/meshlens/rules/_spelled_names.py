@@ -31,8 +31,12 @@ def _words() -> re.Pattern[bytes]:
     return re.compile(rb"\.(?:" + "|".join(sorted(names)).encode() + rb")\b")
 
 
-def spelled_names(view: FileView) -> Iterator[ApiMention]:
+def spelled_names(view: FileView) -> tuple[ApiMention, ...]:
     """The dated attributes of imported modules of JAX that are written anywhere in functions without guards."""
+    return view.solution.once(f"spelled-names {view.path}", lambda _: tuple(_spelled(view)))
+
+
+def _spelled(view: FileView) -> Iterator[ApiMention]:
     if b"jax" not in view.source:
         return
     modules, lazy = _modules(view)

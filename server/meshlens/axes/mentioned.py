@@ -1,0 +1,58 @@
+"""Which names the shape of a block mentions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MAKES_FUNCTIONS = "<function>"
+LOCAL_FUNCTION = "="
+_HOWS = ("only", "any", "*", "key", "**")
+
+
+def _is_local_function(value: Any) -> bool:
+    """Whether an assigned expression is a function by its looks: a lambda or a partial."""
+    if value[0] == "lambda":
+        return True
+    return value[0] == "call" and value[2][0] in ("name", "attr") and value[2][-1] == "partial"
+
+
+def names_of(shape: Any) -> frozenset[str]:
+    """The names and attributes that a shape mentions, annotations left out.
+
+    Where it holds functions there is a mark, and behind "=" the local names of functions that it assigns.
+    """
+    found: set[str] = set()
+    waiting: list[Any] = [shape]
+    while waiting:
+        node = waiting.pop()
+        if type(node) is not tuple or not node:
+            continue
+        tag, size = node[0], len(node)
+        if tag == "const":
+            continue
+        if size == 3 and tag == "name" and type(node[2]) is str:
+            found.add(node[2])
+        elif size == 4 and tag == "attr" and type(node[3]) is str:
+            found.add(node[3])
+            waiting.append(node[2])
+        elif size == 5 and tag == "from":
+            found.update(name[0] for name in node[4])
+            found.update(part for part in node[3].split(".") if part)
+        elif size == 3 and tag == "import" and type(node[1]) is int:
+            found.update(part for name in node[2] for part in name[0].split(".") if part)
+        elif size == 4 and tag == "assign" and type(node[1]) is int:
+            if _is_local_function(node[3]):
+                found.update(LOCAL_FUNCTION + target[2] for target in node[2] if target[0] == "name")
+            waiting.extend(node)
+        elif size == 5 and tag == "ann" and type(node[1]) is int:
+            waiting.append(node[2])
+            waiting.append(node[4])
+        elif size == 5 and node[2] in _HOWS:
+            waiting.append(node[3])
+        else:
+            if size == 4 and tag == "call":
+                found.update(argument[0] for argument in node[3] if argument[0])
+            elif (tag == "fn" and size == 3 and node is not shape) or (tag == "lambda" and size == 4):
+                found.add(MAKES_FUNCTIONS)
+            waiting.extend(node)
+    return frozenset(found)
