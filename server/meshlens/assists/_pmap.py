@@ -92,13 +92,20 @@ def applications(view: FileView) -> tuple[Span, ...]:
     return tuple(sorted({*known, *mentions(view)}))
 
 
-def mentions(view: FileView) -> tuple[Span, ...]:
-    """Where a file spells `jax.pmap` outside every application that is seen."""
+def mentions(view: FileView, around: Span | None = None) -> tuple[Span, ...]:
+    """Where a file spells `jax.pmap` outside every application that is seen.
+
+    Args:
+        view: the file.
+        around: a place; where one is given, only the blocks that hold it are looked at.
+    """
     names = {name for name in (name_of_module(view, "jax.pmap"),) if name is not None}
     jax = name_of_module(view, "jax")
     known = [view.span(binding.binder.site) for binding in view.records.bindings if view.is_here(binding.binder.site)]
     found = []
     for block in view.facts.blocks.values():
+        if around is not None and not block.span(0).contains(around):
+            continue
         for node in nodes(block.shape):
             is_name = node[0] == "name" and len(node) == 3 and node[2] in names
             is_attribute = node[0] == "attr" and len(node) == 4 and node[3] == "pmap" and node[2][0] == "name"

@@ -96,7 +96,7 @@ def pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
     """Offers it on an application of `jax.pmap`, a call or a decorator, and on the name of what it decorates."""
     binding = pmap_at(view, span)
     if binding is None:
-        on_name = any(place.contains(span) for place in mentions(view))
+        on_name = any(place.contains(span) for place in mentions(view, span))
         return Refused(_TITLE, "not-applied", "no function is seen to which this pmap is applied") if on_name else None
     try:
         pmap = _readable(view, read_pmap(view, binding))
