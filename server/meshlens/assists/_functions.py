@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from meshlens.assists._pmap import Obstacle
@@ -63,17 +63,23 @@ class Use:
 
 def function_at(view: FileView, span: Span) -> Target | None:
     """The function whose name in its `def` the cursor is on, or that the name under the cursor certainly means."""
-    every = list(_functions(view))
-    for target in every:
+    here = [key for key, block in view.facts.blocks.items() if block.span(0).contains(span)]
+    for target in _functions(view, here):
         if view.span(target.site).contains(span):
             return target
-    for key in view.facts.blocks:
+    for key in here:
         root = tree(view, str(view.path), key)
         for node in walk(root) if root is not None else ():
             if node[0] == "name" and view.span(Site(str(view.path), key, node[1])).contains(span):
-                named = [target for target in every if target.name == node[2] and not target.is_method]
-                return named[0] if len(named) == 1 else None
+                return _named(view, node[2])
     return None
+
+
+def _named(view: FileView, name: str) -> Target | None:
+    if re.search(rb"\bdef\s+" + re.escape(name.encode()) + rb"\b", view.source) is None:
+        return None
+    found = [one for one in _functions(view, view.facts.blocks) if one.name == name and not one.is_method]
+    return found[0] if len(found) == 1 else None
 
 
 def uses_of(view: FileView, target: Target) -> tuple[Use, ...]:
@@ -141,9 +147,10 @@ def line_of(view: FileView, site: Site) -> int:
     return view.texts[site.path].count(b"\n", 0, view.span(site).start) + 1
 
 
-def _functions(view: FileView) -> Iterator[Target]:
+def _functions(view: FileView, keys: Iterable[str]) -> Iterator[Target]:
+    """The functions that are defined in some blocks of a file."""
     path = str(view.path)
-    for key in view.facts.blocks:
+    for key in keys:
         root = tree(view, path, key)
         parent = view.facts.blocks.get(key.rpartition(".")[0])
         in_class = parent is not None and parent.shape[0] == "class"
