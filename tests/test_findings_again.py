@@ -13,30 +13,7 @@ from meshlens.rules._check import check
 from meshlens.settings import Settings
 from meshlens.text import Span
 
-SOUND = """import jax
-import jax.numpy as jnp
-import numpy as np
-from jax.sharding import Mesh, PartitionSpec as P
-
-
-class ShardedSoftmax:
-    def __init__(self, devices, axis="vocab"):
-        self.mesh = Mesh(np.array(devices), (axis,))
-        self.axis = axis
-
-    def _local(self, logits):
-        top = jax.lax.pmax(logits.max(-1, keepdims=True), self.axis)
-        e = jnp.exp(logits - top)
-        return e / jax.lax.psum(e.sum(-1, keepdims=True), "vocabulary")
-
-    def __call__(self, logits):
-        spec = P(None, self.axis)
-        f = jax.shard_map(self._local, mesh=self.mesh, in_specs=spec, out_specs=spec, check_vma=False)
-        return f(logits)
-
-
-print(ShardedSoftmax(jax.devices())(jnp.zeros((2, 16))))
-"""
+SOUND = (Path(__file__).parent / "oracle" / "programs" / "102_shard_map_inside_class_wrong_axis.py").read_text()
 
 # The class's own block is tied to what is edited next, and a method with a finding in it is not.
 BROKEN = """import jax
