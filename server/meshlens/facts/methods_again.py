@@ -13,7 +13,7 @@ from meshlens.facts.suppressions import speaks
 from meshlens.facts.windows import Sections, end_of
 from meshlens.syntax.kinds import items
 from meshlens.syntax.parse import Node
-from meshlens.syntax.sections import is_closed, section_of, starts_between
+from meshlens.syntax.sections import is_closed, section_of, starts_anything
 from meshlens.text import Span
 
 _LONGEST_WORD = 8
@@ -44,7 +44,7 @@ def method_again(
     for source, stop in ((before, old_end), (text, end)):
         if speaks(source, start, stop) or not is_closed(source, start, stop):
             return None
-        if len(starts_between(source, start, stop)[0]) != 1:
+        if starts_anything(source, start + 1, stop):
             return None
     if any(owner.start <= one.span.start < end_of(owner) for one in old.suppressions):
         return None
@@ -84,14 +84,21 @@ def _stands_alone(text: bytes, node: Node) -> bool:
     suite = body_of(definition) if definition is not None and is_function(node) else None
     if suite is None:
         return False
-    line = text.rfind(b"\n", 0, suite.start_byte) + 1
-    lead, indent = text[line : suite.start_byte], text[text.rfind(b"\n", 0, node.start_byte) + 1 : node.start_byte]
+    line, indent = text.rfind(b"\n", 0, suite.start_byte) + 1, _lead(text, node)
+    lead = text[line : suite.start_byte]
+    if node is not definition and any(_lead(text, one) != indent for one in items(node)):
+        return False
     behind = _BEHIND.match(text, node.end_byte)
     if behind is None or not indent.startswith(behind.group(1)):
         return False
     if lead.strip():
         return line <= node.start_byte or not lead[:1].isspace() or lead.startswith(indent)
     return lead.startswith(indent) and len(lead) > len(indent)
+
+
+def _lead(text: bytes, node: Node) -> bytes:
+    """What stands before a node in its line."""
+    return text[text.rfind(b"\n", 0, node.start_byte) + 1 : node.start_byte]
 
 
 def _moved(one: Suppression, by: int, rows: int) -> Suppression:

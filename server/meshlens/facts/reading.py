@@ -94,7 +94,9 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
     seen = _window_again(before, text, change, known, window) if window is not None else None
     if seen is not None and window is not None:
         after = sections_after(known, window, [seen.facts.blocks[key] for key in seen.middle])
-        return Reading(source, text, seen.facts, seen.unsure, before.memo, before.tree, before.parsed, after)
+        # Where a statement runs on into what looks like the next one, the grammar may judge by what is around it.
+        if after is not None or seen.facts.broken:
+            return Reading(source, text, seen.facts, seen.unsure, before.memo, before.tree, before.parsed, after)
     tree = _tree_again(before, text)
     root = tree.root_node
     if root.has_error:

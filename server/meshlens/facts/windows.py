@@ -96,10 +96,12 @@ def read_apart(text: bytes, window: Window, apart: bool) -> list[Section] | None
     """
     if window.end - window.begin > _LONGEST:
         return None
+    if text[window.begin : window.end].rstrip(b" \t\r\n\f").endswith(b"\\"):
+        return None
     whole = section_of(text, window.begin, window.end)
     if not whole.root.has_error:
         return [whole]
-    if not apart or not _ends(text[window.begin : window.end]):
+    if not apart or not _ends(text[window.begin : window.end]) or _goes_on(text, window):
         return None
     if len(window.starts) == 1 and is_closed(text, window.begin, window.end):
         return [whole]
@@ -151,7 +153,16 @@ def _is_joined(text: bytes, every: Sequence[int], start: int, end: int) -> bool:
     return is_closed(text, start, end) and not any(is_closed(text, start, one) for one in inside[:-1])
 
 
+def _goes_on(text: bytes, window: Window) -> bool:
+    """Whether what is incomplete in a window is completed by the section behind it: the grammar lets lines run on."""
+    behind = window.rest[1]
+    if not behind:
+        return False
+    end = behind[1] if len(behind) > 1 else len(text)
+    return not section_of(text, window.starts[-1], end).root.has_error
+
+
 def _ends(stretch: bytes) -> bool:
-    """Whether no string and no line goes on behind a stretch."""
+    """Whether no string goes on behind a stretch."""
     rest = _STRING.sub(b"", stretch)
-    return b'"' not in rest and b"'" not in rest and not stretch.rstrip(b" \t\r\n\f").endswith(b"\\")
+    return b'"' not in rest and b"'" not in rest

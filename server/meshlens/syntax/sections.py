@@ -50,6 +50,11 @@ def starts_between(text: bytes, begin: int, end: int) -> tuple[list[int], bool]:
     return starts, decorated
 
 
+def starts_anything(text: bytes, begin: int, end: int) -> bool:
+    """Whether something in a stretch stands in the first column as statements do."""
+    return _HEAD.search(text, begin, end) is not None
+
+
 def sections(text: bytes, starts: Sequence[int], first: int = 0) -> Iterator[Section]:
     """The sections from a number on, each parsed; one that ends inside a string goes on to where the string ends."""
     number = first
