@@ -149,16 +149,28 @@ def dotted_name(view: FileView, node: Node) -> str:
     while node[0] == "attr":
         attributes.append(node[3])
         node = node[2]
-    if node[0] != "name":
-        return ""
+    home = _imported(view).get(node[2]) if node[0] == "name" else None
+    return canonical(".".join([home, *reversed(attributes)])) if home is not None else ""
+
+
+def _imported(view: FileView) -> dict[str, str]:
+    """What the imports of the top level bind, with what it stands for."""
+    return view.solution.once(f"assists: imports of {view.path}", lambda _: dict(_imports(view)))
+
+
+def _imports(view: FileView) -> Iterator[tuple[str, str]]:
     for key in view.facts.top:
         shape = view.facts.blocks[key].shape
         for name, alias, _ in shape[-1] if shape[0] in ("import", "from") else ():
-            local = alias or (name if shape[0] == "from" else name.split(".")[0])
-            if local == node[2]:
-                home = f"{shape[3]}.{name}" if shape[0] == "from" else name if alias else local
-                return canonical(".".join([home, *reversed(attributes)]))
-    return ""
+            if shape[0] == "from":
+                yield alias or name, f"{shape[3]}.{name}"
+            else:
+                yield alias or name.split(".")[0], name if alias else name.split(".")[0]
+
+
+def uses_jax(view: FileView, target: Target) -> bool:
+    """Whether a function names anything of JAX itself, in its decorators or its body."""
+    return any(node[0] in ("name", "attr") and dotted_name(view, node).startswith("jax.") for node in walk(target.node))
 
 
 def reached(view: FileView, target: Target) -> tuple[Node, ...]:
