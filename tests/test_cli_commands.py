@@ -62,7 +62,7 @@ def test_docs(tmp_path):
     (tmp_path / "docs").mkdir()
     stale = meshlens("docs", "--check", cwd=tmp_path)
     assert stale.code == 1
-    assert len(stale.err.splitlines()) == 2
+    assert len(stale.err.splitlines()) == 3
     assert list((tmp_path / "docs").iterdir()) == []
     assert meshlens("docs", cwd=tmp_path).code == 0
     assert meshlens("docs", "--check", cwd=tmp_path) == meshlens("docs", cwd=tmp_path)

@@ -65,3 +65,36 @@ def test_what_cannot_be_done(tmp_path, arguments, said):
     ran = _convert(write(tmp_path, {"a.py": STEP}), *arguments)
     assert ran.code == 2
     assert said in ran.err
+
+
+JITTED = """\
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def step(params, batch):
+    grads = jax.grad(lambda p: jnp.mean((batch @ p) ** 2))(params)
+    return params - grads
+
+
+@jax.jit
+def rows(batch):
+    return batch * 2
+
+
+params = step(jnp.ones(3), rows(jnp.ones((8, 3))))
+"""
+
+
+def test_jitted_functions_become_pmaps(tmp_path):
+    write(tmp_path, {"a.py": JITTED})
+    ran = meshlens("convert", "a.py", "--all", "--to", "pmap", "--axis-name", "data", "--write", cwd=tmp_path)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == (
+        'a.py:12: refused (unreduced-output): "rows" returns what differs between the devices\n'
+        "Converted 1, refused 1.\n"
+    )
+    text = (tmp_path / "a.py").read_text()
+    assert '@functools.partial(jax.pmap, axis_name="data", in_axes=(None, 0), out_axes=None)\ndef step' in text
+    assert "params = step(jnp.ones(3), shard(rows(jnp.ones((8, 3)))))" in text

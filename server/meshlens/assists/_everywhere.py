@@ -20,7 +20,7 @@ class Outcome:
     """What became of one place.
 
     Attributes:
-        line: its line in the file as it was when its turn came, from 1.
+        line: its line in the file as it was at first, from 1.
         text: the first line of what stands there.
         refused: the reason; None where it was converted.
     """
@@ -57,24 +57,28 @@ def convert_everywhere(workspace: Workspace, path: Path, assist: Assist, places:
     """
     sources: dict[Path, bytes] = {}
     outcomes: list[Outcome] = []
-    kept = 0
+    first = workspace.view(path)
+    lines = [first.lines.line_of(span.start) + 1 for span in places(first)]
+    kept = turn = 0
     while True:
         view = workspace.view(path)
         spans = places(view)
         if kept >= len(spans):
             return Converted(workspace, sources, tuple(outcomes))
         answer = assist.propose(view, spans[kept], wishes)
+        line = lines[turn] if turn < len(lines) else view.lines.line_of(spans[kept].start) + 1
+        turn += 1
         if isinstance(answer, Proposal):
             before = len(spans)
             workspace, changed = with_proposal(workspace, view, answer)
             sources |= changed
-            outcomes.append(_outcome(view, spans[kept], None))
+            outcomes.append(_outcome(view, spans[kept], line, None))
             if len(places(workspace.view(path))) >= before:
                 # What is still there after it was converted would come up for ever.
                 kept += 1
             continue
         if isinstance(answer, Refused):
-            outcomes.append(_outcome(view, spans[kept], answer))
+            outcomes.append(_outcome(view, spans[kept], line, answer))
         kept += 1
 
 
@@ -89,6 +93,6 @@ def with_proposal(workspace: Workspace, view: FileView, proposal: Proposal) -> t
     return workspace, sources
 
 
-def _outcome(view: FileView, span: Span, refused: Refused | None) -> Outcome:
+def _outcome(view: FileView, span: Span, line: int, refused: Refused | None) -> Outcome:
     first = view.source[span.start : span.end].decode("utf-8", "replace").split("\n")[0]
-    return Outcome(view.lines.line_of(span.start) + 1, first, refused)
+    return Outcome(line, first, refused)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from meshlens.assists._pmap import Obstacle
 from meshlens.axes.values import Binder, Function, Mapped, Partial, Site, Value, Wrapped
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
-from meshlens.project.trees import Node, tree, walk
+from meshlens.jaxapi.names import canonical
+from meshlens.project.trees import Node, names_used, tree, walk
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
@@ -64,7 +65,7 @@ class Use:
 def function_at(view: FileView, span: Span) -> Target | None:
     """The function whose name in its `def` the cursor is on, or that the name under the cursor certainly means."""
     here = [key for key, block in view.facts.blocks.items() if block.span(0).contains(span)]
-    for target in _functions(view, here):
+    for target in functions(view, here):
         if view.span(target.site).contains(span):
             return target
     for key in here:
@@ -78,7 +79,7 @@ def function_at(view: FileView, span: Span) -> Target | None:
 def _named(view: FileView, name: str) -> Target | None:
     if re.search(rb"\bdef\s+" + re.escape(name.encode()) + rb"\b", view.source) is None:
         return None
-    found = [one for one in _functions(view, view.facts.blocks) if one.name == name and not one.is_method]
+    found = [one for one in functions(view) if one.name == name and not one.is_method]
     return found[0] if len(found) == 1 else None
 
 
@@ -142,15 +143,58 @@ def _underlying(value: Value) -> Site | None:
     return value.site if isinstance(value, Function) else None
 
 
+def dotted_name(view: FileView, node: Node) -> str:
+    """What a name or attribute means by the imports of the top level, "" if they do not say."""
+    attributes: list[str] = []
+    while node[0] == "attr":
+        attributes.append(node[3])
+        node = node[2]
+    home = _imported(view).get(node[2]) if node[0] == "name" else None
+    return canonical(".".join([home, *reversed(attributes)])) if home is not None else ""
+
+
+def _imported(view: FileView) -> dict[str, str]:
+    """What the imports of the top level bind, with what it stands for."""
+    return view.solution.once(f"assists: imports of {view.path}", lambda _: dict(_imports(view)))
+
+
+def _imports(view: FileView) -> Iterator[tuple[str, str]]:
+    for key in view.facts.top:
+        shape = view.facts.blocks[key].shape
+        for name, alias, _ in shape[-1] if shape[0] in ("import", "from") else ():
+            if shape[0] == "from":
+                yield alias or name, f"{shape[3]}.{name}"
+            else:
+                yield alias or name.split(".")[0], name if alias else name.split(".")[0]
+
+
+def uses_jax(view: FileView, target: Target) -> bool:
+    """Whether a function names anything of JAX itself, in its decorators or its body."""
+    return any(node[0] in ("name", "attr") and dotted_name(view, node).startswith("jax.") for node in walk(target.node))
+
+
+def reached(view: FileView, target: Target) -> tuple[Node, ...]:
+    """A function and those of its file that its names lead to."""
+    every = {one.name: one.node for one in functions(view)}
+    found: dict[str, Node] = {}
+    waiting = [target.node]
+    while waiting:
+        node = waiting.pop()
+        if node[2][0] not in found:
+            found[node[2][0]] = node
+            waiting += [every[name] for name in names_used(node) if name in every]
+    return tuple(found.values())
+
+
 def line_of(view: FileView, site: Site) -> int:
     """The line of a site, from 1."""
     return view.texts[site.path].count(b"\n", 0, view.span(site).start) + 1
 
 
-def _functions(view: FileView, keys: Iterable[str]) -> Iterator[Target]:
-    """The functions that are defined in some blocks of a file."""
+def functions(view: FileView, keys: Iterable[str] | None = None) -> Iterator[Target]:
+    """The functions of a file, or those that are defined in some of its blocks."""
     path = str(view.path)
-    for key in keys:
+    for key in view.facts.blocks if keys is None else keys:
         root = tree(view, path, key)
         parent = view.facts.blocks.get(key.rpartition(".")[0])
         in_class = parent is not None and parent.shape[0] == "class"

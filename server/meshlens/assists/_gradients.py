@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from meshlens.assists._functions import Target, line_of
+from meshlens.assists._functions import Target, dotted_name, functions, line_of
 from meshlens.assists._pmap import Obstacle
-from meshlens.axes.records import ApiCall
-from meshlens.axes.values import Const, Function, Site, Value, Wrapped
 from meshlens.facts.walking import nodes
-from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
@@ -25,12 +22,14 @@ class Taken:
     Attributes:
         statement: it.
         names: what it binds that has to be averaged: the gradients, and the value of the loss.
-        wrt: the names of the variables that the gradients are taken for.
+        wrt: the names of the variables that the gradients are taken for, as far as that is plain.
+        is_mean: whether the loss says that it is a mean over its rows.
     """
 
     statement: Node
     names: tuple[str, ...]
     wrt: tuple[str, ...]
+    is_mean: bool
 
 
 def gradients_in(view: FileView, target: Target) -> tuple[Taken, ...]:
@@ -39,19 +38,17 @@ def gradients_in(view: FileView, target: Target) -> tuple[Taken, ...]:
     Raises:
         Obstacle: one is written in a way that is better changed by hand, or its loss is no mean.
     """
-    makers = {call.call: call for call in view.records.calls if canonical(call.dotted) in _TAKES}
-    named: dict[str, ApiCall] = {}
+    named: dict[str, Node] = {}
     for key in view.facts.top:
-        named |= _named(target, view.facts.blocks[key].shape, makers, key)
+        named |= _named(view, view.facts.blocks[key].shape)
     found = []
     for statement in _statements(target):
-        named |= _named(target, statement, makers, target.site.block)
+        named |= _named(view, statement)
         if statement[0] != "assign" or len(statement[2]) != 1 or statement[3][0] != "call":
             continue
         callee = statement[3][2]
-        maker = makers.get(target.at(callee[1])) or (named.get(callee[2]) if callee[0] == "name" else None)
+        maker = callee if _takes(view, callee) else named.get(callee[2]) if callee[0] == "name" else None
         if maker is not None:
-            _must_be_a_mean(view, maker)
             found.append(_taken(view, target, statement, maker))
     return tuple(found)
 
@@ -91,23 +88,27 @@ def _statements(target: Target) -> Iterator[Node]:
             waiting.extend(reversed(inner))
 
 
-def _named(target: Target, statement: Node, makers: dict[Site, ApiCall], key: str) -> dict[str, ApiCall]:
-    if statement[0] != "assign" or statement[3][0] != "call":
+def _takes(view: FileView, node: Node) -> bool:
+    return node[0] == "call" and dotted_name(view, node[2]) in _TAKES
+
+
+def _named(view: FileView, statement: Node) -> dict[str, Node]:
+    if statement[0] != "assign" or not _takes(view, statement[3]):
         return {}
-    maker = makers.get(target.site._replace(block=key, index=statement[3][1]))
-    return {one[2]: maker for one in statement[2] if one[0] == "name"} if maker is not None else {}
+    return {one[2]: statement[3] for one in statement[2] if one[0] == "name"}
 
 
-def _taken(view: FileView, target: Target, statement: Node, maker: ApiCall) -> Taken:
-    with_value = _TAKES[canonical(maker.dotted)]
-    aux = any(arg.label == "has_aux" and arg.value != Const(False) for arg in maker.args)
+def _taken(view: FileView, target: Target, statement: Node, maker: Node) -> Taken:
+    with_value = _TAKES[dotted_name(view, maker[2])]
+    aux = any(label == "has_aux" and value[-1] is not False for label, _, value in maker[3])
     names = _names(statement[2][0], with_value, aux)
     if names is None:
         line = line_of(view, target.at(statement[1]))
         raise Obstacle("gradient-target", f"line {line} puts the gradients where they cannot be averaged by name")
-    first = [argument[2] for argument in statement[3][3] if argument[0] is None][:1]
-    wrt = tuple(node[2] for one in first for node in walk(one) if node[0] == "name")
-    return Taken(statement, names, wrt)
+    first = [value for label, _, value in statement[3][3] if label is None][:1]
+    plain = all(label != "argnums" for label, _, _ in maker[3])
+    wrt = tuple(node[2] for one in first for node in walk(one) if node[0] == "name" and plain)
+    return Taken(statement, names, wrt, _is_mean(view, maker))
 
 
 def _names(bound: Node, with_value: bool, aux: bool) -> tuple[str, ...] | None:
@@ -127,14 +128,22 @@ def _names(bound: Node, with_value: bool, aux: bool) -> tuple[str, ...] | None:
     return (first[2], second[2]) if first[0] == "name" else None
 
 
-def _must_be_a_mean(view: FileView, maker: ApiCall) -> None:
-    operand: Value | None = maker.args[0].value if maker.args else None
-    while isinstance(operand, Wrapped):
-        operand = operand.operand
-    if not isinstance(operand, Function):
-        return
-    shape = operand.body or view.solution.facts[operand.path].blocks[operand.block].shape
+def _is_mean(view: FileView, maker: Node) -> bool:
+    """Whether the loss of a `grad` certainly takes a mean; a bare sum is refused.
+
+    Raises:
+        Obstacle: it adds up its rows and divides by nothing.
+    """
+    operand = next((value for label, _, value in maker[3] if label is None), None)
+    if operand is None:
+        return False
+    named = [one.node for one in functions(view) if operand[0] == "name" and one.name == operand[2]]
+    shape = (operand, *named)
     words = {node[-1] for node in nodes(shape) if node[0] in ("attr", "name") and isinstance(node[-1], str)}
+    if words & {"mean", "average", "pmean"}:
+        return True
     divides = any(node[0] == "bin" and len(node) == 5 and node[2] == "/" for node in nodes(shape))
-    if "sum" in words and not divides and not words & {"mean", "average", "pmean"}:
-        raise Obstacle("summed-loss", f'"{operand.name}" sums over its rows, so its gradients are to be summed as well')
+    if "sum" in words and not divides:
+        name = operand[2] if operand[0] == "name" else "the loss"
+        raise Obstacle("summed-loss", f'"{name}" sums over its rows, so its gradients are to be summed as well')
+    return False

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from meshlens.assists._functions import Target, dotted_name, functions
 from meshlens.assists._pmap import applications, decorated
+from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
-TARGETS = {"shard_map": "pmap-to-shard-map"}
+TARGETS = {"pmap": "convert-to-pmap", "shard_map": "pmap-to-shard-map"}
 """The assist that makes something."""
 
 
@@ -20,10 +22,32 @@ def places_named(target: str, function: str | None) -> Callable[[FileView], tupl
         target: a key of `TARGETS`.
         function: only where this is mapped, or what this names is; None for everywhere.
     """
-    assert target in TARGETS
+    if target == "pmap":
+        return lambda view: _functions(view, function)
     if function is None:
         return applications
     return lambda view: _of_function(view, function)
+
+
+def _functions(view: FileView, function: str | None) -> tuple[Span, ...]:
+    """The names of the functions that are called so, or of those that `jit` decorates."""
+    return tuple(
+        sorted(
+            view.span(target.site)
+            for target in functions(view)
+            if (_is_jitted(view, target) if function is None else target.name == function.rsplit(".", 1)[-1])
+        )
+    )
+
+
+def _is_jitted(view: FileView, target: Target) -> bool:
+    for decorator in target.node[2][3]:
+        names = [decorator]
+        if decorator[0] == "call":
+            names = [decorator[2], *(value for _, _, value in decorator[3][:1])]
+        if any(dotted_name(view, name) in COMPILES for name in names):
+            return True
+    return False
 
 
 def _of_function(view: FileView, function: str) -> tuple[Span, ...]:

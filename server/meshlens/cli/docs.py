@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from meshlens.cli.pages import rules_page, settings_page
+from meshlens.cli.pages import assists_page, rules_page, settings_page
 from meshlens.cli.terminal import complain
 from meshlens.cli.writing import CannotWrite, write_all
 
@@ -15,11 +15,15 @@ from meshlens.cli.writing import CannotWrite, write_all
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 where a page is out of date.")
 @click.option("--folder", default="docs", show_default=True, help="Where the pages lie.")
 def command(check: bool, folder: str) -> int:
-    """Write docs/rules.md and docs/settings.md from the code."""
+    """Write docs/rules.md, docs/assists.md and docs/settings.md from the code."""
     home = Path(folder)
     if not home.is_dir():
         raise click.ClickException(f"{folder}: no such folder")
-    pages = {home / "rules.md": rules_page(), home / "settings.md": settings_page()}
+    pages = {
+        home / "rules.md": rules_page(),
+        home / "assists.md": assists_page(),
+        home / "settings.md": settings_page(),
+    }
     stale = {path: text.encode() for path, text in pages.items() if _content(path) != text.encode()}
     if check:
         for path in stale:

@@ -1,9 +1,10 @@
-"""The pages that are made from code: one for each rule, the list of rules, the settings."""
+"""The pages that are made from code: one for each rule and assist, the list of rules, the settings."""
 
 from __future__ import annotations
 
 from dataclasses import fields
 
+from meshlens.assists._registry import Assist, all_assists
 from meshlens.project.discover import ALWAYS_LEFT_OUT
 from meshlens.rules._registry import Rule, all_rules
 from meshlens.settings import EDITOR_GROUPS, EditorSettings, Settings, keys, shown
@@ -39,6 +40,27 @@ def rules_page() -> str:
         "| code | name | level | what |\n|---|---|---|---|\n"
     )
     return head + "\n".join(rows) + "\n\n" + "\n".join(page(rule, "##") for rule in rules)
+
+
+def assist_page(assist: Assist, heading: str) -> str:
+    """The page of an assist; `$0` marks where the cursor is.
+
+    Args:
+        assist: the assist.
+        heading: the marks of its heading, such as "##".
+    """
+    return f"{heading} {assist.name}\n\n{assist.page.strip()}\n"
+
+
+def assists_page() -> str:
+    """All assists."""
+    head = (
+        f"{_NOTICE}\n# Assists\n\n"
+        "Refactorings, offered in the editor at the place that `$0` marks, and on the command line by "
+        "`meshlens convert`.\n"
+        "Where one is expected and does not apply, it says why.\n\n"
+    )
+    return head + "\n".join(assist_page(assist, "##") for assist in all_assists())
 
 
 def settings_page() -> str:

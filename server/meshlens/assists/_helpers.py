@@ -1,0 +1,33 @@
+"""Functions that an assist adds to a file once, for all the places that need them."""
+
+from __future__ import annotations
+
+from meshlens.assists._placing import behind_imports
+from meshlens.assists._spelling import fresh
+from meshlens.project.view import FileView
+from meshlens.text import Edit, FileEdit, Span
+
+
+def with_helper(view: FileView, wanted: str, template: str, **names: str) -> tuple[str, tuple[FileEdit, ...]]:
+    """What a helper is called in a file, and the edit that puts it behind the imports if it is not there yet.
+
+    Args:
+        view: the file.
+        wanted: its name, unless that is taken.
+        template: its text, with `{name}` for the name.
+        names: what stands for the other fields of the template.
+    """
+    for key in view.facts.top:
+        if key.startswith(wanted):
+            span = view.facts.blocks[key].span(0)
+            text = view.source[span.start : span.end].decode("utf-8", "replace").replace("\r\n", "\n")
+            if text.rstrip() == template.format(name=key, **names):
+                return key, ()
+    name = fresh(view, wanted)
+    text = template.format(name=name, **names)
+    at, blank = behind_imports(view)
+    if not at:
+        edit = Edit(Span(0, 0), f"{text}\n\n\n")
+    else:
+        edit = Edit(Span(at, at), f"\n\n\n{text}" + "\n" * max(2 - blank, 0))
+    return name, (FileEdit(view.path, edit),)

@@ -1,0 +1,153 @@
+"""A function becomes a pmap, and its calls hand over the batch in one piece for each device.
+
+What a step shares (parameters, state, scalars) keeps one copy with `in_axes=None`, and what every device computes alike
+comes out once with `out_axes=None`, so that a training loop stays what it is; gradients are averaged over the devices
+where they are taken.
+The numbers are those of one device up to the order of the sums.
+A function is refused where that cannot be had: if it draws random numbers, returns rows that differ between the
+devices, or if it is not known which of its arguments hold the batch.
+
+`devices: 8`
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def loss_fn(params, batch):
+    return jnp.mean((batch @ params) ** 2)
+
+
+@jax.jit
+def $0step(params, batch):
+    loss, grads = jax.value_and_grad(loss_fn)(params, batch)
+    return params - 0.1 * grads, loss
+
+
+params = jnp.ones(3)
+for _ in range(3):
+    params, loss = step(params, jnp.arange(48.0).reshape(16, 3) / 48)
+```
+
+becomes
+
+```python
+import functools
+
+import jax
+import jax.numpy as jnp
+
+
+def shard(tree):
+    \"\"\"Splits the rows of every array into one block for each device.\"\"\"
+    count = jax.local_device_count()
+
+    def split(x):
+        if x.shape[0] % count:
+            raise ValueError(f"{x.shape[0]} rows do not split over {count} devices: take a multiple of {count}")
+        return x.reshape(count, -1, *x.shape[1:])
+
+    return jax.tree.map(split, tree)
+
+
+def loss_fn(params, batch):
+    return jnp.mean((batch @ params) ** 2)
+
+
+@functools.partial(jax.pmap, axis_name="batch", in_axes=(None, 0), out_axes=None)
+def step(params, batch):
+    loss, grads = jax.value_and_grad(loss_fn)(params, batch)
+    loss, grads = jax.lax.pmean((loss, grads), axis_name="batch")
+    return params - 0.1 * grads, loss
+
+
+params = jnp.ones(3)
+for _ in range(3):
+    params, loss = step(params, shard(jnp.arange(48.0).reshape(16, 3) / 48))
+```
+"""
+
+from __future__ import annotations
+
+from meshlens.assists._functions import Target, Use, function_at, maps_around, uses_jax
+from meshlens.assists._helpers import with_helper
+from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._spelling import Spelling
+from meshlens.assists._step import Step, averaged, read_step
+from meshlens.assists._writing import Call, call_text, in_order, width_of
+from meshlens.axes.values import Site
+from meshlens.project.new_imports import import_edits
+from meshlens.project.view import FileView
+from meshlens.text import Edit, FileEdit, Span
+
+_TITLE = "convert to pmap"
+_SHARD = '''\
+def {name}(tree):
+    """Splits the rows of every array into one block for each device."""
+    count = {count}()
+
+    def split(x):
+        if x.shape[0] % count:
+            raise ValueError(f"{{x.shape[0]}} rows do not split over {{count}} devices: take a multiple of {{count}}")
+        return x.reshape(count, -1, *x.shape[1:])
+
+    return {tree_map}(split, tree)'''
+
+
+def convert_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers it on the name of a function that no map runs yet."""
+    target = function_at(view, span)
+    if target is None or not uses_jax(view, target) or maps_around(view, target):
+        return None
+    try:
+        edits = _written(view, target, wishes)
+    except Obstacle as obstacle:
+        return Refused(_TITLE, obstacle.code, obstacle.message)
+    return Proposal(_TITLE, lambda: edits)
+
+
+def _written(view: FileView, target: Target, wishes: Wishes) -> tuple[FileEdit, ...]:
+    step = read_step(view, target, wishes)
+    spelling = Spelling(view)
+    decorator = _decorator(view, target, spelling, step)
+    averages = averaged(view, target, step, spelling)
+    shard, helper = _shard(view, spelling) if step.uses else ("", ())
+    calls = [edit for use in step.uses for edit in _sharded(view, use, step.axes, shard)]
+    return in_order((*import_edits(view, spelling.needed), *helper, decorator, *averages, *calls))
+
+
+def _shard(view: FileView, spelling: Spelling) -> tuple[str, tuple[FileEdit, ...]]:
+    count = spelling.of("jax", "local_device_count")
+    return with_helper(view, "shard", _SHARD, count=count, tree_map=spelling.tree_map())
+
+
+def _decorator(view: FileView, target: Target, spelling: Spelling, step: Step) -> FileEdit:
+    folded, axes, out = step.folded, step.axes, step.out
+    arguments = [spelling.of("jax", "pmap"), f"axis_name={step.axis}"]
+    if any(one is None for one in axes):
+        arguments.append(f"in_axes=({', '.join(map(str, axes))}{',' * (len(axes) == 1)})")
+    if out != 0:
+        arguments.append(f"out_axes={out}")
+    arguments += folded.arguments if folded is not None else ()
+    call = Call(spelling.of("functools", "partial"), tuple(arguments))
+    span = view.span(folded.site if folded is not None else target.at(target.node[1]))
+    start = view.source.rfind(b"\n", 0, span.start) + 1
+    column = view.source[start : span.start].decode("utf-8", "replace")
+    indent = column[: len(column) - len(column.lstrip())]
+    text = call_text(call, indent, width_of(view), len(indent) + 1)
+    if folded is not None:
+        return FileEdit(view.path, Edit(span, text))
+    return FileEdit(view.path, Edit(Span(span.start, span.start), f"@{text}\n{indent}"))
+
+
+def _sharded(view: FileView, use: Use, axes: tuple[int | None, ...], shard: str) -> list[FileEdit]:
+    """Edits of one call after which the batch has one leading row for each device."""
+    assert use.call is not None
+    edits = []
+    for place, (_, whole, _) in enumerate(use.call[3]):
+        if axes[place] is not None:
+            span = view.span(Site(use.site.path, use.site.block, whole))
+            edits.append(FileEdit(view.path, Edit(Span(span.start, span.start), f"{shard}(")))
+            edits.append(FileEdit(view.path, Edit(Span(span.end, span.end), ")")))
+    return edits
