@@ -89,7 +89,7 @@ def uses_of(view: FileView, target: Target) -> tuple[Use, ...]:
     Raises:
         Obstacle: the name means several things, or other files use it.
     """
-    bound = 0
+    bound = sum(one.name == target.name and not one.is_method for one in functions(view))
     uses = []
     for key in view.facts.blocks:
         root = tree(view, str(view.path), key)
@@ -97,7 +97,6 @@ def uses_of(view: FileView, target: Target) -> tuple[Use, ...]:
             continue
         called = {node[2][1]: node for node in walk(root) if node[0] == "call"}
         for node in walk(root):
-            bound += node[0] == "fn" and node[2][0] == target.name
             if node[0] == "name" and node[2] == target.name:
                 uses.append(Use(Site(str(view.path), key, node[1]), called.get(node[1])))
     if bound > 1:
