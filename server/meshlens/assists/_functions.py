@@ -87,7 +87,7 @@ def uses_of(view: FileView, target: Target) -> tuple[Use, ...]:
     """Every place that names a function.
 
     Raises:
-        Obstacle: the name means several things, or other files use it.
+        Obstacle: the name means several things.
     """
     bound = sum(one.name == target.name and not one.is_method for one in functions(view))
     uses = []
@@ -101,14 +101,23 @@ def uses_of(view: FileView, target: Target) -> tuple[Use, ...]:
                 uses.append(Use(Site(str(view.path), key, node[1]), called.get(node[1])))
     if bound > 1:
         raise Obstacle("several-definitions", f'several functions are called "{target.name}" here')
-    word = re.compile(rb"\b" + target.name.encode() + rb"\b")
+    return tuple(uses)
+
+
+def must_be_used_here_only(view: FileView, target: Target) -> None:
+    """Makes sure that no other file of the workspace imports a function.
+
+    Raises:
+        Obstacle: one may do so.
+    """
+    name = target.name.encode()
+    word = re.compile(rb"\b" + name + rb"\b")
     module = re.compile(
         rb"import.*\b" + re.escape(view.path.stem.encode()) + rb"\b|\b" + view.path.stem.encode() + rb"\s+import\b"
     )
     for path, text in view.texts.items():
-        if path != str(view.path) and word.search(text) and module.search(text):
+        if name in text and path != str(view.path) and word.search(text) and module.search(text):
             raise Obstacle("used-elsewhere", f'{path.rsplit("/", 1)[-1]} uses "{target.name}" too')
-    return tuple(uses)
 
 
 def maps_around(view: FileView, target: Target) -> frozenset[Binder]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from meshlens.assists._functions import Target, Use, dotted_name, line_of, reached, uses_of
+from meshlens.assists._functions import Target, Use, dotted_name, line_of, must_be_used_here_only, reached, uses_of
 from meshlens.assists._gradients import Taken, averaging, gradients_in
 from meshlens.assists._jit import Folded, jit_above
 from meshlens.assists._model import Wishes
@@ -62,6 +62,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes) -> Step:
     out = out_axes_of(target, axes, taken)
     if uses and (out == 0 or (isinstance(out, tuple) and 0 in out)):
         raise Obstacle("unreduced-output", f'"{target.name}" returns what differs between the devices')
+    must_be_used_here_only(view, target)
     return Step(uses, folded, taken, axis, axes, out)
 
 
