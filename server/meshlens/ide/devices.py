@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshlens.axes.arrays import product, shape_of
-from meshlens.axes.values import Binder, Const, Mesh, Seq, Spec
+from meshlens.axes.values import Binder, Const, Mesh, Seq
 from meshlens.ide.prose import counted
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.view import FileView
@@ -64,12 +64,3 @@ def spec_names(entry: object) -> tuple[str, ...]:
     """The mesh axes of one entry of a spec."""
     items = entry.items if isinstance(entry, Seq) else (entry,)
     return tuple(item.value for item in items if isinstance(item, Const) and isinstance(item.value, str))
-
-
-def unknown_entries(spec: Spec) -> bool:
-    """Whether a spec has entries that are not known."""
-    return spec.open or any(
-        not isinstance(item, Const)
-        for entry in spec.entries
-        for item in (entry.items if isinstance(entry, Seq) else (entry,))
-    )

@@ -13,8 +13,6 @@ from meshlens.ide.tokens import header_end
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
-MOST_WAYS = 3
-
 
 @dataclass(frozen=True, slots=True)
 class InlayHintsWanted:

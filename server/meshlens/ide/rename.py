@@ -38,9 +38,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """The edits of a rename; they do not overlap."""
+    """The edits of a rename, which do not overlap, and the text that each of them replaces."""
 
     edits: tuple[FileEdit, ...]
+    replaced: tuple[str, ...] = ()
 
 
 def prepare(view: FileView, offset: int) -> Renamable | Refused:
@@ -87,13 +88,14 @@ def rename(view: FileView, offset: int, new_name: str) -> Renaming | Refused:
     if block is not None:
         return Refused(*block)
     edits: list[FileEdit] = []
-    for literal in sorted(symbol.literals):
-        text = rewritten(view.text(literal), new_name)
+    replaced = [view.text(literal) for literal in sorted(symbol.literals)]
+    for literal, old in zip(sorted(symbol.literals), replaced, strict=True):
+        text = rewritten(old, new_name)
         if text is None:
             return Refused(f'"{new_name}" cannot be written in this literal', (place_of(view, literal),))
         edits.append(FileEdit(view.path_of(literal), Edit(view.span(literal), text)))
     left = left_behind(view, symbol.name, new_name, edits)
-    return Refused(*left) if left is not None else Renaming(tuple(edits))
+    return Refused(*left) if left is not None else Renaming(tuple(edits), tuple(replaced))
 
 
 def _literal_at(view: FileView, offset: int) -> tuple[Site, AxisSymbol] | Refused:

@@ -23,7 +23,6 @@ class Client:
         watches: it can be asked to watch files.
         progresses: it shows progress that we begin.
         versioned_edits: it takes `documentChanges`.
-        action_literals: it takes code actions, and not only commands.
         resolves_edits: it asks for the edit of a code action when it is chosen.
         disabled_actions: it shows why a code action does not apply.
         snippets: it expands placeholders in completions.
@@ -45,7 +44,6 @@ class Client:
     watches: bool = False
     progresses: bool = False
     versioned_edits: bool = False
-    action_literals: bool = False
     resolves_edits: bool = False
     disabled_actions: bool = False
     snippets: bool = False
@@ -81,7 +79,6 @@ def read_client(params: Mapping[str, Any]) -> Client:
         watches=bool(can("workspace.didChangeWatchedFiles.dynamicRegistration")),
         progresses=bool(can("window.workDoneProgress")),
         versioned_edits=bool(can("workspace.workspaceEdit.documentChanges")),
-        action_literals=can(f"{action}.codeActionLiteralSupport") is not None,
         resolves_edits="edit" in _strings(can(f"{action}.resolveSupport.properties")),
         disabled_actions=bool(can(f"{action}.disabledSupport")),
         snippets=bool(can("textDocument.completion.completionItem.snippetSupport")),

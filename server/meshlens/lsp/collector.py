@@ -8,9 +8,8 @@ from __future__ import annotations
 import asyncio
 import gc
 
-IDLE_SECONDS = 0.3
+IDLE_SECONDS, CALM_SECONDS = 0.3, 3.0
 _MANY_OBJECTS = 200_000
-_PAUSES_PER_FULL = 20
 
 
 class Collector:
@@ -19,7 +18,7 @@ class Collector:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
-        self._pauses = 0
+        self._frozen = False
         gc.set_threshold(_MANY_OBJECTS, 20, 100)
 
     def worked(self) -> None:
@@ -29,12 +28,13 @@ class Collector:
         self._timer = self._loop.call_later(IDLE_SECONDS, self._idle)
 
     def _idle(self) -> None:
+        gc.collect(1)
+        self._timer = self._loop.call_later(CALM_SECONDS, self._calm)
+
+    def _calm(self) -> None:
         self._timer = None
-        if self._pauses % _PAUSES_PER_FULL:
-            gc.collect(1)
-        else:
-            gc.collect()
-        if self._pauses == 0:
+        gc.collect()
+        if not self._frozen:
             # What was loaded at the start mostly stays to the end.
             gc.freeze()
-        self._pauses += 1
+            self._frozen = True

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from pathlib import Path
 from typing import Any
 
 from meshlens.lsp.session import Session
 from meshlens.lsp.to_lsp import diagnostics
-
-CALM = 3.0
-"""Seconds without a keystroke until what the edits left behind is collected; the collector itself runs rarely."""
 
 LATER = 0.15
 """Seconds without a keystroke until the other open files of a project are checked again."""
@@ -24,7 +20,6 @@ class Publisher:
         self._session, self._loop = session, loop
         self._soon: asyncio.Handle | None = None
         self._rest: asyncio.TimerHandle | None = None
-        self._calm: asyncio.TimerHandle | None = None
         self._again: asyncio.TimerHandle | None = None
         self._sent: dict[str, tuple[int | None, list[dict[str, Any]]]] = {}
 
@@ -32,9 +27,6 @@ class Publisher:
         """Has the findings of what changed sent once the loop is free."""
         if self._soon is None:
             self._soon = self._loop.call_soon(self._now)
-            if self._calm is not None:
-                self._calm.cancel()
-            self._calm = self._loop.call_later(CALM, gc.collect)
 
     def pull_again(self) -> None:
         """Has a client that pulls do so soon."""

@@ -116,6 +116,10 @@ class Session:
         self._roots.clear()
         self._found.clear()
         self.load_open()
+        if self.client.refreshes_hints:
+            self.ask("workspace/inlayHint/refresh", None)
+        if self.client.refreshes_lenses:
+            self.ask("workspace/codeLens/refresh", None)
 
     def want_index(self, root: Path) -> None:
         """Has a large project read by the process beside the server."""
@@ -235,14 +239,20 @@ class Session:
             if document.base <= span.start <= document.base + len(document.text):
                 at = Span(span.start - document.base, span.end - document.base)
                 return document.uri, ranged(document.lines, at, self.client.encoding), document.version
-        file = self.folder_of(path).workspace.files.get(str(path))
-        if path.suffix == ".ipynb":
-            return None
-        try:
-            source = file.source if file is not None else path.read_bytes()
-        except OSError:
+        source = self.source(path) if path.suffix != ".ipynb" else None
+        if source is None:
             return None
         return uri_of(path), ranged(LineIndex(source), span, self.client.encoding), None
+
+    def source(self, path: Path) -> bytes | None:
+        """The Python text of a file as we have it, or as it is on the disk; None if there is none."""
+        file = self.folder_of(path).workspace.files.get(str(path))
+        if file is not None:
+            return file.source
+        try:
+            return path.read_bytes()
+        except OSError:
+            return None
 
     def say(self, text: str, level: int = 3) -> None:
         """Shows a message: 1 error, 2 warning, 3 information."""
@@ -253,10 +263,6 @@ class Session:
         if text not in self._warned:
             self._warned.add(text)
             _log.warning("%s", text)
-
-    def log(self, text: str) -> None:
-        """Writes a line into the client's log."""
-        self.notify("window/logMessage", {"type": 3, "message": text})
 
     def forget_positions(self, path: Path) -> None:
         """Drops what was computed for a file that is closed."""

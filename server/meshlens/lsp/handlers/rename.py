@@ -9,7 +9,7 @@ from meshlens.lsp.refusal import Refusal
 from meshlens.lsp.session import Session
 from meshlens.lsp.to_lsp import workspace_edit
 from meshlens.lsp.whole import ask_whole
-from meshlens.text import LineIndex
+from meshlens.text import FileEdit, LineIndex
 
 
 async def prepare_rename(session: Session, params: dict[str, Any]) -> dict[str, Any] | None:
@@ -46,12 +46,18 @@ async def rename(session: Session, params: dict[str, Any]) -> dict[str, Any] | N
         raise _refusal(session, found)
     if found is None:
         return None
-    if session.documents.get(document.uri) is not document:
-        raise Refusal("the text has changed meanwhile; rename again")
+    if any(_is_stale(session, edit, old) for edit, old in zip(found.edits, found.replaced, strict=True)):
+        raise Refusal("a text has changed meanwhile; rename again")
     edit = workspace_edit(session, found.edits)
     if edit is None:
         raise Refusal("the axis is also named in a notebook that is not open; open it and rename again")
     return edit
+
+
+def _is_stale(session: Session, edit: FileEdit, old: str) -> bool:
+    """Whether a file says something else, where it is to be edited, than the process that answered has read."""
+    source = session.source(edit.path) or b""
+    return source[edit.edit.span.start : edit.edit.span.end] != old.encode()
 
 
 def _refusal(session: Session, refused: Refused) -> Refusal:
