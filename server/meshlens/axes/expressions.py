@@ -14,7 +14,7 @@ from meshlens.axes.joining import join, join_all, labels_of, options
 from meshlens.axes.labels import travelling
 from meshlens.axes.operators import binary
 from meshlens.axes.records import Context
-from meshlens.axes.run import Run, mentions, speaks_of_axes
+from meshlens.axes.run import Run, asks_version, speaks_of_axes
 from meshlens.axes.same_names import note_compared
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Function, Seq, Site, Super, Value
 
@@ -170,7 +170,7 @@ def _if_expression(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     if truth is not None:
         return evaluate(run, then if truth else otherwise, frame, ctx)
     inner = ctx.under_condition(ctx.guarded or speaks_of_axes(test))
-    api = "version" in labels_of(value) or mentions(test, frozenset({"hasattr", "__version__"}))
+    api = "version" in labels_of(value) or asks_version(test)
     run.api_guard += api
     before = dict(frame.vars)
     conditions.refine(run, test, True, frame, inner)

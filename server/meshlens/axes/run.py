@@ -20,6 +20,8 @@ DEEPEST_IN_MAP = 24
 DEEPEST_CLOSED = 8
 DEEPEST_OPEN = 3
 
+_ASKS_WHAT_IS_THERE = frozenset({"hasattr", "getattr", "find_spec", "TYPE_CHECKING"})
+_VERSION_WORD = re.compile(r"(?i:(?<![a-z])versions?(?![a-z]))|(?<=[a-z])Version")
 _AXIS_WORDS = re.compile(
     r"axis|axes|mesh|pmap|parallel|distributed|device|shard|spmd|replica|multi_?host", re.IGNORECASE
 )
@@ -226,9 +228,19 @@ def speaks_of_axes(node: Any) -> bool:
     return any(map(_is_axis_word, _words_in(node)))
 
 
+def asks_version(test: Any) -> bool:
+    """Whether a condition asks which JAX this is, or what it has."""
+    return any(map(_is_version_word, _words_in(test)))
+
+
 def mentions(node: Any, names: frozenset[str]) -> bool:
     """Whether an expression mentions one of these names or attributes."""
     return not names.isdisjoint(_words_in(node))
+
+
+@cache
+def _is_version_word(word: str) -> bool:
+    return word in _ASKS_WHAT_IS_THERE or _VERSION_WORD.search(word) is not None
 
 
 @cache

@@ -13,13 +13,8 @@ from meshlens.axes.joining import labels_of
 from meshlens.axes.leaving import LEFT_LOOP, NEXT_TURN, RAISED, RETURNED, joined
 from meshlens.axes.operators import binary
 from meshlens.axes.records import Context
-from meshlens.axes.run import Run, mentions, speaks_of_axes
+from meshlens.axes.run import Run, asks_version, speaks_of_axes
 from meshlens.axes.values import Const, Value
-
-_VERSION_WORDS = frozenset(
-    {"hasattr", "__version__", "__version_info__", "version", "jax_version", "getattr", "find_spec", "TYPE_CHECKING"}
-)
-
 
 def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context) -> str | None:
     """Runs statements in order.
@@ -85,7 +80,7 @@ def _if(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
         skipping.note_skipped(run, test, orelse if truth else body, frame, ctx)
         return run_block(run, chosen, frame, ctx) if chosen else None
     labels = labels_of(value)
-    api = "version" in labels or mentions(test, _VERSION_WORDS)
+    api = "version" in labels or asks_version(test)
     inner = ctx.under_condition(ctx.guarded or ("index" not in labels and speaks_of_axes(test)))
     run.api_guard += api
     before = dict(frame.vars)

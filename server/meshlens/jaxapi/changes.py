@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 Version = tuple[int, ...]
 
+OLDEST: Version = (0, 4, 30)
+"""The first release whose signatures were measured; what older ones took is known here and there."""
+
 NEWEST: Version = (0, 11, 0)
 """The newest version of JAX that the tables know."""
 

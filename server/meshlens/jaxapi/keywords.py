@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from meshlens.jaxapi.binders import BINDERS
-from meshlens.jaxapi.changes import NEWEST
+from meshlens.jaxapi.changes import NEWEST, OLDEST
 from meshlens.jaxapi.collectives import COLLECTIVES
 from meshlens.jaxapi.history import KEYWORD_CHANGES
 from meshlens.jaxapi.meshes import MESHES
@@ -26,6 +26,8 @@ _JIT = (
     "inline",
     "abstracted_axes",
     "compiler_options",
+    "in_axis_resources",
+    "out_axis_resources",
 )
 _GRAD = ("fun", "argnums", "has_aux", "holomorphic", "allow_int", "reduce_axes")
 
@@ -53,6 +55,9 @@ VERSIONED: dict[tuple[str, str], tuple[Version | None, Version | None]] = {
     ("jax.jit", "fun"): (None, (0, 7, 0)),
     ("jax.jit", "abstracted_axes"): (None, (0, 8, 2)),
     ("jax.jit", "compiler_options"): ((0, 4, 36), None),
+    # They were pjit's own, read off the sources of 0.4.7 to 0.4.14.
+    ("jax.jit", "in_axis_resources"): (None, (0, 4, 14)),
+    ("jax.jit", "out_axis_resources"): (None, (0, 4, 14)),
     ("jax.checkpoint", "static_argnames"): ((0, 10, 2), None),
     ("jax.checkpoint", "concrete"): (None, (0, 11, 0)),
     ("jax.lax.all_gather", "to"): ((0, 8, 2), None),
@@ -80,6 +85,7 @@ def may_take(dotted: str, keyword: str, version: Version) -> bool:
     """Whether a callable may take a keyword, as far as the tables can tell.
 
     A release that is newer than the tables may have brought any keyword, but none that was there and went.
+    One that is older may have had any but those that are a known mistake.
 
     Args:
         dotted: canonical name of the callable.
@@ -92,6 +98,8 @@ def may_take(dotted: str, keyword: str, version: Version) -> bool:
     row = KEYWORD_CHANGES.get((dotted, keyword))
     _, until = VERSIONED.get((dotted, keyword), (None, None))
     went = until is not None or (row is not None and row.removed is not None)
+    if version < OLDEST:
+        return (dotted, keyword) not in MEANT
     return version > NEWEST and not went
 
 
