@@ -16,6 +16,7 @@ from meshlens.axes.records import Context
 from meshlens.axes.run import Run, asks_version, speaks_of_axes
 from meshlens.axes.values import Const, Value
 
+
 def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context) -> str | None:
     """Runs statements in order.
 
