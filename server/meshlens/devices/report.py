@@ -1,0 +1,180 @@
+"""What a probe says about an interpreter and its devices, as data with a JSON form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Literal, TypeAlias
+
+CONTRACT = 1
+"""The version of the JSON form; whatever reads another one refuses it."""
+
+Level: TypeAlias = Literal["installed", "devices"]
+
+
+class BadReport(ValueError):
+    """A JSON value is no report; the message says where it parts from one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One device, as `jax.devices()` tells it.
+
+    Attributes:
+        platform: "cpu", "gpu" or "tpu".
+        kind: its `device_kind`, such as "NVIDIA H100 80GB HBM3".
+        id: its number among all devices.
+        process_index: the process that it belongs to.
+        local: whether it belongs to the process that was asked.
+        coordinates: its place in the topology; on TPUs only.
+        core_on_chip: its number on its chip; on TPUs only.
+        memory_limit: how many bytes may be used on it; not known for CPUs.
+        memory_in_use: how many bytes were in use on it.
+    """
+
+    platform: str
+    kind: str
+    id: int
+    process_index: int = 0
+    local: bool = True
+    coordinates: tuple[int, ...] | None = None
+    core_on_chip: int | None = None
+    memory_limit: int | None = None
+    memory_in_use: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was found out about one interpreter.
+
+    Attributes:
+        interpreter: its path.
+        level: "installed" if only the metadata of packages was read, "devices" if JAX was started.
+        python: its version, empty while that is not known.
+        versions: packages with their versions, in the order of their names.
+        devices: what `jax.devices()` gave; empty at level "installed" and after a failure.
+        accelerators: what the machine has, told by its driver or its device files without JAX.
+        default_backend: what `jax.default_backend()` gave.
+        process_count: what `jax.process_count()` gave.
+        failure: a sentence that says what went wrong and what to do, None where nothing did.
+        seconds: how long it took.
+    """
+
+    interpreter: str
+    level: Level
+    python: str = ""
+    versions: tuple[tuple[str, str], ...] = ()
+    devices: tuple[Device, ...] = ()
+    accelerators: tuple[Device, ...] = ()
+    default_backend: str | None = None
+    process_count: int | None = None
+    failure: str | None = None
+    seconds: float = 0.0
+
+    def version(self, package: str) -> str | None:
+        """The version of a package, None if it is not installed."""
+        return dict(self.versions).get(package)
+
+
+def summary(report: Report) -> str:
+    """The devices of a report in a few words, such as "8 × NVIDIA H100 80GB" or "1 CPU device".
+
+    Devices that only the machine tells of, as JAX was not started, are named in the same way.
+    """
+    return devices_in_words(report.devices or report.accelerators)
+
+
+def devices_in_words(devices: tuple[Device, ...]) -> str:
+    """Devices in a few words, those of one kind together; "no devices" for none."""
+    ordered = sorted(devices, key=lambda device: (device.platform, device.kind))
+    groups = [tuple(group) for _, group in groupby(ordered, key=lambda device: (device.platform, device.kind))]
+    text = ", ".join(_group_in_words(group) for group in groups)
+    here = sum(device.local for device in devices)
+    return f"{text}, {here} of them local" if here < len(devices) else text or "no devices"
+
+
+def _group_in_words(group: tuple[Device, ...]) -> str:
+    if group[0].platform == "cpu":
+        return f"{len(group)} CPU device{'s' if len(group) > 1 else ''}"
+    return f"{len(group)} × {group[0].kind or group[0].platform.upper()}"
+
+
+def to_json(report: Report) -> dict[str, object]:
+    """The report as JSON has it, the contract's version first."""
+    return {"contract": CONTRACT, **asdict(report), "versions": dict(report.versions)}
+
+
+def from_json(value: object) -> Report:
+    """The report that a JSON value stands for.
+
+    Raises:
+        BadReport: it is of another contract, or no report.
+    """
+    if not isinstance(value, Mapping):
+        raise BadReport("not an object")
+    contract = value.get("contract")
+    if contract != CONTRACT:
+        raise BadReport(f"contract {contract!r} instead of {CONTRACT}")
+    versions = value.get("versions")
+    if not isinstance(versions, Mapping):
+        raise BadReport('"versions" is not an object')
+    level = _text(value, "level")
+    if level not in ("installed", "devices"):
+        raise BadReport(f'"level" is "{level}"')
+    seconds = value.get("seconds")
+    return Report(
+        interpreter=_text(value, "interpreter"),
+        level="devices" if level == "devices" else "installed",
+        python=_text(value, "python"),
+        versions=tuple(sorted((str(name), str(version)) for name, version in versions.items())),
+        devices=tuple(_devices(value, "devices")),
+        accelerators=tuple(_devices(value, "accelerators")),
+        default_backend=_optional_text(value, "default_backend"),
+        process_count=_optional_number(value, "process_count"),
+        failure=_optional_text(value, "failure"),
+        seconds=float(seconds) if isinstance(seconds, (int, float)) else 0.0,
+    )
+
+
+def _devices(value: Mapping[str, object], key: str) -> Iterator[Device]:
+    listed = value.get(key, [])
+    if not isinstance(listed, (list, tuple)):
+        raise BadReport(f'"{key}" is not a list')
+    for entry in listed:
+        if not isinstance(entry, Mapping):
+            raise BadReport(f'"{key}" holds something that is no device')
+        coordinates = entry.get("coordinates")
+        yield Device(
+            platform=_text(entry, "platform"),
+            kind=_text(entry, "kind"),
+            id=_number(entry, "id"),
+            process_index=_number(entry, "process_index"),
+            local=entry.get("local") is not False,
+            coordinates=tuple(map(int, coordinates)) if isinstance(coordinates, (list, tuple)) else None,
+            core_on_chip=_optional_number(entry, "core_on_chip"),
+            memory_limit=_optional_number(entry, "memory_limit"),
+            memory_in_use=_optional_number(entry, "memory_in_use"),
+        )
+
+
+def _text(value: Mapping[str, object], key: str) -> str:
+    found = value.get(key)
+    if not isinstance(found, str):
+        raise BadReport(f'"{key}" is not a string')
+    return found
+
+
+def _number(value: Mapping[str, object], key: str) -> int:
+    found = value.get(key)
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise BadReport(f'"{key}" is not a number')
+    return found
+
+
+def _optional_text(value: Mapping[str, object], key: str) -> str | None:
+    return None if value.get(key) is None else _text(value, key)
+
+
+def _optional_number(value: Mapping[str, object], key: str) -> int | None:
+    return None if value.get(key) is None else _number(value, key)
