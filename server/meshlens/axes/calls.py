@@ -225,6 +225,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
         route=(*ctx.route, Step(site, how, function.name, function.site, ctx.env)),
         function=function.site,
     )
+    given = dict(values) if outside and not telling else {}
     begun = len(run.written)
     run.stack.append(function.site)
     try:
@@ -232,7 +233,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     finally:
         run.stack.pop()
     if outside and not telling:
-        run.world.latest[function.site] = Shared(result, run.root, {})
+        run.world.latest[function.site] = Shared(result, run.root, {}, given=given)
     if key is not None:
         run.memo[key] = result
         if common is not None and not run.tired:

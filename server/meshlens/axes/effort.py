@@ -68,7 +68,8 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
             effort[(function.site, handed)] = 1
         return None
     latest = run.world.latest.get(function.site)
-    if latest is None or telling[0]:
+    if latest is None or telling[0] or latest.given != values:
+        # What other arguments gave may be another shape, another key, another class.
         return UNKNOWN
     run.relied.add(latest.root)
     return latest.value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol
@@ -36,12 +37,14 @@ class Shared:
         root: the root that made the call and holds its records.
         heap: the objects that the call made.
         names: the strings among its arguments.
+        given: the arguments, by parameter; empty where a key holds them.
     """
 
     value: Value
     root: tuple[str, str]
     heap: dict[int, dict[str, Value]]
     names: tuple[Const, ...] = ()
+    given: Mapping[str, Value] = field(default_factory=dict)
 
 
 class World(Protocol):

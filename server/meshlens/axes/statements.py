@@ -13,8 +13,10 @@ from meshlens.axes.joining import labels_of
 from meshlens.axes.leaving import LEFT_LOOP, NEXT_TURN, RAISED, RETURNED, joined
 from meshlens.axes.operators import binary
 from meshlens.axes.records import Context
-from meshlens.axes.run import Run, asks_version, speaks_of_axes
-from meshlens.axes.values import Const, Value
+from meshlens.axes.run import Run, asks_version, mentions, speaks_of_axes
+from meshlens.axes.values import UNKNOWN, Const, Dict, Seq, Value
+
+_TYPE_CHECKING = frozenset({"TYPE_CHECKING"})
 
 
 def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context) -> str | None:
@@ -87,7 +89,7 @@ def _if(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     before = dict(frame.vars)
     conditions.refine(run, test, True, frame, ctx)
     left_body = run_block(run, body, frame, _divergent(inner, labels, node, frame, 0))
-    after_body = frame.vars
+    after_body = _as_declared(before, frame.vars) if mentions(test, _TYPE_CHECKING) else frame.vars
     frame.vars = before
     conditions.refine(run, test, False, frame, ctx)
     left_else = run_block(run, orelse, frame, _divergent(inner, labels, node, frame, 1)) if orelse else None
@@ -95,6 +97,14 @@ def _if(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     if api and {left_body, left_else} in ({RETURNED, None}, {NEXT_TURN, None}):
         frame.exits |= {"api"}
     return _meet(frame, after_body, left_body, left_else, inner.guarded)
+
+
+def _as_declared(before: dict[str, Value], declared: dict[str, Value]) -> dict[str, Value]:
+    """Variables without the values that a type checker is shown: a module's `__getattr__` gives others."""
+    return {
+        name: UNKNOWN if isinstance(value, (Const, Seq, Dict)) and name not in before else value
+        for name, value in declared.items()
+    }
 
 
 def _divergent(ctx: Context, labels: frozenset[object], node: Any, frame: Frame, arm: int) -> Context:
