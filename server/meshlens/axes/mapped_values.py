@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from meshlens.axes.arrays import is_array
 from meshlens.axes.joining import labels_of
-from meshlens.axes.records import Context
-from meshlens.axes.values import UNKNOWN, Arg, Binder, Const, Data, Dict, Seq, Spec, Union, Value
+from meshlens.axes.run import Run
+from meshlens.axes.tree_objects import DEEPEST, fields_of, with_fields
+from meshlens.axes.values import UNKNOWN, Arg, Binder, Const, Data, Dict, Instance, Seq, Spec, Union, Value
 
 
 def axis_of(binder: Binder, place: int, label: str | None) -> Value:
@@ -41,7 +42,7 @@ def is_shared(entry: Value) -> bool | None:
     return None
 
 
-def entering(binder: Binder, place: int, arg: Arg, ctx: Context) -> Value:
+def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:
     """The value that the operand sees for an argument."""
     if binder.kind == "axis_env":
         return arg.value
@@ -51,22 +52,31 @@ def entering(binder: Binder, place: int, arg: Arg, ctx: Context) -> Value:
         return Data(frozenset({"varying"}))
     entry = axis_of(binder, place, arg.label)
     shared = is_shared(entry)
-    return _enter(binder, place, arg.value, entry, shared)
+    return _enter(run, binder, place, arg.value, entry, shared)
 
 
-def _enter(binder: Binder, place: int, value: Value, entry: Value, shared: bool | None) -> Value:
+def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, shared: bool | None, depth: int = 0) -> Value:
     label = ("argument", (binder.site, place))
     if isinstance(value, Seq):
         parts = entry.items if isinstance(entry, Seq) and len(entry.items) == len(value.items) else None
         items = tuple(
-            _enter(binder, place, item, parts[i] if parts else entry, is_shared(parts[i]) if parts else shared)
+            _enter(run, binder, place, item, parts[i] if parts else entry, is_shared(parts[i]) if parts else shared, depth)
             for i, item in enumerate(value.items)
         )
         return Seq(value.kind, items, value.open)
     if isinstance(value, Dict):
-        return Dict(tuple((key, _enter(binder, place, item, entry, shared)) for key, item in value.items), value.open)
+        return Dict(tuple((key, _enter(run, binder, place, item, entry, shared, depth)) for key, item in value.items), value.open)
     if isinstance(value, Union):
-        return Union(tuple(dict.fromkeys(_enter(binder, place, item, entry, shared) for item in value.options)))
+        return Union(tuple(dict.fromkeys(_enter(run, binder, place, item, entry, shared, depth) for item in value.options)))
+    if isinstance(value, Instance) and depth < DEEPEST and fields_of(run, value):
+        entries = fields_of(run, entry)
+
+        def mapped(name: str, held: Value) -> Value:
+            own = entries.get(name, UNKNOWN) if entries is not None else entry
+            own_shared = is_shared(own) if entries is not None else shared
+            return _enter(run, binder, place, held, own, own_shared, depth + 1)
+
+        return with_fields(run, value, mapped, binder.site)
     if isinstance(value, (Data, Const)):
         if shared and isinstance(value, Const):
             return value
@@ -116,14 +126,16 @@ def _is_static(binder: Binder, place: int) -> bool:
     return isinstance(value, Seq) and Const(place) in value.items
 
 
-def stacked(binder: Binder, returned: Value, args: tuple[Arg, ...]) -> Value:
+def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0) -> Value:
     """What the caller of a mapped function gets."""
     if binder.kind == "axis_env":
         return UNKNOWN
     if isinstance(returned, Seq):
-        return Seq(returned.kind, tuple(stacked(binder, item, args) for item in returned.items), returned.open)
+        return Seq(returned.kind, tuple(stacked(run, binder, item, depth) for item in returned.items), returned.open)
     if isinstance(returned, Dict):
-        return Dict(tuple((key, stacked(binder, item, args)) for key, item in returned.items), returned.open)
+        return Dict(tuple((key, stacked(run, binder, item, depth)) for key, item in returned.items), returned.open)
+    if isinstance(returned, Instance) and depth < DEEPEST and fields_of(run, returned):
+        return with_fields(run, returned, lambda _, held: stacked(run, binder, held, depth + 1), binder.site)
     labels = labels_of(returned)
     kept: frozenset[object] = labels & {"mean"}
     if (

@@ -11,6 +11,7 @@ from meshlens.axes.meshes import grid_names, mesh_names, with_mesh_in_force
 from meshlens.axes.naming import by_parameter, names_in, value_of
 from meshlens.axes.records import AxisEnv, Binding, Bound, Context, MappedCall, Step
 from meshlens.axes.run import Run
+from meshlens.axes.tree_objects import as_data
 from meshlens.axes.values import (
     UNKNOWN,
     Arg,
@@ -161,12 +162,12 @@ def call_mapped(run: Run, mapped: Mapped, args: tuple[Arg, ...], site: Site, fra
     binder = with_mesh_in_force(mapped.binder, run.ambient[-1] if run.ambient else None)
     run.called.add(binder.site)
     inner_args = tuple(
-        Arg(arg.label, entering(binder, place, arg, ctx), arg.whole, arg.site) for place, arg in enumerate(args)
+        Arg(arg.label, entering(run, binder, place, arg), arg.whole, arg.site) for place, arg in enumerate(args)
     )
     returned = run_operand(run, binder, inner_args, site, ctx)
     exact = all(arg.label not in ("*", "**") for arg in args)
-    run.records.mapped_calls.append(MappedCall(binder, site, args, exact, ctx, returned))
-    return stacked(binder, returned, args)
+    run.records.mapped_calls.append(MappedCall(binder, site, args, exact, ctx, as_data(run, returned)))
+    return stacked(run, binder, returned)
 
 
 def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
@@ -198,14 +199,14 @@ def run_uncalled(run: Run, mapped: Mapped, ctx: Context) -> None:
     parameters = _underlying(binder.operand)
     if parameters is not None and all(how in ("any", "only") for _, how, _ in parameters[1]):
         splat = tuple(
-            Arg(None, entering(binder, place, Arg(None, UNKNOWN, None, None), ctx), None, None)
+            Arg(None, entering(run, binder, place, Arg(None, UNKNOWN, None, None)), None, None)
             for place, (_, _, default) in enumerate(parameters[1])
             if not default
         )
     if binder.kind not in MAPS_ON_DEVICES:
         ctx = ctx._replace(env=replace(ctx.env, open=True))
     returned = run_operand(run, binder, splat, binder.site, ctx)
-    run.records.mapped_calls.append(MappedCall(binder, binder.site, (), False, ctx, returned, visible=False))
+    run.records.mapped_calls.append(MappedCall(binder, binder.site, (), False, ctx, as_data(run, returned), visible=False))
 
 
 def name_of(value: Value) -> str:
