@@ -55,25 +55,30 @@ def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:
     return _enter(run, binder, place, arg.value, entry, shared)
 
 
-def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, shared: bool | None, depth: int = 0) -> Value:
+def _enter(
+    run: Run, binder: Binder, place: int, value: Value, entry: Value, shared: bool | None, depth: int = 0
+) -> Value:
     label = ("argument", (binder.site, place))
     if isinstance(value, Seq):
         parts = entry.items if isinstance(entry, Seq) and len(entry.items) == len(value.items) else None
+        entries = parts or (entry,) * len(value.items)
         items = tuple(
-            _enter(run, binder, place, item, parts[i] if parts else entry, is_shared(parts[i]) if parts else shared, depth)
-            for i, item in enumerate(value.items)
+            _enter(run, binder, place, item, own, is_shared(own) if parts else shared, depth)
+            for item, own in zip(value.items, entries, strict=True)
         )
         return Seq(value.kind, items, value.open)
     if isinstance(value, Dict):
-        return Dict(tuple((key, _enter(run, binder, place, item, entry, shared, depth)) for key, item in value.items), value.open)
+        pairs = ((key, _enter(run, binder, place, item, entry, shared, depth)) for key, item in value.items)
+        return Dict(tuple(pairs), value.open)
     if isinstance(value, Union):
-        return Union(tuple(dict.fromkeys(_enter(run, binder, place, item, entry, shared, depth) for item in value.options)))
+        entered = (_enter(run, binder, place, item, entry, shared, depth) for item in value.options)
+        return Union(tuple(dict.fromkeys(entered)))
     if isinstance(value, Instance) and depth < DEEPEST and fields_of(run, value):
-        entries = fields_of(run, entry)
+        given = fields_of(run, entry)
 
         def mapped(name: str, held: Value) -> Value:
-            own = entries.get(name, UNKNOWN) if entries is not None else entry
-            own_shared = is_shared(own) if entries is not None else shared
+            own = given.get(name, UNKNOWN) if given is not None else entry
+            own_shared = is_shared(own) if given is not None else shared
             return _enter(run, binder, place, held, own, own_shared, depth + 1)
 
         return with_fields(run, value, mapped, binder.site)

@@ -206,7 +206,8 @@ def run_uncalled(run: Run, mapped: Mapped, ctx: Context) -> None:
     if binder.kind not in MAPS_ON_DEVICES:
         ctx = ctx._replace(env=replace(ctx.env, open=True))
     returned = run_operand(run, binder, splat, binder.site, ctx)
-    run.records.mapped_calls.append(MappedCall(binder, binder.site, (), False, ctx, as_data(run, returned), visible=False))
+    returned = as_data(run, returned)
+    run.records.mapped_calls.append(MappedCall(binder, binder.site, (), False, ctx, returned, visible=False))
 
 
 def name_of(value: Value) -> str:
