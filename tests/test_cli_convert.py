@@ -98,3 +98,37 @@ def test_jitted_functions_become_pmaps(tmp_path):
     text = (tmp_path / "a.py").read_text()
     assert '@functools.partial(jax.pmap, axis_name="data", in_axes=(None, 0), out_axes=None)\ndef step' in text
     assert "params = step(jnp.ones(3), shard(rows(jnp.ones((8, 3)))))" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--to", "pmap", "--devices", "4"], "devices=jax.devices()[:4]"),
+        (["--to", "shard_map", "--devices", "4"], 'Mesh(np.array(jax.devices()[:4]), ("batch",))'),
+        (["--to", "shard_map", "--devices", "2x4"], '.reshape(2, 4), ("batch", "model"))'),
+        (["--to", "pmap", "--in-axes", "(None, 0)"], "in_axes=(None, 0)"),
+    ],
+)
+def test_devices_and_axes_are_what_the_user_says(tmp_path, options, said):
+    write(tmp_path, {"a.py": JITTED})
+    ran = meshlens("convert", "a.py::step", *options, cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "Would convert 1, refused 0.\n")
+    assert said in ran.out
+
+
+def test_the_configuration_names_the_axis(tmp_path):
+    write(tmp_path, {"a.py": JITTED, "meshlens.toml": 'axis-name = "replica"\n'})
+    ran = meshlens("convert", "a.py::step", "--to", "pmap", cwd=tmp_path)
+    assert 'axis_name="replica"' in ran.out
+    ran = meshlens("convert", "a.py::step", "--to", "pmap", "--axis-name", "data", cwd=tmp_path)
+    assert 'axis_name="data"' in ran.out
+
+
+def test_devices_that_are_none_are_refused(tmp_path):
+    write(tmp_path, {"a.py": JITTED})
+    ran = meshlens("convert", "a.py::step", "--to", "pmap", "--devices", "many", cwd=tmp_path)
+    assert ran.code == 2
+    assert "expected a number of devices" in ran.err
+    ran = meshlens("convert", "a.py::step", "--to", "pmap", "--devices", "2x4", cwd=tmp_path)
+    assert (ran.code, ran.out) == (1, "")
+    assert "refused (one-axis): a pmap has one axis of devices" in ran.err

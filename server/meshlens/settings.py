@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
+from math import prod
 from typing import Any
 
 _SIZES = re.compile(r"[1-9]\d*(?:\s*[x×*,]\s*[1-9]\d*)*")
@@ -29,10 +30,17 @@ def parse_devices(value: object) -> int:
         return value
     if not isinstance(value, str) or not _SIZES.fullmatch(value.strip()):
         raise BadSetting('expected a number of devices, such as 8, or a shape, such as "2x4"')
-    count = 1
-    for size in re.findall(r"\d+", value):
-        count *= int(size)
-    return count
+    return prod(map(int, re.findall(r"\d+", value)))
+
+
+def parse_device_sizes(value: object) -> tuple[int, ...]:
+    """The sizes of the axes of the devices, from 8, "8" or "2x4".
+
+    Raises:
+        BadSetting: it is none of these.
+    """
+    parse_devices(value)
+    return tuple(map(int, re.findall(r"\d+", str(value))))
 
 
 def parse_version(value: object) -> tuple[int, ...]:
@@ -141,6 +149,14 @@ class Settings:
         "Without it MeshLens looks into the project's environment, its lock file and its `pyproject.toml`, "
         "and takes the newest version that it knows if they do not say.\n"
         "A folder below whose own requirements, lock file or environment name a version is judged by that one.",
+    )
+    axis_name: str | None = _key(
+        None,
+        kind="name",
+        parse=_string,
+        example='axis-name = "data"',
+        doc="What a refactoring calls the axis of a new map, where the collectives inside do not name one.\n"
+        'Without it the axis is called "batch".',
     )
     interpreter: str | None = _key(
         None,

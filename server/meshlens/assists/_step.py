@@ -20,6 +20,31 @@ from meshlens.text import FileEdit
 _DEFAULT = "batch"
 
 
+def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
+    """The axis name of a new map of a function: that of the collectives inside, else the user's, else "batch".
+
+    Raises:
+        Obstacle: the collectives name several, or another one than the user.
+    """
+    inside = {
+        literal_name(use.name)
+        for use in view.records.uses
+        if use.context.function == target.site or any(step.function == target.site for step in use.context.route)
+    }
+    if None in inside or len(inside) > 1:
+        raise Obstacle("several-axes", f'the collectives of "{target.name}" do not name one axis')
+    if not inside:
+        name = wishes.axis_name or wishes.usual_axis_name or _DEFAULT
+        if not name.isprintable() or set(name) & set('"\\'):
+            raise Obstacle("axis-name", "an axis name with quotes or backslashes is better written by hand")
+        return name
+    (found,) = inside
+    assert found is not None
+    if wishes.axis_name not in (None, found):
+        raise Obstacle("axis-name", f'its collectives name "{found}"')
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """A function that can be mapped so that its calls give the numbers that they give now.
@@ -53,7 +78,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes) -> Step:
     taken = gradients_in(view, target)
     if not all(one.is_mean for one in taken):
         raise Obstacle("no-mean", "the loss does not say that it is a mean over its rows")
-    axis = _axis(view, target, wishes)
+    axis = f'"{axis_name_of(view, target, wishes)}"'
     static = folded.static if folded is not None else ()
     _must_be_called_plainly(view, target, uses)
     axes = _wished(wishes.in_axes) if wishes.in_axes else in_axes_of(view, target, uses, taken, static)
@@ -101,20 +126,3 @@ def _must_be_called_plainly(view: FileView, target: Target, uses: tuple[Use, ...
             raise Obstacle("used-as-value", f'line {line} hands "{target.name}" on instead of calling it')
         if any(label is not None for label, _, _ in use.call[3]):
             raise Obstacle("keyword-arguments", f"the call in line {line} gives arguments by keyword")
-
-
-def _axis(view: FileView, target: Target, wishes: Wishes) -> str:
-    """The axis name: that of the collectives inside, else the user's, else "batch"."""
-    inside = {
-        literal_name(use.name)
-        for use in view.records.uses
-        if use.context.function == target.site or any(step.function == target.site for step in use.context.route)
-    }
-    if None in inside or len(inside) > 1:
-        raise Obstacle("several-axes", f'the collectives of "{target.name}" do not name one axis')
-    if not inside:
-        return f'"{wishes.axis_name or _DEFAULT}"'
-    name = inside.pop()
-    if wishes.axis_name not in (None, name):
-        raise Obstacle("axis-name", f'its collectives name "{name}"')
-    return f'"{name}"'

@@ -5,14 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from meshlens.assists._functions import Target, dotted_name, functions
+from meshlens.assists._model import Answer, Wishes
 from meshlens.assists._pmap import applications, decorated
+from meshlens.assists._registry import Assist, assist_named
 from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
-TARGETS = {"pmap": "convert-to-pmap", "shard_map": "pmap-to-shard-map"}
-"""The assist that makes something."""
+TARGETS = {
+    "pmap": ("convert-to-pmap",),
+    "shard_map": ("pmap-to-shard-map", "wrap-in-shard-map"),
+}
+"""The assists that make something: the first that has to do with the place says what can be done there."""
+
+
+def assist_for(target: str) -> Assist:
+    """The assists that make something, as one.
+
+    Args:
+        target: a key of `TARGETS`.
+    """
+
+    def propose(view: FileView, span: Span, wishes: Wishes) -> Answer:
+        answers = (assist_named(name).propose(view, span, wishes) for name in TARGETS[target])
+        return next((answer for answer in answers if answer is not None), None)
+
+    return Assist(target, propose, "")
 
 
 def places_named(target: str, function: str | None) -> Callable[[FileView], tuple[Span, ...]]:
@@ -26,7 +45,7 @@ def places_named(target: str, function: str | None) -> Callable[[FileView], tupl
         return lambda view: _functions(view, function)
     if function is None:
         return applications
-    return lambda view: _of_function(view, function)
+    return lambda view: _of_function(view, function) or _functions(view, function)
 
 
 def _functions(view: FileView, function: str | None) -> tuple[Span, ...]:

@@ -69,6 +69,9 @@ for _ in range(3):
 
 from __future__ import annotations
 
+from math import prod
+
+from meshlens.assists._devices import pmap_devices
 from meshlens.assists._functions import Target, Use, function_at, maps_around, uses_jax
 from meshlens.assists._helpers import with_helper
 from meshlens.assists._model import Answer, Proposal, Refused, Wishes
@@ -85,7 +88,7 @@ _TITLE = "convert to pmap"
 _SHARD = '''\
 def {name}(tree):
     """Splits the rows of every array into one block for each device."""
-    count = {count}()
+    count = {count}
 
     def split(x):
         if x.shape[0] % count:
@@ -110,25 +113,27 @@ def convert_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
 def _written(view: FileView, target: Target, wishes: Wishes) -> tuple[FileEdit, ...]:
     step = read_step(view, target, wishes)
     spelling = Spelling(view)
-    decorator = _decorator(view, target, spelling, step)
+    decorator = _decorator(view, target, spelling, step, pmap_devices(wishes, spelling))
     averages = averaged(view, target, step, spelling)
-    shard, helper = _shard(view, spelling) if step.uses else ("", ())
+    shard, helper = _shard(view, spelling, wishes) if step.uses else ("", ())
     calls = [edit for use in step.uses for edit in _sharded(view, use, step.axes, shard)]
     return in_order((*import_edits(view, spelling.needed), *helper, decorator, *averages, *calls))
 
 
-def _shard(view: FileView, spelling: Spelling) -> tuple[str, tuple[FileEdit, ...]]:
-    count = spelling.of("jax", "local_device_count")
+def _shard(view: FileView, spelling: Spelling, wishes: Wishes) -> tuple[str, tuple[FileEdit, ...]]:
+    count = str(prod(wishes.devices)) if wishes.devices else f"{spelling.of('jax', 'local_device_count')}()"
     return with_helper(view, "shard", _SHARD, count=count, tree_map=spelling.tree_map())
 
 
-def _decorator(view: FileView, target: Target, spelling: Spelling, step: Step) -> FileEdit:
+def _decorator(view: FileView, target: Target, spelling: Spelling, step: Step, devices: str | None) -> FileEdit:
     folded, axes, out = step.folded, step.axes, step.out
     arguments = [spelling.of("jax", "pmap"), f"axis_name={step.axis}"]
     if any(one is None for one in axes):
         arguments.append(f"in_axes=({', '.join(map(str, axes))}{',' * (len(axes) == 1)})")
     if out != 0:
         arguments.append(f"out_axes={out}")
+    if devices is not None:
+        arguments.append(f"devices={devices}")
     arguments += folded.arguments if folded is not None else ()
     call = Call(spelling.of("functools", "partial"), tuple(arguments))
     span = view.span(folded.site if folded is not None else target.at(target.node[1]))

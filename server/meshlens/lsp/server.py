@@ -65,6 +65,7 @@ HANDLERS: Mapping[str, Handle] = {
         "callHierarchy/incomingCalls": ("call_hierarchy", "incoming_calls"),
         "callHierarchy/outgoingCalls": ("call_hierarchy", "outgoing_calls"),
         "workspace/executeCommand": ("execute_command", "execute_command"),
+        "meshlens/convert": ("convert", "convert"),
         "workspace/didChangeConfiguration": ("configuration", "did_change_configuration"),
         "workspace/didChangeWorkspaceFolders": ("workspace_folders", "did_change_workspace_folders"),
         "workspace/didChangeWatchedFiles": ("watched_files", "did_change_watched_files"),
@@ -93,6 +94,7 @@ DOES_NOT_CONCERN_CAPABILITIES = (
     "workspace/executeCommand",
     "workspace/didChangeConfiguration",
     "codeAction/resolve",
+    "meshlens/convert",
 )
 
 
