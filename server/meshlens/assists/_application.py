@@ -10,7 +10,7 @@ from meshlens.assists._writing import Call, Source, around, call_text, comments_
 from meshlens.axes.records import Binding
 from meshlens.axes.values import Arg
 from meshlens.project.view import FileView
-from meshlens.text import Edit, FileEdit
+from meshlens.text import Edit, FileEdit, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +26,25 @@ class Layer:
     arguments: tuple[str | Source, ...] = ()
 
 
-def applied(view: FileView, binding: Binding, layers: tuple[Layer, ...], spelling: Spelling) -> FileEdit:
-    """The edit that puts other transformations in the place of a map, outermost first.
+def applied(
+    view: FileView, binding: Binding, layers: tuple[Layer, ...], spelling: Spelling, whole: Span | None = None
+) -> FileEdit:
+    """The edit that puts other transformations in the place of a map.
+
+    Args:
+        view: the file.
+        binding: the map.
+        layers: the transformations, outermost first.
+        spelling: spells what they need.
+        whole: the map and the transformations around it, where those go as well.
 
     Raises:
         Obstacle: comments stand between the arguments that go, or the function is not written there.
     """
     site = binding.binder.site
-    span = view.span(site)
+    span = whole if whole is not None else view.span(site)
     operand = binding.binder.operand_site
-    text = view.text(site)
+    text = view.source[span.start : span.end].decode("utf-8", "replace")
     if operand is not None and not binding.decorator:
         text = text.replace(view.text(operand), "_", 1)
     if comments_in(text):
