@@ -1,4 +1,8 @@
 """What devices there are and what they are meant to be; never imports JAX.
 
 - `report`: what a probe says, as data.
+- `probe`: the program that a user's interpreter runs, and its contract.
+- `runner`: runs it, and makes a report of whatever comes back; `failures` has the sentences.
+- `processes`: ends a program whole; `child_environment` and `trust` say what it may see and where it may lie.
+- `machine`: accelerators, told without JAX.
 """
