@@ -9,28 +9,33 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
-from math import prod
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-_SIZES = re.compile(r"[1-9]\d*(?:\s*[x×*,]\s*[1-9]\d*)*")
+from meshlens.devices.topology import BadTopology, Topology, parse_topology
+
 _VERSION = re.compile(r"\d+(?:\.\d+)*")
+
+
+DevicesWanted: TypeAlias = Topology | Literal["detected"]
+"""The devices that a program is meant for: those that are named, or those that there are."""
 
 
 class BadSetting(ValueError):
     """A value that a key cannot have; the message says what it can have."""
 
 
-def parse_devices(value: object) -> int:
-    """A number of devices, from 8, "8" or the shape of a mesh such as "2x4".
+def parse_devices(value: object) -> DevicesWanted:
+    """The devices that a program is meant for, from 8, "8", "2x4", "v5e-16", "8xH100"; "detected" for those there are.
 
     Raises:
         BadSetting: it is none of these.
     """
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        return value
-    if not isinstance(value, str) or not _SIZES.fullmatch(value.strip()):
-        raise BadSetting('expected a number of devices, such as 8, or a shape, such as "2x4"')
-    return prod(map(int, re.findall(r"\d+", value)))
+    if value == "detected":
+        return "detected"
+    try:
+        return parse_topology(value)
+    except BadTopology as error:
+        raise BadSetting(str(error)) from None
 
 
 def parse_device_sizes(value: object) -> tuple[int, ...]:
@@ -39,8 +44,10 @@ def parse_device_sizes(value: object) -> tuple[int, ...]:
     Raises:
         BadSetting: it is none of these.
     """
-    parse_devices(value)
-    return tuple(map(int, re.findall(r"\d+", str(value))))
+    try:
+        return parse_topology(value).shape
+    except BadTopology as error:
+        raise BadSetting(str(error)) from None
 
 
 def parse_version(value: object) -> tuple[int, ...]:
@@ -132,12 +139,14 @@ class Settings:
         "Patterns are those of `.gitignore`, relative to the configuration file.\n"
         "A file that the command line names is always checked.",
     )
-    devices: int | None = _key(
+    devices: DevicesWanted | None = _key(  # noqa: RUF009
         None,
-        kind="number or shape",
+        kind="number, shape or topology",
         parse=parse_devices,
-        example='devices = 8  # or "2x4"',
-        doc="How many devices the code is meant for, whatever machine it is checked on.\n"
+        example='devices = 8  # or "2x4", "v5e-16", "8xH100", "4x8xH100", "detected"',
+        doc="The devices that the code is meant for, whatever machine it is checked on.\n"
+        "`# meshlens: devices=8` at the top of a file, or a number of virtual devices that the file asks for itself, "
+        "go before it; [devices.md](devices.md) has all that it can be.\n"
         "Rules that count devices (AX30x) are silent without it.",
     )
     jax_version: tuple[int, ...] | None = _key(
@@ -237,6 +246,8 @@ def shown(value: object) -> str:
         text = str(value).lower()
     elif isinstance(value, str):
         text = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    elif isinstance(value, Topology):
+        text = value.text if value.text.isdigit() else f'"{value.text}"'
     elif isinstance(value, Mapping):
         text = "{ " + ", ".join(f"{shown(str(key))} = {shown(item)}" for key, item in value.items()) + " }"
     elif isinstance(value, (list, tuple)):

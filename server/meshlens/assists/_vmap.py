@@ -110,7 +110,7 @@ def _must_stand_alone(view: FileView, vmap: Pmap) -> None:
 
 
 def _must_fit(view: FileView, vmap: Pmap, wishes: Wishes) -> None:
-    devices = prod(wishes.devices) if wishes.devices else view.devices
+    devices = prod(wishes.devices) if wishes.devices else view.devices.count
     sizes = [_rows(vmap, call) for call in vmap.calls]
     known = sorted({size for size in sizes if size is not None})
     if devices is None:

@@ -36,7 +36,7 @@ def devices_of(view: FileView, binder: Binder) -> str | None:
         return counted(size, "device")
     if binder.argument("devices") is not None or binder.argument("backend") is not None:
         return "the devices it is given"
-    return f"up to {counted(view.devices, 'device')}" if view.devices is not None else None
+    return f"up to {counted(view.device_count, 'device')}" if view.device_count is not None else None
 
 
 def mesh_devices(mesh: Mesh) -> str | None:

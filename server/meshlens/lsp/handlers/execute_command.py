@@ -12,6 +12,7 @@ from meshlens.lsp.commands import DEBUG
 from meshlens.lsp.refusal import INVALID_PARAMS, Refusal
 from meshlens.lsp.session import Session
 from meshlens.project.jax_version import spelled
+from meshlens.settings import shown
 
 _PACKAGES = ("meshlens", "pygls", "lsprotocol", "jedi", "tree-sitter", "tree-sitter-python")
 
@@ -43,7 +44,7 @@ def debug_information(session: Session) -> str:
         size = sum(len(file.source) for file in files.values())
         lines += [
             f"project {folder.root}",
-            f"  jax {spelled(folder.jax)}; devices: {folder.settings.devices or 'not said'}",
+            f"  jax {spelled(folder.jax)}; devices: {shown(folder.settings.devices or 'not said')}",
             f"  configuration: {folder.configuration.path or 'none'}",
             f"  loaded: {len(files)} files, {size:,} bytes, {'the whole project' if folder.small else 'what is near'}",
         ]
