@@ -65,6 +65,7 @@ for _ in range(3):
 from __future__ import annotations
 
 from meshlens.assists._devices import device_mesh
+from meshlens.assists._form import as_decorator
 from meshlens.assists._functions import Target, function_at, maps_around, uses_jax
 from meshlens.assists._mesh import mesh_name
 from meshlens.assists._model import Answer, Proposal, Refused, Wishes
@@ -94,7 +95,9 @@ def wrap_in_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 
 def _written(view: FileView, target: Target, wishes: Wishes) -> tuple[FileEdit, ...]:
-    step = read_step(view, target, wishes)
+    if target.is_method:
+        raise Obstacle("method", f'"{target.name}" is a method, whose object shard_map would split')
+    step = read_step(view, target, wishes, as_decorator(view, target))
     if step.folded is not None and step.folded.static:
         raise Obstacle("static-arguments", f'"{target.name}" has static arguments, which have no spec')
     site = target.at(target.node[1])
