@@ -87,6 +87,46 @@ params = step(jnp.ones(3), rows(jnp.ones((8, 3))))
 """
 
 
+CALLED = """\
+import jax
+import jax.numpy as jnp
+
+
+def step(params, batch):
+  grads = jax.grad(lambda p: jnp.mean((batch @ p) ** 2))(params)
+  return params - grads
+
+
+class Trainer:
+  def __init__(self):
+    self.update = jax.jit(self.step)
+
+  def step(self, params, batch):
+    return params - jax.lax.stop_gradient(params)
+
+
+train_step = jax.jit(step)
+params = train_step(jnp.ones(3), jnp.ones((8, 3)))
+"""
+
+
+def test_what_jit_is_called_on_becomes_a_pmap_in_the_style_of_the_file(tmp_path):
+    write(tmp_path, {"a.py": CALLED})
+    ran = meshlens("convert", "a.py", "--all", "--to", "pmap", "--write", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "Converted 2, refused 0.\n")
+    text = (tmp_path / "a.py").read_text()
+    assert 'train_step = jax.pmap(step, axis_name="batch", in_axes=(None, 0), out_axes=None)\n' in text
+    assert "self.update = jax.pmap(" in text
+    assert "\n  def split(x):\n    if x.shape" in text
+
+
+def test_a_method_is_named_with_its_class(tmp_path):
+    write(tmp_path, {"a.py": CALLED})
+    ran = meshlens("convert", "a.py::Trainer.step", "--to", "pmap", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "Would convert 1, refused 0.\n")
+    assert "+    self.update = jax.pmap(" in ran.out
+
+
 def test_jitted_functions_become_pmaps(tmp_path):
     write(tmp_path, {"a.py": JITTED})
     ran = meshlens("convert", "a.py", "--all", "--to", "pmap", "--axis-name", "data", "--write", cwd=tmp_path)

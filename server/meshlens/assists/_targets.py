@@ -9,7 +9,7 @@ from meshlens.assists._model import Answer, Wishes
 from meshlens.assists._pmap import applications, decorated
 from meshlens.assists._registry import Assist, assist_named
 from meshlens.jaxapi.transparent import COMPILES
-from meshlens.project.trees import path_to
+from meshlens.project.trees import path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
@@ -49,14 +49,35 @@ def places_named(target: str, function: str | None) -> Callable[[FileView], tupl
 
 
 def _functions(view: FileView, function: str | None) -> tuple[Span, ...]:
-    """The names of the functions that are called so, or of those that `jit` decorates."""
+    """The names of the functions that are called so, or of those that `jit` compiles."""
+    compiled = _compiled(view) if function is None else frozenset()
     return tuple(
         sorted(
             view.span(target.site)
             for target in functions(view)
-            if (_is_jitted(view, target) if function is None else target.name == function.rsplit(".", 1)[-1])
+            if (
+                _is_jitted(view, target) or target.name in compiled
+                if function is None
+                else _is_called(target, function)
+            )
         )
     )
+
+
+def _is_called(target: Target, function: str) -> bool:
+    """Whether a function is meant by its name, alone or behind that of the class or function around it."""
+    return function in (target.name, target.site.block, f"{target.site.block}.{target.name}")
+
+
+def _compiled(view: FileView) -> frozenset[str]:
+    """The names of the functions that calls of `jit` are given."""
+    firsts = (
+        node[3][0][2]
+        for key in view.facts.blocks
+        for node in walk(tree(view, str(view.path), key) or ("", 0))
+        if node[0] == "call" and node[3] and dotted_name(view, node[2]) in COMPILES
+    )
+    return frozenset(first[-1] for first in firsts if first[0] in ("name", "attr"))
 
 
 def _is_jitted(view: FileView, target: Target) -> bool:
