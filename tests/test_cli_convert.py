@@ -172,3 +172,28 @@ def test_devices_that_are_none_are_refused(tmp_path):
     ran = meshlens("convert", "a.py::step", "--to", "pmap", "--devices", "2x4", cwd=tmp_path)
     assert (ran.code, ran.out) == (1, "")
     assert "refused (one-axis): a pmap has one axis of devices" in ran.err
+
+
+def test_a_pmap_becomes_a_vmap_and_comes_back(tmp_path):
+    text = 'import jax\nimport jax.numpy as jnp\n\nf = jax.pmap(jnp.sin, axis_name="i")\nout = f(jnp.ones((8, 3)))\n'
+    write(tmp_path, {"a.py": text, "meshlens.toml": "devices = 8\n"})
+    ran = meshlens("convert", "a.py::f", "--to", "vmap", "--write", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "Converted 1, refused 0.\n")
+    assert 'f = jax.jit(jax.vmap(jnp.sin, axis_name="i"))\n' in (tmp_path / "a.py").read_text()
+    ran = meshlens("convert", "a.py::f", "--to", "pmap", "--write", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "Converted 1, refused 0.\n")
+    assert (tmp_path / "a.py").read_text() == text
+
+
+def test_every_pmap_of_a_folder_becomes_a_vmap(tmp_path):
+    write(tmp_path, {"a.py": STEP, "b.py": NESTED})
+    ran = meshlens("convert", ".", "--all", "--to", "vmap", "--write", cwd=tmp_path)
+    assert ran.code == 1
+    assert ran.err.endswith("Converted 2, refused 2.\n")
+    assert "jax.pmap" not in (tmp_path / "a.py").read_text()
+
+
+def test_vmap_of_what_no_pmap_maps(tmp_path):
+    ran = meshlens("convert", "a.py::rows", "--to", "vmap", cwd=write(tmp_path, {"a.py": JITTED}))
+    assert ran.code == 2
+    assert 'nothing to convert is called "rows"' in ran.err

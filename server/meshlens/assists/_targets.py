@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from meshlens.assists._assigned import results_of
 from meshlens.assists._functions import Target, dotted_name, functions
 from meshlens.assists._model import Answer, Wishes
 from meshlens.assists._pmap import applications, decorated
 from meshlens.assists._registry import Assist, assist_named
+from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.trees import path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
 TARGETS = {
-    "pmap": ("convert-to-pmap",),
+    "pmap": ("vmap-to-pmap", "convert-to-pmap"),
     "shard_map": ("pmap-to-shard-map", "wrap-in-shard-map"),
+    "vmap": ("pmap-to-vmap",),
 }
 """The assists that make something: the first that has to do with the place says what can be done there."""
 
@@ -41,11 +44,12 @@ def places_named(target: str, function: str | None) -> Callable[[FileView], tupl
         target: a key of `TARGETS`.
         function: only where this is mapped, or what this names is; None for everywhere.
     """
-    if target == "pmap":
-        return lambda view: _functions(view, function)
     if function is None:
-        return applications
-    return lambda view: _of_function(view, function) or _functions(view, function)
+        return (lambda view: _functions(view, None)) if target == "pmap" else applications
+    if target == "vmap":
+        return lambda view: _of_function(view, function, "jax.pmap")
+    before = "jax.vmap" if target == "pmap" else "jax.pmap"
+    return lambda view: _of_function(view, function, before) or _functions(view, function)
 
 
 def _functions(view: FileView, function: str | None) -> tuple[Span, ...]:
@@ -90,22 +94,15 @@ def _is_jitted(view: FileView, target: Target) -> bool:
     return False
 
 
-def _of_function(view: FileView, function: str) -> tuple[Span, ...]:
-    """The applications of pmap to a function, or whose result is given a name."""
+def _of_function(view: FileView, function: str, dotted: str) -> tuple[Span, ...]:
+    """The applications of a map to a function, or whose result is given a name."""
     name = function.rsplit(".", 1)[-1]
     found = set()
     for binding in view.records.bindings:
         site = binding.binder.site
-        if not view.is_here(site) or view.span(site) not in applications(view):
+        if not view.is_here(site) or canonical(binding.binder.dotted) != dotted:
             continue
         fn = decorated(view, binding)
-        targets = {
-            target[2]
-            for node in path_to(view, site)
-            if node[0] == "assign"
-            for target in node[2]
-            if target[0] == "name"
-        }
-        if (fn is not None and fn[2][0] == name) or binding.function == name or name in targets:
+        if (fn is not None and fn[2][0] == name) or binding.function == name or name in results_of(view, site):
             found.add(view.span(site))
     return tuple(sorted(found))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from meshlens.assists._assigned import results_of
 from meshlens.assists._functions import dotted_name, functions
 from meshlens.assists._jit_around import Outer
 from meshlens.assists._model import Wishes
@@ -170,9 +171,7 @@ def _must_not_come_back(view: FileView, vmap: Pmap) -> None:
     if vmap.in_axes == 0 and vmap.out_axes == 0:
         return
     for call in vmap.calls:
-        above = path_to(view, call.call)
-        targets = [target for node in above if node[0] == "assign" for target in node[2]]
-        results = {inner[2] for target in targets for inner in walk(target) if inner[0] == "name"}
+        results = results_of(view, call.call)
         for other in vmap.calls:
             path = path_to(view, other.call)
             for _, _, value in path[-1][3] if path and path[-1][0] == "call" else ():
