@@ -117,3 +117,12 @@ def docs(session: nox.Session) -> None:
 def oracle(session: nox.Session) -> None:
     session.install(".[libraries,test]", f"jax=={JAX_VERSION}", f"jaxlib=={JAX_VERSION}")
     session.run("pytest", "-m", "jax", *session.posargs)
+
+
+@nox.session(python="3.12", default=False)
+@nox.parametrize("jax", ["0.4.30", "0.6.2", "0.8.1", "0.10.2"])
+def conversions(session: nox.Session, jax: str) -> None:
+    """What conversions and snippets come to in older releases of JAX, all of which have wheels for this Python."""
+    session.install(".[libraries,test]", f"jax=={jax}", f"jaxlib=={jax}")
+    session.run("pytest", "tests/oracle/test_oracle_converted.py", "tests/test_snippets.py")
+    session.run("python", "-m", "oracle.converted", env={"PYTHONPATH": "tests"})
