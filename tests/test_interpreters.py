@@ -143,11 +143,12 @@ def test_what_is_set_is_taken_even_if_it_is_not_there(folder, home):
 
 
 def test_an_environment_above_counts_up_to_the_root_of_the_repository(folder, home, tmp_path):
-    above, outside = layout(folder / ".venv"), layout(tmp_path / ".venv")
+    above = layout(folder / ".venv")
+    layout(tmp_path / ".venv")
     (folder / "packages" / "a").mkdir(parents=True)
     assert found(folder / "packages" / "a", home) == [(".venv", above)]
     shutil.rmtree(folder / ".git")
-    assert found(folder / "packages" / "a", home) == [(".venv", above), (".venv", outside)]
+    assert found(folder / "packages" / "a", home) == []
 
 
 def test_pyenv_is_asked_by_its_files_and_its_shims_are_left_out(folder, home):

@@ -111,7 +111,7 @@ def _candidates(
     yield from _active(environ, "VIRTUAL_ENV")
     if environ.get("CONDA_DEFAULT_ENV") != "base":
         yield from _active(environ, "CONDA_PREFIX")
-    for place in _upwards(folder, environ):
+    for place in _upwards(folder):
         yield from (Interpreter(one.python, one.origin) for one in environments_of(place, environ))
         if not untrusted:
             yield from _named_by_files(place, environ)
@@ -136,15 +136,11 @@ def _active(environ: Mapping[str, str], variable: str) -> Iterator[Interpreter]:
         yield Interpreter(python, variable)
 
 
-def _upwards(folder: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-    """The folder and those above it, up to the root of its repository."""
-    home = environ.get("HOME")
-    for place in (folder, *folder.parents):
-        if place != folder and (str(place) == home or place == Path(place.anchor)):
-            return
-        yield place
-        if os.path.exists(place / ".git"):
-            return
+def _upwards(folder: Path) -> tuple[Path, ...]:
+    """The folder and those above it up to the root of its repository, where a workspace keeps its environment."""
+    places = (folder, *folder.parents)
+    roots = (number for number, place in enumerate(places) if os.path.exists(place / ".git"))
+    return places[: next(roots, 0) + 1]
 
 
 def _named_by_files(folder: Path, environ: Mapping[str, str]) -> Iterator[Interpreter]:
