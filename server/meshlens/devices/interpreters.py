@@ -25,7 +25,7 @@ class Interpreter:
 
     Attributes:
         path: as it is to be started; an environment is told by this path, so no link in it is followed.
-        origin: for people: "set", "the editor", "VIRTUAL_ENV", ".venv", "poetry", "PATH".
+        origin: for people: "given", "set", "the editor", "VIRTUAL_ENV", ".venv", "poetry", "PATH".
         is_wanted: whether a user named it, so that no other is taken in its place.
     """
 
@@ -42,11 +42,13 @@ class Wishes:
         setting: the setting `interpreter`: a Python or the folder of an environment.
         setting_folder: where a relative one begins: the folder of the configuration.
         editor: what the editor says.
+        given: what the command line names.
     """
 
     setting: str | None = None
     setting_folder: str = ""
     editor: str | None = None
+    given: str | None = None
 
 
 def choose_interpreter(
@@ -82,9 +84,9 @@ def find_interpreters(
 ) -> Iterator[Interpreter]:
     """The Pythons that may run the code of a folder, the likeliest first.
 
-    That is: what is set, what the editor says, the active environment, the environments of the folder and of those
-    above it, conda's base, and PATH.  In an untrusted workspace none that leads into it, and none that a file of the
-    workspace names: the setting is left out, as it may come from there.
+    That is: what the command line names, what is set, what the editor says, the active environment, the environments
+    of the folder and of those above it, conda's base, and PATH.  In an untrusted workspace none that leads into it, and
+    none that a file of the workspace names: the setting is left out, as it may come from there.
     """
     seen: set[str] = set()
     for one in _candidates(folder, wishes, environ, untrusted):
@@ -104,6 +106,8 @@ def _has_jax(python: str) -> bool:
 def _candidates(
     folder: Path, wishes: Wishes, environ: Mapping[str, str], untrusted: tuple[Path, ...]
 ) -> Iterator[Interpreter]:
+    if wishes.given:
+        yield Interpreter(_named(wishes.given, str(folder)), "given", is_wanted=True)
     if wishes.setting and not untrusted:
         yield Interpreter(_named(wishes.setting, wishes.setting_folder or str(folder)), "set", is_wanted=True)
     if wishes.editor:
