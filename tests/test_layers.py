@@ -11,7 +11,7 @@ import pytest
 SERVER = Path(__file__).parents[1] / "server" / "meshlens"
 
 LEVELS = (
-    ("text",),
+    ("text", "cache_files"),
     ("devices", "trace"),
     ("settings",),
     ("syntax",),

@@ -22,6 +22,7 @@ _COMMANDS = {
     "convert": "Rewrite functions and maps.",
     "explain": "Show the page of a rule.",
     "config": "Show the settings that hold here and where each comes from.",
+    "devices": "Show the devices of a project, real and meant.",
     "docs": "Write docs/rules.md, docs/assists.md and docs/settings.md.",
     "server": "Speak the Language Server Protocol with an editor.",
 }

@@ -116,7 +116,8 @@ def _answered(report: Report, ended: Ended, seconds: float, environment: Mapping
         said = from_json({**answer, "interpreter": interpreter, "level": report.level})
     except BadReport as bad:
         return replace(report, failure=failures.bad_answer(interpreter, str(bad)))
-    said = replace(said, accelerators=report.accelerators, failure=None, note=None)
+    devices = said.devices if report.level == "devices" else ()
+    said = replace(said, devices=devices, accelerators=report.accelerators, failure=None, note=None)
     error, versions = answer.get("error"), dict(said.versions)
     if "jax" not in versions and _numbers(said.python) < (3, 8):
         return replace(said, failure=failures.too_old(interpreter, said.python))

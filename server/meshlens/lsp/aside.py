@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO
 
-from meshlens.project.cache import FOLDER
+from meshlens.cache_files import FOLDER
 from meshlens.project.devices import target_of
 from meshlens.project.discover import python_files
 from meshlens.project.jax_folders import find_jax_folders
