@@ -37,7 +37,7 @@ def mapped_function_text(prose: Prose, function: Site) -> str | None:
         prose: how to write.
         function: the name in the `def`.
     """
-    binders = list(_binders_of(prose.view).get(function, {}).values())
+    binders = list(binders_of(prose.view).get(function, {}).values())
     if not binders:
         return None
     if len(binders) == 1:
@@ -89,7 +89,7 @@ def _body(prose: Prose, binder: Binder, operand: Operand | None) -> list[str]:
     return [prose.items(lines)] if lines else []
 
 
-def _binders_of(view: FileView) -> dict[Site, dict[Site, Binder]]:
+def binders_of(view: FileView) -> dict[Site, dict[Site, Binder]]:
     """The maps of each function of the workspace, by the function's name and the place of the map."""
 
     def collect(solution: Solution) -> dict[Site, dict[Site, Binder]]:
