@@ -202,6 +202,10 @@ class EditorSettings:
     symbols: bool = _feature("List maps and meshes among the symbols.", default=True)
     workspace_diagnostics: bool = _feature("Report findings in files that are not open too.", default=False)
     code_lens: bool = _feature("Show devices, axes and collectives above each map.", default=False)
+    detect_devices: bool = _feature(
+        "Ask the project's Python which devices there are; [devices.md](devices.md) says what is run and when.",
+        default=True,
+    )
     inlay_hints_axes: bool = _feature("Show the axes that a helper runs under behind its `def`.", default=False)
     inlay_hints_sizes: bool = _feature("Show the size of an axis behind its name in a collective.", default=False)
 

@@ -148,6 +148,12 @@ class Workspace:
             return self
         return replace(self._next(self.files, self.checked, frozenset()), focus=focus)
 
+    def with_devices(self, devices: Topology | None, detected: Report | None) -> Workspace:
+        """The same files, meant for these devices, on a machine that has those."""
+        if devices == self.devices:
+            return replace(self, detected=detected)
+        return replace(self._next(self.files, self.checked, frozenset()), devices=devices, detected=detected)
+
     def without_file(self, path: Path) -> Workspace:
         """The workspace after a file is gone."""
         if str(path) not in self.files:
