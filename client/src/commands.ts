@@ -12,6 +12,7 @@ import { DEVICES, MESHES, VIRTUAL_DEVICES } from "./requests";
 import type { Server } from "./server";
 import { SECTION } from "./settings";
 import type { Status } from "./status";
+import { openTour } from "./tour";
 import { runOnVirtualDevices } from "./virtualDevices";
 
 /** What the commands work on. */
@@ -38,6 +39,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     },
     showMenu: () => showMenu(unknownCommands(abilities)),
     showDebugInformation: () => showDebugInformation(context, server),
+    openTour: () => openTour(context),
     openSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", `@ext:${context.extension.id}`),
     chooseTargetTopology: () => chooseTopology(),
     refreshDevices: () => withClient(server, (client) => refreshDevices(client, abilities, status)),

@@ -12,7 +12,7 @@ import { withQuestions } from "./lightbulb";
 import { MeshView, VIEW } from "./meshView";
 import { PythonExtensions } from "./pythonExtensions";
 import { Server } from "./server";
-import { NEEDING_RESTART, startSettings, withoutOwn } from "./settings";
+import { NEEDING_RESTART, startSettings, forServer } from "./settings";
 import { Status } from "./status";
 import { interpreterOf, tellInterpreters, tellTrust } from "./told";
 
@@ -57,7 +57,7 @@ export function activate(context: vscode.ExtensionContext): void {
     workspace: {
       configuration: async (params, token, next) => {
         const answers = await next(params, token);
-        return answers instanceof ResponseError ? answers : answers.map(withoutOwn);
+        return answers instanceof ResponseError ? answers : answers.map(forServer);
       },
     },
   };

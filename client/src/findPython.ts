@@ -67,10 +67,12 @@ function environments({ folders, platform, exists }: Places): Candidate[] {
     .filter(({ program }) => exists(program));
 }
 
-function onPath({ path, platform, exists }: Places): Candidate[] {
+function onPath({ path, platform, exists, trusted, folders }: Places): Candidate[] {
   const paths = pathOf(platform);
   const suffix = platform === "win32" ? ".exe" : "";
-  const rooms = path.split(paths.delimiter).filter((room) => paths.isAbsolute(room));
+  const rooms = path
+    .split(paths.delimiter)
+    .filter((room) => paths.isAbsolute(room) && (trusted || !isInside(paths.join(room, "python"), folders, platform)));
   return NAMES.flatMap((name) => {
     const program = rooms.map((room) => paths.join(room, name + suffix)).find(exists);
     return program === undefined ? [] : [{ program, source: "PATH" }];

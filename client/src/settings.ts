@@ -31,11 +31,12 @@ export function startSettings(): StartSettings {
   };
 }
 
-/** The server's part of what stands in the section. */
-export function withoutOwn(section: unknown): unknown {
+/** The server's part of what stands in the section; VS Code offers the snippets itself. */
+export function forServer(section: unknown): unknown {
   if (typeof section !== "object" || section === null) {
     return section;
   }
   const own: readonly string[] = OWN;
-  return Object.fromEntries(Object.entries(section).filter(([key]) => !own.includes(key)));
+  const kept = Object.entries(section).filter(([key]) => !own.includes(key));
+  return { ...Object.fromEntries(kept), snippets: false };
 }

@@ -11,7 +11,7 @@ from meshlens.assists._pmap import applications, decorated
 from meshlens.assists._registry import Assist, assist_named
 from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.transparent import COMPILES
-from meshlens.project.trees import path_to, tree, walk
+from meshlens.project.trees import tree, walk
 from meshlens.project.view import FileView
 from meshlens.text import Span
 

@@ -23,7 +23,7 @@ _COMMANDS = {
     "explain": "Show the page of a rule.",
     "config": "Show the settings that hold here and where each comes from.",
     "devices": "Show the devices of a project, real and meant.",
-    "docs": "Write docs/rules.md, docs/assists.md and docs/settings.md.",
+    "docs": "Write docs/rules.md, docs/assists.md, docs/settings.md and the settings of package.json.",
     "server": "Speak the Language Server Protocol with an editor.",
 }
 
