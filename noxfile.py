@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import nox
@@ -13,6 +15,10 @@ PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
 
 # The labels of tests/oracle were made with this release; `JAX_VERSION=0.11.0 nox -s oracle` asks another one.
 JAX_VERSION = os.environ.get("JAX_VERSION", "0.10.2")
+
+# The VS Code that its extension is tried in, and the Node that this one runs on;
+# `CODE_SERVER="4.139.1 24.21.0" nox -s vscode` asks another one.
+CODE_SERVER_AND_NODE = tuple(os.environ.get("CODE_SERVER", "4.100.3 20.19.5").split())
 
 nox.needs_version = ">=2025.11.12"
 nox.options.error_on_missing_interpreters = False
@@ -45,6 +51,12 @@ NEWEST = _newest()
 
 def _npm(session: nox.Session, *arguments: str) -> None:
     session.run("npm", *arguments, "--no-audit", "--no-fund", "--loglevel=error", external=True)
+
+
+def _target() -> str:
+    """What VS Code calls this machine."""
+    system = {"darwin": "darwin", "win32": "win32"}.get(sys.platform, "linux")
+    return f"{system}-{'arm64' if platform.machine() in ('arm64', 'aarch64') else 'x64'}"
 
 
 def _build(session: nox.Session, *targets: str) -> None:
@@ -96,6 +108,22 @@ def client(session: nox.Session) -> None:
     _npm(session, "ci", "--ignore-scripts")
     for script in ("check", "lint", "format:check", "build", "test"):
         _npm(session, "run", script)
+
+
+@nox.session(python=NEWEST)
+def vscode(session: nox.Session) -> None:
+    """The extension that is packaged for this machine, in a real VS Code; .ci/run installs the browser."""
+    session.install(".[test,jax]")
+    if os.environ.get("MESHLENS_VSIX") is None:
+        _build(session, _target())
+    place = Path(
+        os.environ.get("MESHLENS_CODE_SERVER")
+        or session.cache_dir.absolute() / f"code-server-{CODE_SERVER_AND_NODE[0]}"
+    )
+    if not (place / "config.yaml").is_file():
+        session.run("bash", "tests/e2e/vscode/install.sh", str(place), *CODE_SERVER_AND_NODE, external=True)
+    session.env["MESHLENS_CODE_SERVER"] = str(place)
+    session.run("pytest", "-m", "vscode", "-n", "2", "tests/e2e/vscode", *session.posargs)
 
 
 @nox.session(default=False)
