@@ -1,13 +1,14 @@
 // Bundles the extension into dist/extension.js; with `--tests`, each test into client/out.
 
 import { build, context } from "esbuild";
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const client = fileURLToPath(new URL(".", import.meta.url));
 const tests = process.argv.includes("--tests");
 
+const MOST_BYTES = 600_000;
 const shared = {
   absWorkingDir: client,
   bundle: true,
@@ -33,5 +34,9 @@ if (tests) {
     await (await context({ ...options, minify: false, sourcemap: true })).watch();
   } else {
     await build(options);
+    const { size } = statSync(join(client, options.outfile));
+    if (size > MOST_BYTES) {
+      throw new Error(`${options.outfile} has ${size} bytes, more than ${MOST_BYTES}`);
+    }
   }
 }

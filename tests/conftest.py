@@ -16,6 +16,10 @@ settings.register_profile("here", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
+# Servers that tests start ask no Python for its devices, but where a test is about that.
+os.environ.setdefault("MESHLENS_DETECT_DEVICES", "0")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite the marks of cases with what was found")
 

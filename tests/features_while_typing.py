@@ -27,7 +27,8 @@ def _completions(view: FileView, offset: int, wants: CompletionWants) -> str:
     for one in complete(view, offset, wants):
         replaced = view.source[one.span.start : one.span.end].decode()
         place = f"`{replaced}` → " if replaced else ""
-        lines.append(f"{place}{one.insert.splitlines()[0]}  ({one.detail})")
+        beside = "".join(f" + {' '.join(edit.text.split())}" for edit in one.others)
+        lines.append(f"{place}{one.insert.splitlines()[0]}{beside}  ({one.detail})")
     return "\n".join(lines)
 
 

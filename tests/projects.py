@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dsl import Case, File, Mark
 from meshlens.project.configuration import configuration_in, read_configuration
+from meshlens.project.devices import target_of
 from meshlens.project.jax_folders import find_jax_folders
 from meshlens.project.jax_version import find_jax_version
 from meshlens.project.notebook import read_notebook
@@ -66,7 +67,7 @@ class Project:
             files=[self.path(name) for name in chosen],
             jax_version=find_jax_version(self.root, self.settings),
             jax_folders=find_jax_folders(map(self.path, self.sources), self.root, self.settings),
-            devices=self.settings.devices,
+            devices=target_of(self.settings.devices, None),
             overlay={self.path(name): raw(name, source) for name, source in self.sources.items()},
         )
 

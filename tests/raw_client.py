@@ -38,10 +38,16 @@ class Server:
         settings: what is answered when it asks for its settings.
     """
 
-    def __init__(self, root: Path, code: Sequence[str] = ("-m", "meshlens", "server"), **environment: str) -> None:
+    def __init__(
+        self,
+        root: Path,
+        code: Sequence[str] = ("-m", "meshlens", "server"),
+        python: str = sys.executable,
+        **environment: str,
+    ) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the server
         self.process = subprocess.Popen(
-            [sys.executable, *code],
+            [python, *code],
             cwd=root,
             env={**os.environ, "PYTHONPATH": _PACKAGE, **environment},
             stdin=subprocess.PIPE,

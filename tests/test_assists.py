@@ -10,7 +10,7 @@ import ast
 import difflib
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,15 @@ import projects
 from dsl import Case, File
 from meshlens.assists._model import Answer, Proposal, Refused, Wishes
 from meshlens.assists._registry import Assist, all_assists, assist_named
+from meshlens.settings import parse_device_sizes
 from meshlens.text import FileEdit, Span
 
 CASES = Path(__file__).parent / "cases" / "assists"
-WISHES = {"axis-name": "axis_name", "in-axes": "in_axes"}
+WISHES: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "axis-name": ("axis_name", str),
+    "in-axes": ("in_axes", str),
+    "on-devices": ("devices", parse_device_sizes),
+}
 
 
 @dataclass(frozen=True)
@@ -109,7 +114,7 @@ def test_same_numbers(source: Source, tmp_path: Path) -> None:
 
 def _project(case: Case, root: Path) -> tuple[projects.Project, Wishes]:
     root.mkdir(exist_ok=True)
-    given = {WISHES[key]: value for key, value in case.settings if key in WISHES}
+    given = {WISHES[key][0]: WISHES[key][1](value) for key, value in case.settings if key in WISHES}
     settings = tuple((key, value) for key, value in case.settings if key not in WISHES)
     return projects.write(replace(case, settings=settings), root), Wishes(**given)
 

@@ -90,7 +90,7 @@ def test_config_is_toml_and_says_where_things_come_from(tmp_path):
     ran = meshlens("config", "pkg", "--select", "AX1,AX2", "--ignore", "AX102", cwd=tmp_path)
     assert (ran.code, ran.err) == (0, "")
     shown = tomllib.loads(ran.out)
-    assert shown["devices"] == 8
+    assert shown["devices"] == "2x4"
     assert shown["select"] == ["AX1", "AX2"]
     assert shown["ignore"] == ["AX602", "AX102"]
     assert shown["jax-version"] == "0.4.30"

@@ -87,6 +87,46 @@ params = step(jnp.ones(3), rows(jnp.ones((8, 3))))
 """
 
 
+CALLED = """\
+import jax
+import jax.numpy as jnp
+
+
+def step(params, batch):
+  grads = jax.grad(lambda p: jnp.mean((batch @ p) ** 2))(params)
+  return params - grads
+
+
+class Trainer:
+  def __init__(self):
+    self.update = jax.jit(self.step)
+
+  def step(self, params, batch):
+    return params - jax.lax.stop_gradient(params)
+
+
+train_step = jax.jit(step)
+params = train_step(jnp.ones(3), jnp.ones((8, 3)))
+"""
+
+
+def test_what_jit_is_called_on_becomes_a_pmap_in_the_style_of_the_file(tmp_path):
+    write(tmp_path, {"a.py": CALLED})
+    ran = meshlens("convert", "a.py", "--all", "--to", "pmap", "--write", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "Converted 2, refused 0.\n")
+    text = (tmp_path / "a.py").read_text()
+    assert 'train_step = jax.pmap(step, axis_name="batch", in_axes=(None, 0), out_axes=None)\n' in text
+    assert "self.update = jax.pmap(" in text
+    assert "\n  def split(x):\n    if x.shape" in text
+
+
+def test_a_method_is_named_with_its_class(tmp_path):
+    write(tmp_path, {"a.py": CALLED})
+    ran = meshlens("convert", "a.py::Trainer.step", "--to", "pmap", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "Would convert 1, refused 0.\n")
+    assert "+    self.update = jax.pmap(" in ran.out
+
+
 def test_jitted_functions_become_pmaps(tmp_path):
     write(tmp_path, {"a.py": JITTED})
     ran = meshlens("convert", "a.py", "--all", "--to", "pmap", "--axis-name", "data", "--write", cwd=tmp_path)
@@ -98,3 +138,62 @@ def test_jitted_functions_become_pmaps(tmp_path):
     text = (tmp_path / "a.py").read_text()
     assert '@functools.partial(jax.pmap, axis_name="data", in_axes=(None, 0), out_axes=None)\ndef step' in text
     assert "params = step(jnp.ones(3), shard(rows(jnp.ones((8, 3)))))" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--to", "pmap", "--devices", "4"], "devices=jax.devices()[:4]"),
+        (["--to", "shard_map", "--devices", "4"], 'Mesh(np.array(jax.devices()[:4]), ("batch",))'),
+        (["--to", "shard_map", "--devices", "2x4"], '.reshape(2, 4), ("batch", "model"))'),
+        (["--to", "pmap", "--in-axes", "(None, 0)"], "in_axes=(None, 0)"),
+    ],
+)
+def test_devices_and_axes_are_what_the_user_says(tmp_path, options, said):
+    write(tmp_path, {"a.py": JITTED})
+    ran = meshlens("convert", "a.py::step", *options, cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "Would convert 1, refused 0.\n")
+    assert said in ran.out
+
+
+def test_the_configuration_names_the_axis(tmp_path):
+    write(tmp_path, {"a.py": JITTED, "meshlens.toml": 'axis-name = "replica"\n'})
+    ran = meshlens("convert", "a.py::step", "--to", "pmap", cwd=tmp_path)
+    assert 'axis_name="replica"' in ran.out
+    ran = meshlens("convert", "a.py::step", "--to", "pmap", "--axis-name", "data", cwd=tmp_path)
+    assert 'axis_name="data"' in ran.out
+
+
+def test_devices_that_are_none_are_refused(tmp_path):
+    write(tmp_path, {"a.py": JITTED})
+    ran = meshlens("convert", "a.py::step", "--to", "pmap", "--devices", "many", cwd=tmp_path)
+    assert ran.code == 2
+    assert "expected a number of devices" in ran.err
+    ran = meshlens("convert", "a.py::step", "--to", "pmap", "--devices", "2x4", cwd=tmp_path)
+    assert (ran.code, ran.out) == (1, "")
+    assert "refused (one-axis): a pmap has one axis of devices" in ran.err
+
+
+def test_a_pmap_becomes_a_vmap_and_comes_back(tmp_path):
+    text = 'import jax\nimport jax.numpy as jnp\n\nf = jax.pmap(jnp.sin, axis_name="i")\nout = f(jnp.ones((8, 3)))\n'
+    write(tmp_path, {"a.py": text, "meshlens.toml": "devices = 8\n"})
+    ran = meshlens("convert", "a.py::f", "--to", "vmap", "--write", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "Converted 1, refused 0.\n")
+    assert 'f = jax.jit(jax.vmap(jnp.sin, axis_name="i"))\n' in (tmp_path / "a.py").read_text()
+    ran = meshlens("convert", "a.py::f", "--to", "pmap", "--write", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "Converted 1, refused 0.\n")
+    assert (tmp_path / "a.py").read_text() == text
+
+
+def test_every_pmap_of_a_folder_becomes_a_vmap(tmp_path):
+    write(tmp_path, {"a.py": STEP, "b.py": NESTED})
+    ran = meshlens("convert", ".", "--all", "--to", "vmap", "--write", cwd=tmp_path)
+    assert ran.code == 1
+    assert ran.err.endswith("Converted 2, refused 2.\n")
+    assert "jax.pmap" not in (tmp_path / "a.py").read_text()
+
+
+def test_vmap_of_what_no_pmap_maps(tmp_path):
+    ran = meshlens("convert", "a.py::rows", "--to", "vmap", cwd=write(tmp_path, {"a.py": JITTED}))
+    assert ran.code == 2
+    assert 'nothing to convert is called "rows"' in ran.err

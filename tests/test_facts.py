@@ -290,4 +290,4 @@ def test_a_suppression_spans_its_own_part_of_a_comment() -> None:
         b"# meshlens: ignore-file[AX1]",
     ]
     assert [found.whole_file for found in facts.suppressions] == [False, True]
-    assert facts.devices == "2x4"
+    assert facts.devices == ("2x4", "comment")

@@ -10,7 +10,7 @@ from command_line import write
 from meshlens.jaxapi.changes import NEWEST
 from meshlens.project.jax_folders import find_jax_folders, nearest_jax_version, version_in
 from meshlens.project.jax_version import find_jax_version, locate_jax_version
-from meshlens.settings import Settings, parse_devices, parse_version
+from meshlens.settings import Settings, parse_version
 
 SETTINGS = Settings()
 
@@ -142,17 +142,6 @@ def test_the_newest_version_is_newer_than_the_last_patches():
     from meshlens.project.jax_version import _LAST_PATCHES
 
     assert sorted({*_LAST_PATCHES, NEWEST}) == [*_LAST_PATCHES, NEWEST]
-
-
-@pytest.mark.parametrize(("value", "count"), [(8, 8), ("8", 8), ("2x4", 8), ("2 x 2x2", 8), ("2×4", 8), (1, 1)])
-def test_devices(value, count):
-    assert parse_devices(value) == count
-
-
-@pytest.mark.parametrize("value", [0, -1, True, 1.5, "", "x", "2x", "0x4", None, [], "v5e-16"])
-def test_not_devices(value):
-    with pytest.raises(ValueError, match="expected a number of devices"):
-        parse_devices(value)
 
 
 def test_versions():

@@ -11,8 +11,9 @@ import pytest
 SERVER = Path(__file__).parents[1] / "server" / "meshlens"
 
 LEVELS = (
-    ("text", "settings"),
+    ("text", "cache_files"),
     ("devices", "trace"),
+    ("settings",),
     ("syntax",),
     ("jaxapi",),
     ("facts",),

@@ -1,54 +1,183 @@
-// The language server's process: how it is started, and the client that speaks with it.
+// The life of the language server: started, restarted after a crash, stopped; one step at a time.
 
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import * as vscode from "vscode";
-import { LanguageClient, RevealOutputChannelOn, TransportKind } from "vscode-languageclient/node";
-import type { Python } from "./probePython";
+import {
+  CloseAction,
+  type CloseHandlerResult,
+  ErrorAction,
+  type Executable,
+  LanguageClient,
+  type LanguageClientOptions,
+  type Middleware,
+  RevealOutputChannelOn,
+  State,
+  TransportKind,
+} from "vscode-languageclient/node";
+import type { Command } from "./launch";
+import { Crashes } from "./restarting";
+import { within } from "./within";
 
-const SELECTOR = ["file", "untitled", "vscode-notebook-cell"].map((scheme) => ({ language: "python", scheme }));
+const START_MILLISECONDS = 60_000;
+const SCHEMES = ["file", "untitled", "vscode-notebook-cell"];
 
-/** Which MeshLens runs, as the setting `meshlens.importStrategy` names it. */
-export type ImportStrategy = "useBundled" | "fromEnvironment";
+/** How the server is. */
+export type Condition =
+  | { readonly kind: "stopped" }
+  | { readonly kind: "starting" }
+  | { readonly kind: "running"; readonly client: LanguageClient }
+  | { readonly kind: "failed"; readonly reason: string };
 
-/**
- * A client for a server that is not started yet.
- *
- * @param extension - the folder of the extension
- * @param python - what runs the server
- * @param strategy - which MeshLens runs
- * @param channel - where the client and the server log
- */
-export function makeClient(
-  extension: string,
-  python: Python,
-  strategy: ImportStrategy,
-  channel: vscode.LogOutputChannel,
-): LanguageClient {
-  const run = {
-    command: python.executable,
-    args: ["-m", "meshlens", "server"],
-    transport: TransportKind.stdio,
-    // Python looks for modules in its working folder first: that must not be the user's.
-    options: { cwd: extension, env: environmentFor(extension, python, strategy) },
-  };
-  return new LanguageClient(
-    "meshlens",
-    "MeshLens",
-    { run, debug: run },
-    {
-      documentSelector: SELECTOR,
-      outputChannel: channel,
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
-      initializationOptions: { trusted: vscode.workspace.isTrusted, interpreter: python.executable },
-    },
-  );
+/** What a server needs from outside. */
+export interface Needs {
+  /** The folder of the extension, where the server runs: Python looks for modules in its working folder first. */
+  readonly folder: string;
+  readonly channel: vscode.LogOutputChannel;
+  readonly middleware: Middleware;
+  readonly initializationOptions: () => unknown;
+  /** What starts the server, or the sentence that says why nothing does; undefined where it is switched off. */
+  readonly command: () => Promise<Command | { readonly refused: string } | undefined>;
 }
 
-function environmentFor(extension: string, python: Python, strategy: ImportStrategy): NodeJS.ProcessEnv {
-  if (strategy === "fromEnvironment" && python.hasMeshLens) {
-    return process.env;
+/** The one server of this window. */
+export class Server implements vscode.Disposable {
+  readonly #needs: Needs;
+  readonly #changed = new vscode.EventEmitter<Condition>();
+  #condition: Condition = { kind: "stopped" };
+  #client: LanguageClient | undefined;
+  #last: Promise<void> = Promise.resolve();
+
+  /** Tells each change of the condition. */
+  readonly onDidChange = this.#changed.event;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
   }
-  const libraries = [join(extension, "bundled", "libs"), join(extension, "server")].find(existsSync);
-  return libraries === undefined ? process.env : { ...process.env, PYTHONPATH: libraries };
+
+  get condition(): Condition {
+    return this.#condition;
+  }
+
+  /** The client of a server that runs. */
+  get client(): LanguageClient | undefined {
+    return this.#condition.kind === "running" ? this.#condition.client : undefined;
+  }
+
+  /** Starts the server anew, once whatever was asked before is done. */
+  restart(): Promise<void> {
+    return this.#then(async () => {
+      await this.#stop();
+      await this.#start();
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.#then(() => this.#stop());
+  }
+
+  dispose(): void {
+    this.#changed.dispose();
+  }
+
+  #then(step: () => Promise<void>): Promise<void> {
+    this.#last = this.#last.then(step);
+    return this.#last;
+  }
+
+  #become(condition: Condition): void {
+    this.#condition = condition;
+    this.#changed.fire(condition);
+  }
+
+  async #start(): Promise<void> {
+    this.#become({ kind: "starting" });
+    const command = await this.#needs.command();
+    if (command === undefined) {
+      this.#become({ kind: "stopped" });
+      return;
+    }
+    if ("refused" in command) {
+      this.#become({ kind: "failed", reason: command.refused });
+      return;
+    }
+    const client = this.#make(command);
+    this.#client = client;
+    client.onDidChangeState(({ newState }) => {
+      if (newState === State.Running) {
+        this.#become({ kind: "running", client });
+      } else if (newState === State.Starting) {
+        this.#become({ kind: "starting" });
+      }
+    });
+    const started = client.start().then(() => true);
+    started.catch((error: unknown) => {
+      this.#needs.channel.error(error instanceof Error ? error : String(error));
+    });
+    if ((await within(START_MILLISECONDS, started)) !== true) {
+      client.serverProcess?.kill();
+      this.#become({ kind: "failed", reason: vscode.l10n.t("The language server of MeshLens did not start.") });
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    try {
+      await client?.dispose();
+    } catch (error) {
+      // It would not end in time, or had never begun; its process ends with its pipes.
+      this.#needs.channel.debug(String(error));
+    }
+    this.#become({ kind: "stopped" });
+  }
+
+  #make(command: Command): LanguageClient {
+    const { folder, channel, middleware, initializationOptions } = this.#needs;
+    const run: Executable = {
+      command: command.program,
+      args: [...command.args],
+      transport: TransportKind.stdio,
+      options: { cwd: folder, env: command.environment },
+    };
+    const crashes = new Crashes();
+    const options: LanguageClientOptions = {
+      documentSelector: SCHEMES.map((scheme) => ({ language: "python", scheme })),
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        closed: () => this.#closed(client, crashes),
+      },
+      initializationFailedHandler: () => false,
+      initializationOptions,
+      markdown: { supportThemeIcons: true },
+      middleware,
+      outputChannel: channel,
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      stdioOptions: { stdout: logLines, stderr: logLines },
+      traceOutputChannel: channel,
+    };
+    const client = new LanguageClient("meshlens", "MeshLens", { run, debug: run }, options);
+    return client;
+  }
+
+  /** A server that has run is started again after a while; one that never ran would fail the same way. */
+  async #closed(client: LanguageClient, crashes: Crashes): Promise<CloseHandlerResult> {
+    const wait = this.#condition.kind === "running" ? crashes.another(Date.now()) : undefined;
+    if (wait === undefined) {
+      this.#become({ kind: "failed", reason: vscode.l10n.t("The language server of MeshLens stopped.") });
+      return { action: CloseAction.DoNotRestart, handled: true };
+    }
+    this.#become({ kind: "starting" });
+    this.#needs.channel.warn(`the server ended; it is started again in ${wait / 1000} s`);
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    const isWanted = this.#client === client;
+    return { action: isWanted ? CloseAction.Restart : CloseAction.DoNotRestart, handled: true };
+  }
+}
+
+/** What the server says on stderr is its log, not a list of errors. */
+function logLines(stream: Readable, channel: vscode.LogOutputChannel): void {
+  createInterface({ input: stream }).on("line", (line) => {
+    channel.info(line);
+  });
 }

@@ -9,30 +9,45 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-_SIZES = re.compile(r"[1-9]\d*(?:\s*[x×*,]\s*[1-9]\d*)*")
+from meshlens.devices.topology import BadTopology, Topology, parse_topology
+
 _VERSION = re.compile(r"\d+(?:\.\d+)*")
+
+
+DevicesWanted: TypeAlias = Topology | Literal["detected"]
+"""The devices that a program is meant for: those that are named, or those that there are."""
 
 
 class BadSetting(ValueError):
     """A value that a key cannot have; the message says what it can have."""
 
 
-def parse_devices(value: object) -> int:
-    """A number of devices, from 8, "8" or the shape of a mesh such as "2x4".
+def parse_devices(value: object) -> DevicesWanted:
+    """The devices that a program is meant for, from 8, "8", "2x4", "v5e-16", "8xH100"; "detected" for those there are.
 
     Raises:
         BadSetting: it is none of these.
     """
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        return value
-    if not isinstance(value, str) or not _SIZES.fullmatch(value.strip()):
-        raise BadSetting('expected a number of devices, such as 8, or a shape, such as "2x4"')
-    count = 1
-    for size in re.findall(r"\d+", value):
-        count *= int(size)
-    return count
+    if value == "detected":
+        return "detected"
+    try:
+        return parse_topology(value)
+    except BadTopology as error:
+        raise BadSetting(str(error)) from None
+
+
+def parse_device_sizes(value: object) -> tuple[int, ...]:
+    """The sizes of the axes of the devices, from 8, "8" or "2x4".
+
+    Raises:
+        BadSetting: it is none of these.
+    """
+    try:
+        return parse_topology(value).shape
+    except BadTopology as error:
+        raise BadSetting(str(error)) from None
 
 
 def parse_version(value: object) -> tuple[int, ...]:
@@ -124,12 +139,14 @@ class Settings:
         "Patterns are those of `.gitignore`, relative to the configuration file.\n"
         "A file that the command line names is always checked.",
     )
-    devices: int | None = _key(
+    devices: DevicesWanted | None = _key(  # noqa: RUF009
         None,
-        kind="number or shape",
+        kind="number, shape or topology",
         parse=parse_devices,
-        example='devices = 8  # or "2x4"',
-        doc="How many devices the code is meant for, whatever machine it is checked on.\n"
+        example='devices = 8  # or "2x4", "v5e-16", "8xH100", "4x8xH100", "detected"',
+        doc="The devices that the code is meant for, whatever machine it is checked on.\n"
+        "`# meshlens: devices=8` at the top of a file, or a number of virtual devices that the file asks for itself, "
+        "go before it; [devices.md](devices.md) has all that it can be.\n"
         "Rules that count devices (AX30x) are silent without it.",
     )
     jax_version: tuple[int, ...] | None = _key(
@@ -141,6 +158,14 @@ class Settings:
         "Without it MeshLens looks into the project's environment, its lock file and its `pyproject.toml`, "
         "and takes the newest version that it knows if they do not say.\n"
         "A folder below whose own requirements, lock file or environment name a version is judged by that one.",
+    )
+    axis_name: str | None = _key(
+        None,
+        kind="name",
+        parse=_string,
+        example='axis-name = "data"',
+        doc="What a refactoring calls the axis of a new map, where the collectives inside do not name one.\n"
+        'Without it the axis is called "batch".',
     )
     interpreter: str | None = _key(
         None,
@@ -177,6 +202,10 @@ class EditorSettings:
     symbols: bool = _feature("List maps and meshes among the symbols.", default=True)
     workspace_diagnostics: bool = _feature("Report findings in files that are not open too.", default=False)
     code_lens: bool = _feature("Show devices, axes and collectives above each map.", default=False)
+    detect_devices: bool = _feature(
+        "Ask the project's Python which devices there are; [devices.md](devices.md) says what is run and when.",
+        default=True,
+    )
     inlay_hints_axes: bool = _feature("Show the axes that a helper runs under behind its `def`.", default=False)
     inlay_hints_sizes: bool = _feature("Show the size of an axis behind its name in a collective.", default=False)
 
@@ -221,6 +250,8 @@ def shown(value: object) -> str:
         text = str(value).lower()
     elif isinstance(value, str):
         text = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    elif isinstance(value, Topology):
+        text = value.text if value.text.isdigit() else f'"{value.text}"'
     elif isinstance(value, Mapping):
         text = "{ " + ", ".join(f"{shown(str(key))} = {shown(item)}" for key, item in value.items()) + " }"
     elif isinstance(value, (list, tuple)):

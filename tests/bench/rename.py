@@ -22,8 +22,8 @@ from inprocess import found_in, open_folder
 from mutants import literal_pairs
 
 from meshlens.axes.values import Site
-from meshlens.ide.axis_symbols import AxisSymbol, axis_symbols
 from meshlens.ide.rename import Refused, rename
+from meshlens.project.axis_symbols import AxisSymbol, axis_symbols
 from meshlens.project.workspace import Workspace
 from meshlens.text import Edit, apply
 

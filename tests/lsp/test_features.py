@@ -92,6 +92,16 @@ async def test_completion(ed: Editor):
     assert await ed.client.text_document_completion_async(elsewhere) is None
 
 
+async def test_a_snippet_brings_its_imports(ed: Editor):
+    ed.replace("sync.py", "AXIS)", "AXIS)\n\n\nmesh")
+    params = types.CompletionParams(**_position(ed, "sync.py", "\nmesh", len("\nmesh")))
+    found = plain(await ed.client.text_document_completion_async(params))
+    [mesh] = [item for item in found["items"] if item["label"] == "mesh"]
+    assert mesh["textEdit"]["newText"].startswith("mesh = Mesh(")
+    added = "".join(edit["newText"] for edit in mesh["additionalTextEdits"])
+    assert "import numpy as np\nfrom jax.sharding import Mesh" in added
+
+
 async def test_definition_references_and_highlights(ed: Editor):
     at = _position(ed, "train.py", '"batch")', 2)
     definition = plain(await ed.client.text_document_definition_async(types.DefinitionParams(**at)))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from meshlens.assists._pmap import Obstacle
+from meshlens.assists._scopes import class_around, home_of, outermost
 from meshlens.axes.values import Binder, Function, Mapped, Partial, Site, Value, Wrapped
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.names import canonical
@@ -36,8 +36,9 @@ class Target:
 
     @property
     def parameters(self) -> tuple[Node, ...]:
-        """Its parameters as in the facts."""
-        return tuple(parameter for parameter in self.node[2][2] if parameter[0])
+        """Its parameters as in the facts, without the object of a method."""
+        every = tuple(parameter for parameter in self.node[2][2] if parameter[0])
+        return every[1:] if self.is_method else every
 
     @property
     def body(self) -> tuple[Node, ...]:
@@ -64,60 +65,42 @@ class Use:
 
 def function_at(view: FileView, span: Span) -> Target | None:
     """The function whose name in its `def` the cursor is on, or that the name under the cursor certainly means."""
+    path = str(view.path)
     here = [key for key, block in view.facts.blocks.items() if block.span(0).contains(span)]
     for target in functions(view, here):
         if view.span(target.site).contains(span):
             return target
     for key in here:
-        root = tree(view, str(view.path), key)
+        root = tree(view, path, key)
         for node in walk(root) if root is not None else ():
-            if node[0] == "name" and view.span(Site(str(view.path), key, node[1])).contains(span):
-                return _named(view, node[2])
+            if node[0] == "name" and view.span(Site(path, key, node[1])).contains(span):
+                return _named(view, Site(path, key, node[1]), node[2])
+            if node[0] == "attr" and _on_attribute(view, Site(path, key, node[1]), node, span):
+                return _method(view, node[3])
     return None
 
 
-def _named(view: FileView, name: str) -> Target | None:
+def _on_attribute(view: FileView, site: Site, node: Node, span: Span) -> bool:
+    end = view.span(site).end
+    return end - len(node[3].encode()) <= span.start and span.end <= end
+
+
+def _named(view: FileView, site: Site, name: str) -> Target | None:
+    """The function that a name means: one that is defined around the place, or else at the top level."""
     if re.search(rb"\bdef\s+" + re.escape(name.encode()) + rb"\b", view.source) is None:
         return None
     found = [one for one in functions(view) if one.name == name and not one.is_method]
+    root = outermost(view, site.block)
+    inside = [one for one in found if home_of(view, one.at(one.node[1])) == root]
+    found = inside or [one for one in found if home_of(view, one.at(one.node[1])) is None]
     return found[0] if len(found) == 1 else None
 
 
-def uses_of(view: FileView, target: Target) -> tuple[Use, ...]:
-    """Every place that names a function.
-
-    Raises:
-        Obstacle: the name means several things.
-    """
-    bound = sum(one.name == target.name and not one.is_method for one in functions(view))
-    uses = []
-    for key in view.facts.blocks:
-        root = tree(view, str(view.path), key)
-        if root is None:
-            continue
-        called = {node[2][1]: node for node in walk(root) if node[0] == "call"}
-        for node in walk(root):
-            if node[0] == "name" and node[2] == target.name:
-                uses.append(Use(Site(str(view.path), key, node[1]), called.get(node[1])))
-    if bound > 1:
-        raise Obstacle("several-definitions", f'several functions are called "{target.name}" here')
-    return tuple(uses)
-
-
-def must_be_used_here_only(view: FileView, target: Target) -> None:
-    """Makes sure that no other file of the workspace imports a function.
-
-    Raises:
-        Obstacle: one may do so.
-    """
-    name = target.name.encode()
-    word = re.compile(rb"\b" + name + rb"\b")
-    module = re.compile(
-        rb"import.*\b" + re.escape(view.path.stem.encode()) + rb"\b|\b" + view.path.stem.encode() + rb"\s+import\b"
-    )
-    for path, text in view.texts.items():
-        if name in text and path != str(view.path) and word.search(text) and module.search(text):
-            raise Obstacle("used-elsewhere", f'{path.rsplit("/", 1)[-1]} uses "{target.name}" too')
+def _method(view: FileView, name: str) -> Target | None:
+    if re.search(rb"\bdef\s+" + re.escape(name.encode()) + rb"\b", view.source) is None:
+        return None
+    found = [one for one in functions(view) if one.name == name and one.is_method]
+    return found[0] if len(found) == 1 else None
 
 
 def maps_around(view: FileView, target: Target) -> frozenset[Binder]:
@@ -208,4 +191,7 @@ def functions(view: FileView, keys: Iterable[str] | None = None) -> Iterator[Tar
         in_class = parent is not None and parent.shape[0] == "class"
         for node in walk(root) if root is not None else ():
             if node[0] == "fn":
-                yield Target(node, Site(path, key, node[2][1]), in_class if node is root else False)
+                site = Site(path, key, node[2][1])
+                yield Target(
+                    node, site, in_class if node is root else class_around(view, Site(path, key, node[1])) is not None
+                )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from meshlens.assists._functions import Target, dotted_name, functions, line_of
 from meshlens.assists._pmap import Obstacle
 from meshlens.facts.walking import nodes
-from meshlens.project.trees import Node, walk
+from meshlens.project.trees import Node, names_used, walk
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
@@ -47,14 +47,52 @@ def gradients_in(view: FileView, target: Target) -> tuple[Taken, ...]:
         if statement[0] != "assign" or len(statement[2]) != 1 or statement[3][0] != "call":
             continue
         callee = statement[3][2]
-        maker = callee if _takes(view, callee) else named.get(callee[2]) if callee[0] == "name" else None
+        maker = _maker(view, callee, named)
         if maker is not None:
             found.append(_taken(view, target, statement, maker))
-    return tuple(found)
+    reduced = [
+        node for statement in target.body for node in walk(statement) if node[0] == "call" and is_reduction(node)
+    ]
+    _must_be_found(view, target, [*(one.statement[3] for one in found), *reduced], named)
+    done = {name for call in reduced for argument in call[3] for name in names_used(argument[2])}
+    return tuple(one for one in found if one.names[-1] not in done)
 
 
-def averaging(view: FileView, target: Target, taken: Taken, pmean: str, axis: str) -> FileEdit:
-    """The edit that averages gradients in the line below the one that takes them."""
+def is_reduction(call: Node) -> bool:
+    """Whether a call is spelled like a reduction over devices."""
+    return call[2][-1] in ("pmean", "psum")
+
+
+def _maker(view: FileView, callee: Node, named: dict[str, Node]) -> Node | None:
+    """The `grad(…)` that made what is called."""
+    if _takes(view, callee):
+        return callee
+    return named.get(callee[2]) if callee[0] == "name" else None
+
+
+def _must_be_found(view: FileView, target: Target, found: list[Node], named: dict[str, Node]) -> None:
+    """Makes sure that no gradient of a function is taken inside an expression other than those that are known."""
+    known = {node[1] for one in found for node in walk(one)}
+    for statement in target.body:
+        for node in walk(statement):
+            if node[0] == "call" and node[1] not in known and _maker(view, node[2], named) is not None:
+                line = line_of(view, target.at(node[1]))
+                raise Obstacle(
+                    "gradient-target", f"line {line} puts the gradients where they cannot be averaged by name"
+                )
+
+
+def averaging(view: FileView, target: Target, taken: Taken, pmean: str, axis: str, guard: str = "") -> FileEdit:
+    """The edit that averages gradients in the line below the one that takes them.
+
+    Args:
+        view: the file.
+        target: the function.
+        taken: where it takes them.
+        pmean: how the file calls `pmean`.
+        axis: the axis name as it is written.
+        guard: the head of the statement under which it is done; "" for always.
+    """
     span = view.span(target.at(taken.statement[1]))
     end = view.source.find(b"\n", span.end)
     end = end if end >= 0 else len(view.source)
@@ -65,7 +103,9 @@ def averaging(view: FileView, target: Target, taken: Taken, pmean: str, axis: st
         raise Obstacle("gradient-line", f"line {_line(view, target, taken)} holds more than one statement")
     names = ", ".join(taken.names)
     value = f"({names})" if len(taken.names) > 1 else names
-    return FileEdit(view.path, Edit(Span(end, end), f"\n{head}{names} = {pmean}({value}, axis_name={axis})"))
+    line = f"{names} = {pmean}({value}, axis_name={axis})"
+    text = f"\n{head}{guard}\n{head}    {line}" if guard else f"\n{head}{line}"
+    return FileEdit(view.path, Edit(Span(end, end), text))
 
 
 def _line(view: FileView, target: Target, taken: Taken) -> int:

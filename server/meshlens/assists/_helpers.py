@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 from meshlens.assists._placing import behind_imports
 from meshlens.assists._spelling import fresh
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
+
+_BLOCK = re.compile(rb"^(?:def|class|if|for|with|try|while)\b[^\n]*:[ \t]*\r?\n([ \t]+)(?=\S)", re.MULTILINE)
 
 
 def with_helper(view: FileView, wanted: str, template: str, **names: str) -> tuple[str, tuple[FileEdit, ...]]:
@@ -17,6 +22,7 @@ def with_helper(view: FileView, wanted: str, template: str, **names: str) -> tup
         template: its text, with `{name}` for the name.
         names: what stands for the other fields of the template.
     """
+    template = _indented(view, template)
     for key in view.facts.top:
         if key.startswith(wanted):
             span = view.facts.blocks[key].span(0)
@@ -31,3 +37,12 @@ def with_helper(view: FileView, wanted: str, template: str, **names: str) -> tup
     else:
         edit = Edit(Span(at, at), f"\n\n\n{text}" + "\n" * max(2 - blank, 0))
     return name, (FileEdit(view.path, edit),)
+
+
+def _indented(view: FileView, template: str) -> str:
+    """A template with the indentation that most blocks of a file have."""
+    found = Counter(match[1] for match in _BLOCK.finditer(view.source))
+    unit = found.most_common(1)[0][0].decode() if found else "    "
+    lines = template.split("\n")
+    depths = [(len(line) - len(line.lstrip())) // 4 for line in lines]
+    return "\n".join(unit * depth + line.lstrip() for depth, line in zip(depths, lines, strict=True))

@@ -1,4 +1,4 @@
-"""The `jit` above a function, whose work a pmap does as well."""
+"""The `jit` above or around a function, whose work a pmap does as well."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from meshlens.assists._functions import Target
 from meshlens.assists._pmap import Obstacle
+from meshlens.assists._writing import comments_in
 from meshlens.axes.records import ApiCall
 from meshlens.axes.values import Const, Seq, Site
 from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.view import FileView
 
-_ARGUMENTS = {"static_argnums": "static_broadcasted_argnums", "donate_argnums": "donate_argnums"}
+_NUMBERS = {"static_argnums": "static_broadcasted_argnums", "donate_argnums": "donate_argnums"}
+_NAMES = {"static_argnames": "static_broadcasted_argnums", "donate_argnames": "donate_argnums"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,7 @@ class Folded:
     """A `jit` that a pmap takes the place of.
 
     Attributes:
-        site: the decorator.
+        site: the decorator, or the call.
         arguments: what the pmap gets instead of the `jit`, as text.
         static: the names of the parameters that are static.
     """
@@ -41,22 +43,61 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
     call = next((one for one in view.records.calls if one.call in decorators and one.dotted in COMPILES), None)
     if call is None or len(decorators) > 1:
         raise Obstacle("decorators", f'"{target.name}" has decorators whose work is not known')
-    return Folded(call.call, *_arguments(view, target, call))
+    return folded_jit(view, target, call, is_bound=False)
 
 
-def _arguments(view: FileView, target: Target, call: ApiCall) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    texts: list[str] = []
+def jit_around(view: FileView, use: Site) -> ApiCall | None:
+    """The call of `jit` that a function is handed to at a place."""
+    for call in view.records.calls:
+        if call.dotted in COMPILES and not call.decorator and call.args and call.args[0].site == use:
+            return call
+    return None
+
+
+def folded_jit(view: FileView, target: Target, call: ApiCall, *, is_bound: bool) -> Folded:
+    """What a pmap needs of the arguments of a `jit`.
+
+    Args:
+        view: the file.
+        target: the function.
+        call: the `jit`.
+        is_bound: whether it gets a method that knows its object already.
+
+    Raises:
+        Obstacle: pmap does not take one of them, or it is not known.
+    """
+    if comments_in(view.text(call.call)):
+        raise Obstacle("comments", "comments stand between the arguments of this jit")
+    names = [parameter[0] for parameter in target.node[2][2]]
+    names = names[1:] if is_bound else names
+    texts: dict[str, str] = {}
     static: list[str] = []
     for arg in call.args:
-        if (arg.label is None and arg.site is None) or arg.label is None:
+        if arg.label is None:
             continue
-        if arg.label not in _ARGUMENTS or arg.site is None:
+        wanted = _NUMBERS.get(arg.label) or _NAMES.get(arg.label)
+        if wanted is None or arg.site is None or wanted in texts:
             raise Obstacle("jit-arguments", f'pmap has nothing like "{arg.label}" of this jit')
-        texts.append(f"{_ARGUMENTS[arg.label]}={view.text(arg.site)}")
-        if arg.label == "static_argnums":
-            items = arg.value.items if isinstance(arg.value, Seq) else (arg.value,)
-            for item in items:
-                if not isinstance(item, Const) or type(item.value) is not int or item.value >= len(target.parameters):
-                    raise Obstacle("unknown-static", "static_argnums is not known here")
-                static.append(target.parameters[item.value][0])
-    return tuple(texts), tuple(static)
+        numbers = [_number(item, names, arg.label) for item in _items(arg.value)]
+        by_name = arg.label in _NAMES
+        texts[wanted] = f"{_tuple(numbers)}" if by_name else view.text(arg.site)
+        if wanted == "static_broadcasted_argnums":
+            static += [names[number] for number in numbers]
+    return Folded(call.call, tuple(f"{name}={text}" for name, text in texts.items()), tuple(static))
+
+
+def _items(value: object) -> tuple[object, ...]:
+    return value.items if isinstance(value, Seq) and not value.open else (value,)
+
+
+def _number(item: object, names: list[str], label: str) -> int:
+    value = item.value if isinstance(item, Const) else None
+    if label in _NAMES and isinstance(value, str) and value in names:
+        return names.index(value)
+    if label in _NUMBERS and type(value) is int and 0 <= value < len(names):
+        return value
+    raise Obstacle("unknown-static", f"{label} is not known here")
+
+
+def _tuple(numbers: list[int]) -> str:
+    return f"({', '.join(map(str, numbers))}{',' * (len(numbers) == 1)})"

@@ -21,6 +21,9 @@ def by_position(view: FileView, pmap: Pmap) -> tuple[tuple[FileEdit, ...], Prefi
     Raises:
         Obstacle: a call cannot be written that way.
     """
+    for call in pmap.calls:
+        if call.exact:
+            _must_fit(view, pmap, call)
     keyword_calls = {call.call: call for call in pmap.calls if any(arg.label is not None for arg in call.args)}
     if not keyword_calls:
         return (), pmap.in_axes
@@ -35,11 +38,17 @@ def by_position(view: FileView, pmap: Pmap) -> tuple[tuple[FileEdit, ...], Prefi
     return tuple(edits), axes.pop()
 
 
+def _must_fit(view: FileView, pmap: Pmap, call: MappedCall) -> None:
+    count = sum(arg.label is None for arg in call.args)
+    if isinstance(pmap.in_axes, Items) and len(pmap.in_axes.items) != count:
+        entries = f"{len(pmap.in_axes.items)} {'entry' if len(pmap.in_axes.items) == 1 else 'entries'}"
+        text = f"in_axes has {entries}, the call in line {_line(view, call.call)} passes {count} arguments"
+        raise Obstacle("in-axes-mismatch", text)
+
+
 def _axes(pmap: Pmap, call: MappedCall) -> Prefix:
     axes = pmap.in_axes
     positional = [arg for arg in call.args if arg.label is None]
-    if isinstance(axes, Items) and len(axes.items) != len(positional):
-        raise Obstacle("in-axes-mismatch", "in_axes and a call disagree in number, which pmap refuses")
     own = axes.items if isinstance(axes, Items) else tuple([axes] * len(positional))
     return Items("tuple", (*own, *[0] * (len(call.args) - len(positional))))
 

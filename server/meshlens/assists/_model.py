@@ -15,10 +15,14 @@ class Wishes:
     Attributes:
         axis_name: the axis name for a new map.
         in_axes: the `in_axes` for a new map, as Python text.
+        devices: how many devices a new map is for, or the sizes of its mesh.
+        usual_axis_name: the axis name for a new map whose collectives name none, unless one was said.
     """
 
     axis_name: str | None = None
     in_axes: str | None = None
+    devices: tuple[int, ...] = ()
+    usual_axis_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

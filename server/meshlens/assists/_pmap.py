@@ -65,11 +65,17 @@ class Pmap:
         return arg
 
 
-def pmap_at(view: FileView, span: Span) -> Binding | None:
-    """The innermost application of `jax.pmap` that a cursor or selection is on; of a decorator also by its function."""
+def pmap_at(view: FileView, span: Span, dotted: str = "jax.pmap") -> Binding | None:
+    """The innermost application of `jax.pmap` that a cursor or selection is on; of a decorator also by its function.
+
+    Args:
+        view: the file.
+        span: the cursor or selection.
+        dotted: another map to look for instead.
+    """
     found: list[tuple[int, int, Binding]] = []
     for place, binding in enumerate(view.records.bindings):
-        if canonical(binding.binder.dotted) != "jax.pmap" or not view.is_here(binding.binder.site):
+        if canonical(binding.binder.dotted) != dotted or not view.is_here(binding.binder.site):
             continue
         places = [view.span(binding.binder.site)]
         function = decorated(view, binding)

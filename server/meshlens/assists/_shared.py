@@ -8,7 +8,7 @@ from typing import TypeAlias
 from meshlens.assists._functions import Target, Use
 from meshlens.assists._gradients import Taken
 from meshlens.assists._pmap import Obstacle
-from meshlens.project.trees import Node, names_bound, names_used, walk
+from meshlens.project.trees import Node, names_bound, names_used, tree, walk
 from meshlens.project.view import FileView
 
 OutAxes: TypeAlias = "tuple[int | None, ...] | int | None"
@@ -84,11 +84,25 @@ def _axis(
     given = [use.call[3][place][2] for use in uses if use.call is not None and place < len(use.call[3])]
     if given and all(one[0] == "const" for one in given):
         return None
+    if any(_is_carried(view, use, place) for use in uses):
+        return None
     if name in _SHARED or name.endswith(("_params", "_state", "_rate")):
         return None
     if name in _SPLIT or name.endswith(("_batch", "batch_", "_inputs", "_labels")):
         return 0
     raise Obstacle("unknown-in-axes", f'whether "{name}" is shared or split over the devices is not known')
+
+
+def _is_carried(view: FileView, use: Use, place: int) -> bool:
+    """Whether a call's result gets the name that this argument has: then it is state, or a refusal follows.
+
+    For where it holds rows, what comes out of the function differs between the devices.
+    """
+    given: Node = use.call[3][place][2] if use.call is not None and place < len(use.call[3]) else ("",)
+    root = tree(view, use.site.path, use.site.block) if given[0] == "name" else None
+    return root is not None and any(
+        node[0] == "assign" and node[3] == use.call and given[2] in names_bound([node]) for node in walk(root)
+    )
 
 
 def _follow(body: Iterable[Node], differing: set[str], averaged: Mapping[int, tuple[str, ...]]) -> None:

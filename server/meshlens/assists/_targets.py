@@ -4,15 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from meshlens.assists._assigned import results_of
 from meshlens.assists._functions import Target, dotted_name, functions
+from meshlens.assists._model import Answer, Wishes
 from meshlens.assists._pmap import applications, decorated
+from meshlens.assists._registry import Assist, assist_named
+from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.transparent import COMPILES
-from meshlens.project.trees import path_to
+from meshlens.project.trees import tree, walk
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
-TARGETS = {"pmap": "convert-to-pmap", "shard_map": "pmap-to-shard-map"}
-"""The assist that makes something."""
+TARGETS = {
+    "pmap": ("vmap-to-pmap", "convert-to-pmap"),
+    "shard_map": ("pmap-to-shard-map", "wrap-in-shard-map"),
+    "vmap": ("pmap-to-vmap",),
+}
+"""The assists that make something: the first that has to do with the place says what can be done there."""
+
+
+def assist_for(target: str) -> Assist:
+    """The assists that make something, as one.
+
+    Args:
+        target: a key of `TARGETS`.
+    """
+
+    def propose(view: FileView, span: Span, wishes: Wishes) -> Answer:
+        answers = (assist_named(name).propose(view, span, wishes) for name in TARGETS[target])
+        return next((answer for answer in answers if answer is not None), None)
+
+    return Assist(target, propose, "")
 
 
 def places_named(target: str, function: str | None) -> Callable[[FileView], tuple[Span, ...]]:
@@ -22,22 +44,44 @@ def places_named(target: str, function: str | None) -> Callable[[FileView], tupl
         target: a key of `TARGETS`.
         function: only where this is mapped, or what this names is; None for everywhere.
     """
-    if target == "pmap":
-        return lambda view: _functions(view, function)
     if function is None:
-        return applications
-    return lambda view: _of_function(view, function)
+        return (lambda view: _functions(view, None)) if target == "pmap" else applications
+    if target == "vmap":
+        return lambda view: _of_function(view, function, "jax.pmap")
+    before = "jax.vmap" if target == "pmap" else "jax.pmap"
+    return lambda view: _of_function(view, function, before) or _functions(view, function)
 
 
 def _functions(view: FileView, function: str | None) -> tuple[Span, ...]:
-    """The names of the functions that are called so, or of those that `jit` decorates."""
+    """The names of the functions that are called so, or of those that `jit` compiles."""
+    compiled = _compiled(view) if function is None else frozenset()
     return tuple(
         sorted(
             view.span(target.site)
             for target in functions(view)
-            if (_is_jitted(view, target) if function is None else target.name == function.rsplit(".", 1)[-1])
+            if (
+                _is_jitted(view, target) or target.name in compiled
+                if function is None
+                else _is_called(target, function)
+            )
         )
     )
+
+
+def _is_called(target: Target, function: str) -> bool:
+    """Whether a function is meant by its name, alone or behind that of the class or function around it."""
+    return function in (target.name, target.site.block, f"{target.site.block}.{target.name}")
+
+
+def _compiled(view: FileView) -> frozenset[str]:
+    """The names of the functions that calls of `jit` are given."""
+    firsts = (
+        node[3][0][2]
+        for key in view.facts.blocks
+        for node in walk(tree(view, str(view.path), key) or ("", 0))
+        if node[0] == "call" and node[3] and dotted_name(view, node[2]) in COMPILES
+    )
+    return frozenset(first[-1] for first in firsts if first[0] in ("name", "attr"))
 
 
 def _is_jitted(view: FileView, target: Target) -> bool:
@@ -50,22 +94,15 @@ def _is_jitted(view: FileView, target: Target) -> bool:
     return False
 
 
-def _of_function(view: FileView, function: str) -> tuple[Span, ...]:
-    """The applications of pmap to a function, or whose result is given a name."""
+def _of_function(view: FileView, function: str, dotted: str) -> tuple[Span, ...]:
+    """The applications of a map to a function, or whose result is given a name."""
     name = function.rsplit(".", 1)[-1]
     found = set()
     for binding in view.records.bindings:
         site = binding.binder.site
-        if not view.is_here(site) or view.span(site) not in applications(view):
+        if not view.is_here(site) or canonical(binding.binder.dotted) != dotted:
             continue
         fn = decorated(view, binding)
-        targets = {
-            target[2]
-            for node in path_to(view, site)
-            if node[0] == "assign"
-            for target in node[2]
-            if target[0] == "name"
-        }
-        if (fn is not None and fn[2][0] == name) or binding.function == name or name in targets:
+        if (fn is not None and fn[2][0] == name) or binding.function == name or name in results_of(view, site):
             found.add(view.span(site))
     return tuple(sorted(found))

@@ -94,7 +94,9 @@ def in_order(edits: Iterable[FileEdit]) -> tuple[FileEdit, ...]:
     """Edits of which those that insert at one place are one, as editors do not agree on their order."""
     found: dict[tuple[Path, Span], str] = {}
     for path, (span, text) in edits:
-        found[path, span] = found.get((path, span), "") + text
+        before = found.get((path, span), "")
+        # Blank lines that each of two definitions brings with it are wanted once.
+        found[path, span] = (before.rstrip("\n") if text.startswith("\n\n\n") else before) + text
     return tuple(FileEdit(path, Edit(span, text)) for (path, span), text in found.items())
 
 

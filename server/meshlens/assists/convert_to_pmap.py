@@ -69,14 +69,19 @@ for _ in range(3):
 
 from __future__ import annotations
 
-from meshlens.assists._functions import Target, Use, function_at, maps_around, uses_jax
+from math import prod
+
+from meshlens.assists._calls import PlainCall, wrapped
+from meshlens.assists._devices import pmap_devices
+from meshlens.assists._form import form_of
+from meshlens.assists._functions import Target, function_at, maps_around, uses_jax
 from meshlens.assists._helpers import with_helper
+from meshlens.assists._mapped_by_pmap import mapped_by_pmap
 from meshlens.assists._model import Answer, Proposal, Refused, Wishes
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._spelling import Spelling
-from meshlens.assists._step import Step, averaged, read_step
-from meshlens.assists._writing import Call, call_text, in_order, width_of
-from meshlens.axes.values import Site
+from meshlens.assists._step import averaged, read_step
+from meshlens.assists._writing import in_order
 from meshlens.project.new_imports import import_edits
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
@@ -85,7 +90,7 @@ _TITLE = "convert to pmap"
 _SHARD = '''\
 def {name}(tree):
     """Splits the rows of every array into one block for each device."""
-    count = {count}()
+    count = {count}
 
     def split(x):
         if x.shape[0] % count:
@@ -96,58 +101,38 @@ def {name}(tree):
 
 
 def convert_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on the name of a function that no map runs yet."""
+    """Offers it on the name of a function that no map runs yet, where it is defined or used."""
     target = function_at(view, span)
     if target is None or not uses_jax(view, target) or maps_around(view, target):
         return None
     try:
-        edits = _written(view, target, wishes)
+        edits = _written(view, target, span, wishes)
     except Obstacle as obstacle:
         return Refused(_TITLE, obstacle.code, obstacle.message)
     return Proposal(_TITLE, lambda: edits)
 
 
-def _written(view: FileView, target: Target, wishes: Wishes) -> tuple[FileEdit, ...]:
-    step = read_step(view, target, wishes)
+def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tuple[FileEdit, ...]:
+    form = form_of(view, target, span)
+    step = read_step(view, target, wishes, form)
     spelling = Spelling(view)
-    decorator = _decorator(view, target, spelling, step)
+    name, applied = mapped_by_pmap(view, target, step, spelling, pmap_devices(wishes, spelling))
     averages = averaged(view, target, step, spelling)
-    shard, helper = _shard(view, spelling) if step.uses else ("", ())
-    calls = [edit for use in step.uses for edit in _sharded(view, use, step.axes, shard)]
-    return in_order((*import_edits(view, spelling.needed), *helper, decorator, *averages, *calls))
+    shard, helper = _shard(view, spelling, wishes) if form.calls else ("", ())
+    calls = [edit for call in form.calls for edit in _sharded(view, call, step.axes, shard)]
+    names = [FileEdit(view.path, Edit(view.span(call.use.site), name)) for call in form.calls if name]
+    return in_order((*import_edits(view, spelling.needed), *helper, *applied, *averages, *names, *calls))
 
 
-def _shard(view: FileView, spelling: Spelling) -> tuple[str, tuple[FileEdit, ...]]:
-    count = spelling.of("jax", "local_device_count")
+def _shard(view: FileView, spelling: Spelling, wishes: Wishes) -> tuple[str, tuple[FileEdit, ...]]:
+    count = str(prod(wishes.devices)) if wishes.devices else f"{spelling.of('jax', 'local_device_count')}()"
     return with_helper(view, "shard", _SHARD, count=count, tree_map=spelling.tree_map())
 
 
-def _decorator(view: FileView, target: Target, spelling: Spelling, step: Step) -> FileEdit:
-    folded, axes, out = step.folded, step.axes, step.out
-    arguments = [spelling.of("jax", "pmap"), f"axis_name={step.axis}"]
-    if any(one is None for one in axes):
-        arguments.append(f"in_axes=({', '.join(map(str, axes))}{',' * (len(axes) == 1)})")
-    if out != 0:
-        arguments.append(f"out_axes={out}")
-    arguments += folded.arguments if folded is not None else ()
-    call = Call(spelling.of("functools", "partial"), tuple(arguments))
-    span = view.span(folded.site if folded is not None else target.at(target.node[1]))
-    start = view.source.rfind(b"\n", 0, span.start) + 1
-    column = view.source[start : span.start].decode("utf-8", "replace")
-    indent = column[: len(column) - len(column.lstrip())]
-    text = call_text(call, indent, width_of(view), len(indent) + 1)
-    if folded is not None:
-        return FileEdit(view.path, Edit(span, text))
-    return FileEdit(view.path, Edit(Span(span.start, span.start), f"@{text}\n{indent}"))
-
-
-def _sharded(view: FileView, use: Use, axes: tuple[int | None, ...], shard: str) -> list[FileEdit]:
+def _sharded(view: FileView, call: PlainCall, axes: tuple[int | None, ...], shard: str) -> list[FileEdit]:
     """Edits of one call after which the batch has one leading row for each device."""
-    assert use.call is not None
-    edits = []
-    for place, (_, whole, _) in enumerate(use.call[3]):
-        if axes[place] is not None:
-            span = view.span(Site(use.site.path, use.site.block, whole))
-            edits.append(FileEdit(view.path, Edit(Span(span.start, span.start), f"{shard}(")))
-            edits.append(FileEdit(view.path, Edit(Span(span.end, span.end), ")")))
-    return edits
+    return [
+        edit
+        for place, axis in enumerate(axes)
+        for edit in wrapped(view, call, place, shard if axis is not None else "")
+    ]

@@ -77,14 +77,12 @@ from meshlens.assists._mapped_axis import mapped_axis_helper
 from meshlens.assists._mesh import axis_text, mesh_name, mesh_text
 from meshlens.assists._model import Answer, Proposal, Refused, Wishes
 from meshlens.assists._placing import Place, place_before
-from meshlens.assists._pmap import Obstacle, Pmap, argument_count, decorated, mentions, pmap_at, read_pmap
+from meshlens.assists._pmap import Obstacle, Pmap, argument_count, mentions, pmap_at, read_pmap
 from meshlens.assists._prefix import Items, Prefix, axes_text, specs_text
+from meshlens.assists._readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._writing import Call, Source, around, call_text, comments_in, in_order, width_of
-from meshlens.axes.values import Site
-from meshlens.project.import_statements import name_of_module
 from meshlens.project.new_imports import import_edits
-from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
@@ -109,27 +107,10 @@ def pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 
 def _readable(view: FileView, pmap: Pmap) -> Pmap:
-    site = pmap.binder.site
-    path = path_to(view, site)
-    node = path[-1] if path else None
-    if node is not None and node[0] == "call" and any(label in ("*", "**") for label, _, _ in node[3]):
-        raise Obstacle("splat", "a splat hides the arguments of this pmap")
-    if decorated(view, pmap.binding) is None:
-        callee = node[2] if node is not None and node[0] == "call" else None
-        if callee is None or not _spells_pmap(view, Site(site.path, site.block, callee[1])):
-            raise Obstacle("applied-elsewhere", "pmap is applied here through another name")
-    contexts = [pmap.binding.context, *(call.context for call in pmap.calls)]
-    paths = {site.path, *(step.site.path for context in contexts for step in context.route)}
-    if any(b"distributed.initialize" in view.texts[path] for path in paths):
-        raise Obstacle("several-processes", "each process hands pmap its own rows, shard_map takes those of all")
-    if b"__wrapped__" in view.source:
-        raise Obstacle("wrapped", "this file reaches behind a map through __wrapped__")
+    must_be_spelled_here(view, pmap.binding)
+    must_run_in_one_process(view, pmap, "each process hands pmap its own rows, shard_map takes those of all")
+    must_not_be_unwrapped(view)
     return pmap
-
-
-def _spells_pmap(view: FileView, callee: Site) -> bool:
-    text = view.text(callee)
-    return text.rsplit(".", 1)[-1] == "pmap" or text == name_of_module(view, "jax.pmap")
 
 
 def _with_static(view: FileView, pmap: Pmap, in_axes: Prefix) -> Prefix:

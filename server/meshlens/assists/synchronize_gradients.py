@@ -70,8 +70,8 @@ def synchronize_gradients(view: FileView, span: Span, wishes: Wishes) -> Answer:
     if target is None:
         return None
     try:
-        found = gradients_in(view, target)
-        if not found or is_synchronized(view, target):
+        found = gradients_in(view, target) if not is_synchronized(view, target) else ()
+        if not found:
             return None
         axis = _axis(view, target, wishes)
         spelling = Spelling(view)

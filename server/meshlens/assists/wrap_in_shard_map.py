@@ -64,6 +64,8 @@ for _ in range(3):
 
 from __future__ import annotations
 
+from meshlens.assists._devices import device_mesh
+from meshlens.assists._form import as_decorator
 from meshlens.assists._functions import Target, function_at, maps_around, uses_jax
 from meshlens.assists._mesh import mesh_name
 from meshlens.assists._model import Answer, Proposal, Refused, Wishes
@@ -86,13 +88,16 @@ def wrap_in_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
     if target is None or not uses_jax(view, target) or maps_around(view, target):
         return None
     try:
-        edits = _written(view, target, read_step(view, target, wishes))
+        edits = _written(view, target, wishes)
     except Obstacle as obstacle:
         return Refused(_TITLE, obstacle.code, obstacle.message)
     return Proposal(_TITLE, lambda: edits)
 
 
-def _written(view: FileView, target: Target, step: Step) -> tuple[FileEdit, ...]:
+def _written(view: FileView, target: Target, wishes: Wishes) -> tuple[FileEdit, ...]:
+    if target.is_method:
+        raise Obstacle("method", f'"{target.name}" is a method, whose object shard_map would split')
+    step = read_step(view, target, wishes, as_decorator(view, target))
     if step.folded is not None and step.folded.static:
         raise Obstacle("static-arguments", f'"{target.name}" has static arguments, which have no spec')
     site = target.at(target.node[1])
@@ -100,8 +105,7 @@ def _written(view: FileView, target: Target, step: Step) -> tuple[FileEdit, ...]
     if place is None:
         raise Obstacle("no-place", "there is no place for a mesh before this function")
     spelling = Spelling(view)
-    devices = f"{spelling.of('jax', 'devices')}()"
-    mesh = f"{spelling.mesh()}({spelling.numpy('array')}({devices}), ({step.axis},))"
+    mesh = device_mesh(wishes, step.axis, spelling)
     name, before = mesh_name(view, mesh, site, place)
     averages = averaged(view, target, step, spelling)
     decorators = _decorators(view, target, step, spelling, name)

@@ -66,7 +66,7 @@ def divided(
         on_left = any(label in labels_of(left) for label in sums)
         factor, node = (right, sides[1]) if on_left else (left, sides[0])
         quotient = node[0] == "bin" and node[2] == "/"
-        if isinstance(factor, Const) and not quotient and not _is_share(run, factor.value):
+        if isinstance(factor, Const) and not quotient and not _is_share(run, factor.value, site):
             return frozenset()
         if isinstance(factor, Data) and any(
             isinstance(label, tuple) and label[0] == "argument" for label in factor.labels
@@ -81,6 +81,6 @@ def divided(
     return frozenset(sums | ({"mean"} if operator == "/" else set()))
 
 
-def _is_share(run: Run, factor: Any) -> bool:
-    count = run.world.devices
-    return count is not None and isinstance(factor, float) and abs(factor * count - 1) < 1e-6
+def _is_share(run: Run, factor: Any, site: Site) -> bool:
+    target = run.world.devices_of(site.path)
+    return target is not None and isinstance(factor, float) and abs(factor * target.count - 1) < 1e-6

@@ -56,10 +56,11 @@ def call_library(
         return _draw(run, name, args, site, ctx)
     if name in libraries.KEY_MAKERS:
         return _make_key(libraries.KEY_MAKERS[name], args, ctx)
-    count = run.world.devices
     if name in libraries.DEVICE_COUNTS:
+        count = _device_count(run, libraries.DEVICE_COUNTS[name], site)
         return Const(count) if count is not None else Data(frozenset({"device-count"}), ())
     if name in libraries.DEVICE_LISTS:
+        count = _device_count(run, libraries.DEVICE_LISTS[name], site)
         return Data(frozenset({"devices"}), (count,), "jax.devices")
     if name in libraries.PROCESS_QUERIES:
         return Data(frozenset({"index"}) if libraries.PROCESS_QUERIES[name] == "index" else frozenset(), ())
@@ -92,6 +93,14 @@ def call_library(
     if short in _ELEMENTWISE:
         noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
     return _array(run, name, args, labels, frame, ctx) if name.startswith(_OF_ARRAYS) else None
+
+
+def _device_count(run: Run, which: str, site: Site) -> int | None:
+    """How many devices the file is meant for, of all processes or of one."""
+    target = run.world.devices_of(site.path)
+    if target is None:
+        return None
+    return target.local_count if which == "local" else target.count
 
 
 @cache

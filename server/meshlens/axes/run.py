@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from meshlens.axes.frames import Frame
 from meshlens.axes.records import AxisEnv, Context, Records
 from meshlens.axes.values import Const, Function, Mapped, Module, Site, Value
+from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts
 
 MOST_CALLS = 3_000
@@ -51,14 +52,12 @@ class World(Protocol):
     """What the interpreter asks of the workspace.
 
     Attributes:
-        devices: how many devices the code is meant for, None if unknown.
         shared: results of calls by their arguments and environment, with the root that made each.
         effort: how often each function ran outside every map, with arguments that tell nothing, with others, and
             with these functions.
         latest: the latest result of each function outside every map.
     """
 
-    devices: int | None
     shared: dict[Any, Shared]
     effort: dict[tuple[Site, Any], int]
     latest: dict[Site, Shared]
@@ -77,6 +76,10 @@ class World(Protocol):
 
     def jax_version_of(self, path: str) -> tuple[int, ...]:
         """The JAX version that a file is written for."""
+        ...
+
+    def devices_of(self, path: str) -> Topology | None:
+        """The devices that a file is meant for; None if nobody said."""
         ...
 
     def facts(self, path: str) -> FileFacts | None:

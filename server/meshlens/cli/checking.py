@@ -9,6 +9,7 @@ from pathlib import Path
 from meshlens.cli.progress import Progress
 from meshlens.cli.report import Places, Reported
 from meshlens.cli.request import Group, shown
+from meshlens.project.devices import target_of
 from meshlens.project.imports import imported_files
 from meshlens.project.notebook import Notebook
 from meshlens.project.workspace import Workspace, open_workspace
@@ -48,7 +49,7 @@ def open_group(group: Group, bar: Progress, cache: Path | None) -> Workspace:
         files=[*group.files, *imported_files(group.files, [group.root], text_of)],
         jax_version=group.settings.jax_version,
         jax_folders=group.jax_folders,
-        devices=group.settings.devices,
+        devices=target_of(group.settings.devices, None),
         overlay=group.texts,
         cache=cache,
     )

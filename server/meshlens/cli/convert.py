@@ -9,15 +9,16 @@ import click
 
 from meshlens.assists._everywhere import Outcome, convert_everywhere
 from meshlens.assists._model import Refused, Wishes
-from meshlens.assists._registry import assist_named
-from meshlens.assists._targets import TARGETS, places_named
+from meshlens.assists._targets import TARGETS, assist_for, places_named
 from meshlens.cli.checking import open_group
 from meshlens.cli.fixing import patch
+from meshlens.cli.options import read_by
 from meshlens.cli.progress import progress
 from meshlens.cli.request import Group, ask, shown
 from meshlens.cli.terminal import complain, speak_utf8
 from meshlens.cli.writing import CannotWrite, write_all
 from meshlens.project.workspace import Workspace
+from meshlens.settings import parse_device_sizes
 
 DONE, NOT_DONE, BROKEN = 0, 1, 2
 
@@ -35,11 +36,20 @@ class _Job:
 @click.option("--to", "target", type=click.Choice(sorted(TARGETS)), required=True, help="What to make of it.")
 @click.option("--all", "everything", is_flag=True, help="Convert whatever can be in FILE, or in a folder.")
 @click.option("--axis-name", metavar="NAME", help="The axis name of a new map.")
+@click.option(
+    "--devices", metavar="N", callback=read_by(parse_device_sizes), help='How many devices a new map gets: 8, "2x4".'
+)
 @click.option("--in-axes", metavar="AXES", help='The in_axes of a new map, such as "(None, 0)".')
 @click.option("--diff", "how", flag_value="diff", default=True, help="Show what would change (the default).")
 @click.option("--write", "how", flag_value="write", help="Change the files.")
 def command(
-    where: tuple[str, ...], target: str, everything: bool, axis_name: str | None, in_axes: str | None, how: str
+    where: tuple[str, ...],
+    target: str,
+    everything: bool,
+    axis_name: str | None,
+    devices: tuple[int, ...] | None,
+    in_axes: str | None,
+    how: str,
 ) -> int:
     """Rewrite functions and maps: FILE::FUNCTION for one, FILE --all for a whole file or folder."""
     speak_utf8()
@@ -51,11 +61,11 @@ def command(
     request = ask([path if separator else function for path, separator, function in named], {})
     for error in request.errors:
         complain(error)
-    wishes = Wishes(axis_name, in_axes)
     codes = [BROKEN] if request.errors else []
     for group in request.groups:
         functions = {Path(path).resolve(): function for path, separator, function in named if separator}
         jobs = [_Job(path, functions.get(path.resolve())) for path in group.files]
+        wishes = Wishes(axis_name, in_axes, devices or (), group.settings.axis_name)
         codes.append(_convert(group, jobs, target, wishes, how))
     return max(codes, default=DONE)
 
@@ -72,7 +82,7 @@ def _convert(group: Group, jobs: list[_Job], target: str, wishes: Wishes, how: s
                 complain(f"{shown(job.path)}: a notebook is converted in the editor")
             continue
         places = places_named(target, job.function)
-        done = convert_everywhere(workspace, job.path, assist_named(TARGETS[target]), places, wishes)
+        done = convert_everywhere(workspace, job.path, assist_for(target), places, wishes)
         workspace = done.workspace
         contents.update(done.sources)
         found = [(job.path, outcome) for outcome in done.outcomes]

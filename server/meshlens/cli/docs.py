@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from meshlens.cli.manifest import with_settings
 from meshlens.cli.pages import assists_page, rules_page, settings_page
 from meshlens.cli.terminal import complain
 from meshlens.cli.writing import CannotWrite, write_all
@@ -15,7 +16,7 @@ from meshlens.cli.writing import CannotWrite, write_all
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 where a page is out of date.")
 @click.option("--folder", default="docs", show_default=True, help="Where the pages lie.")
 def command(check: bool, folder: str) -> int:
-    """Write docs/rules.md, docs/assists.md and docs/settings.md from the code."""
+    """Write docs/rules.md, docs/assists.md, docs/settings.md and the settings of package.json from the code."""
     home = Path(folder)
     if not home.is_dir():
         raise click.ClickException(f"{folder}: no such folder")
@@ -23,6 +24,7 @@ def command(check: bool, folder: str) -> int:
         home / "rules.md": rules_page(),
         home / "assists.md": assists_page(),
         home / "settings.md": settings_page(),
+        **_manifest(home.parent),
     }
     stale = {path: text.encode() for path, text in pages.items() if _content(path) != text.encode()}
     if check:
@@ -36,6 +38,15 @@ def command(check: bool, folder: str) -> int:
     for path in stale:
         click.echo(f"wrote {path}")
     return 0
+
+
+def _manifest(root: Path) -> dict[Path, str]:
+    """The manifest of the extension and its texts; none where the pages lie somewhere else."""
+    files = (root / "package.json", root / "package.nls.json")
+    if not all(file.is_file() for file in files):
+        return {}
+    manifest, texts = (file.read_text("utf-8") for file in files)
+    return dict(zip(files, with_settings(manifest, texts), strict=True))
 
 
 def _content(path: Path) -> bytes:

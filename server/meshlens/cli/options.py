@@ -12,7 +12,7 @@ from meshlens.settings import BadSetting, parse_devices, parse_version
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 
-def _read_by(parse: Callable[[object], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+def read_by(parse: Callable[[object], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """A callback that reads a value, or each of several, with a function of the settings."""
 
     def read(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
@@ -31,7 +31,7 @@ def _commas(value: object) -> tuple[str, ...]:
 
 
 def _list(name: str, metavar: str, text: str) -> Callable[[_Decorated], _Decorated]:
-    return click.option(name, multiple=True, metavar=metavar, callback=_read_by(_commas), help=text)
+    return click.option(name, multiple=True, metavar=metavar, callback=read_by(_commas), help=text)
 
 
 _OPTIONS = (
@@ -42,11 +42,11 @@ _OPTIONS = (
     click.option(
         "--devices",
         metavar="N",
-        callback=_read_by(parse_devices),
+        callback=read_by(parse_devices),
         help='How many devices the code is meant for: 8, "2x4".',
     ),
     click.option(
-        "--jax-version", metavar="VERSION", callback=_read_by(parse_version), help="The version of JAX to go by."
+        "--jax-version", metavar="VERSION", callback=read_by(parse_version), help="The version of JAX to go by."
     ),
 )
 

@@ -90,7 +90,8 @@ def settings_page() -> str:
     )
     features = EditorSettings()
     rows = [
-        f"| `meshlens.{_camel(one.name)}` | {'on' if getattr(features, one.name) else 'off'} | {one.metadata['doc']} |"
+        f"| `meshlens.{editor_name(one.name)}` | {'on' if getattr(features, one.name) else 'off'} "
+        f"| {one.metadata['doc']} |"
         for one in fields(EditorSettings)
     ]
     out.append("| setting | default | what |\n|---|---|---|\n" + "\n".join(rows) + "\n")
@@ -100,12 +101,12 @@ def settings_page() -> str:
     return "\n".join(out)
 
 
-def _camel(name: str) -> str:
+def editor_name(name: str) -> str:
     """A key as editors have it: `inlay_hints_axes` is `inlayHints.axes`."""
     group = next((group for group in EDITOR_GROUPS if name.startswith(f"{group}_")), "")
     first, *rest = name.removeprefix(f"{group}_").split("_")
     spelled = first + "".join(word.title() for word in rest)
-    return f"{_camel(group)}.{spelled}" if group else spelled
+    return f"{editor_name(group)}.{spelled}" if group else spelled
 
 
 def _summary(rule: Rule) -> str:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from meshlens.cache_files import FOLDER
 from meshlens.cli.progress import Progress
 from meshlens.cli.request import Group, Request
-from meshlens.project.cache import FOLDER
 from meshlens.project.configuration import is_project
 
 if TYPE_CHECKING:

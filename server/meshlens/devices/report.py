@@ -58,6 +58,7 @@ class Report:
         default_backend: what `jax.default_backend()` gave.
         process_count: what `jax.process_count()` gave.
         failure: a sentence that says what went wrong and what to do, None where nothing did.
+        note: a sentence about what works, but not as one might expect: a GPU that JAX passes over.
         seconds: how long it took.
     """
 
@@ -70,6 +71,7 @@ class Report:
     default_backend: str | None = None
     process_count: int | None = None
     failure: str | None = None
+    note: str | None = None
     seconds: float = 0.0
 
     def version(self, package: str) -> str | None:
@@ -133,6 +135,7 @@ def from_json(value: object) -> Report:
         default_backend=_optional_text(value, "default_backend"),
         process_count=_optional_number(value, "process_count"),
         failure=_optional_text(value, "failure"),
+        note=_optional_text(value, "note"),
         seconds=float(seconds) if isinstance(seconds, (int, float)) else 0.0,
     )
 

@@ -34,7 +34,7 @@ def method_again(
         known: the sections before.
     """
     method = _method(old, change)
-    if method is None or old.devices is not None or old.broken:
+    if method is None or old.broken:
         return None
     owner = old.blocks.get(method.key.partition(".")[0])
     if owner is None or owner.shape[0] != "class" or "~" in method.key:
@@ -66,7 +66,7 @@ def method_again(
     silenced = tuple([_moved(one, by, rows) if one.span.start > start else one for one in old.suppressions])
     since = old.state, frozenset((key, owner.key))
     starts = [at + by if at > start else at for at in known.starts]
-    return FileFacts(old.top, blocks, silenced, None, since=since), Sections(starts, known.apart)
+    return FileFacts(old.top, blocks, silenced, old.devices, since=since), Sections(starts, known.apart)
 
 
 def _method(old: FileFacts, change: Change) -> Block | None:

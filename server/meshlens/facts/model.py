@@ -123,6 +123,18 @@ class Suppression:
     lines: tuple[int, int]
 
 
+class DevicesSaid(NamedTuple):
+    """What a file itself says of the devices that it is meant for.
+
+    Attributes:
+        text: a topology; empty where the file sets a number that cannot be told.
+        how: "comment" for `# meshlens: devices=…`, "code" for virtual devices that it asks for.
+    """
+
+    text: str
+    how: str
+
+
 @dataclass(frozen=True, slots=True)
 class FileFacts:
     """All that one file says.
@@ -131,7 +143,7 @@ class FileFacts:
         top: keys of the top-level statements in order.
         blocks: every block by its key.
         suppressions: ignore comments in order.
-        devices: the text behind a `# meshlens: devices=…` comment, if there is one.
+        devices: what it says of the devices that it is meant for; None if it does not.
         broken: spans that the grammar could not read.
         state: stands for these facts.
         since: the state before the last edit, and the only blocks that it may have changed.
@@ -140,7 +152,7 @@ class FileFacts:
     top: tuple[str, ...]
     blocks: dict[str, Block]
     suppressions: tuple[Suppression, ...] = ()
-    devices: str | None = None
+    devices: DevicesSaid | None = None
     broken: tuple[Span, ...] = ()
     shapes: dict[str, Shape] = field(default_factory=dict, compare=False)
     state: object = field(default_factory=object, compare=False, repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 from array import array
 
-from meshlens.facts.model import Block, FileFacts, Suppression
+from meshlens.facts.model import Block, DevicesSaid, FileFacts, Suppression
 from meshlens.text import Span
 
 
@@ -21,7 +21,7 @@ def packed(facts: FileFacts) -> bytes:
     )
     suppressions = tuple((tuple(one.span), one.codes, one.whole_file, one.lines) for one in facts.suppressions)
     broken = tuple(tuple(span) for span in facts.broken)
-    return marshal.dumps((facts.top, blocks, suppressions, facts.devices, broken))
+    return marshal.dumps((facts.top, blocks, suppressions, facts.devices and tuple(facts.devices), broken))
 
 
 def unpacked(blob: bytes) -> FileFacts:
@@ -38,6 +38,6 @@ def unpacked(blob: bytes) -> FileFacts:
             for key, shape, code, spans, pieces, start in blocks
         },
         tuple(Suppression(Span(*span), codes, whole, lines) for span, codes, whole, lines in suppressions),
-        devices,
+        DevicesSaid(*devices) if devices else None,
         tuple(Span(*span) for span in broken),
     )

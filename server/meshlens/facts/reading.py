@@ -11,7 +11,7 @@ from meshlens.facts.extract import Extraction, Memo, facts_apart, facts_of
 from meshlens.facts.methods_again import method_again
 from meshlens.facts.model import Block, FileFacts
 from meshlens.facts.splicing import Change, Splice
-from meshlens.facts.suppressions import speaks, suppressions_between, suppressions_in
+from meshlens.facts.suppressions import may_say_devices, speaks, suppressions_between, suppressions_in
 from meshlens.facts.windows import Sections, Window, end_of, read_apart, sections_after, sections_of, window_of
 from meshlens.syntax.kinds import items
 from meshlens.syntax.lines import tree_of
@@ -154,7 +154,7 @@ class _Window:
 def _window_again(before: Reading, text: bytes, change: Change, known: Sections, window: Window) -> _Window | None:
     """The facts of a text of which only a window is read; None where it takes more."""
     old = before.facts
-    if old.devices is not None or any(span.start < window.begin or span.end > window.old_end for span in old.broken):
+    if any(span.start < window.begin or span.end > window.old_end for span in old.broken):
         return None
     tops = [old.blocks[key] for key in old.top]
     first, last = (bisect_left(tops, at, key=_start) for at in (window.begin, window.old_end))
@@ -174,7 +174,7 @@ def _window_again(before: Reading, text: bytes, change: Change, known: Sections,
         return None
     silenced = splice.suppressions((), _rows(before, text, change))
     return _Window(
-        FileFacts(made.top, made.blocks, silenced, None, tuple(extraction.errors), since=made.since),
+        FileFacts(made.top, made.blocks, silenced, old.devices, tuple(extraction.errors), since=made.since),
         made.unsure,
         middle,
     )
@@ -205,10 +205,11 @@ def _facts_again(before: Reading, text: bytes, root: Node, change: Change) -> tu
         return facts_of(text, root, before.memo)
     begin, end = splice.region(len(before.text))
     tree = tree_of(text, root)
-    if old.devices is not None or text.find(b"devices", begin, end + change.by) >= 0:
+    if may_say_devices(text, begin, end + change.by) or may_say_devices(before.text, begin, end):
         found, devices = suppressions_in(text, tree)
     else:
-        found, devices = suppressions_between(text, tree, begin, end + change.by)
+        devices = old.devices
+        found, _ = suppressions_between(text, tree, begin, end + change.by)
         found = splice.suppressions(found, _rows(before, text, change))
     return FileFacts(made.top, made.blocks, found, devices, since=made.since), made.unsure
 

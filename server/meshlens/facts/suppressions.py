@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from meshlens.facts.model import Suppression
+from meshlens.facts.model import DevicesSaid, Suppression
+from meshlens.facts.virtual_devices import speaks_of_virtual_devices, virtual_devices
 from meshlens.syntax.lines import Tree, comment_at, logical_line
 from meshlens.text import Span
 
@@ -17,15 +18,25 @@ _DIRECTIVE = re.compile(
 
 def speaks(source: bytes, begin: int, end: int) -> bool:
     """Whether a stretch of a file holds a word that such a comment needs."""
-    return _WORDS.search(source, begin, end) is not None
+    return _WORDS.search(source, begin, end) is not None or speaks_of_virtual_devices(source, begin, end)
 
 
-def suppressions_in(source: bytes, tree: Tree) -> tuple[tuple[Suppression, ...], str | None]:
-    """The suppressions of a file in order, and what its `devices=` comment says."""
-    return suppressions_between(source, tree, 0, len(source))
+def may_say_devices(source: bytes, begin: int, end: int) -> bool:
+    """Whether a stretch of a file holds a word without which it says nothing of the devices that it is meant for."""
+    return source.find(b"devices", begin, end) >= 0 or speaks_of_virtual_devices(source, begin, end)
 
 
-def suppressions_between(source: bytes, tree: Tree, begin: int, end: int) -> tuple[tuple[Suppression, ...], str | None]:
+def suppressions_in(source: bytes, tree: Tree) -> tuple[tuple[Suppression, ...], DevicesSaid | None]:
+    """The suppressions of a file in order, and what the file says of the devices that it is meant for."""
+    found, devices = suppressions_between(source, tree, 0, len(source))
+    if devices is None and speaks_of_virtual_devices(source, 0, len(source)):
+        devices = virtual_devices(source, tree)
+    return found, devices
+
+
+def suppressions_between(
+    source: bytes, tree: Tree, begin: int, end: int
+) -> tuple[tuple[Suppression, ...], DevicesSaid | None]:
     """The suppressions of a stretch of a file in order, and what its `devices=` comment says.
 
     Args:
@@ -35,7 +46,7 @@ def suppressions_between(source: bytes, tree: Tree, begin: int, end: int) -> tup
         end: where it ends.
     """
     found: list[Suppression] = []
-    devices: str | None = None
+    devices: DevicesSaid | None = None
     seen = -1
     for word in _WORDS.finditer(source, begin, end):
         comment = comment_at(tree, word.start())
@@ -45,7 +56,8 @@ def suppressions_between(source: bytes, tree: Tree, begin: int, end: int) -> tup
         lines = logical_line(tree, comment)
         text = source[seen : comment.end_byte].decode("utf-8", "replace")
         for match in _DIRECTIVE.finditer(text):
-            devices = devices or match["devices"]
+            if devices is None and match["devices"]:
+                devices = DevicesSaid(match["devices"], "comment")
             codes = _codes(match)
             if codes is not None:
                 start = seen + len(text[: match.start()].encode())

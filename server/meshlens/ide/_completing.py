@@ -12,7 +12,7 @@ from meshlens.ide.typed_call import TypedCall
 from meshlens.jaxapi.meshes import PARTITION_SPEC
 from meshlens.project.snippets import Snippet
 from meshlens.project.view import FileView
-from meshlens.text import Span
+from meshlens.text import Edit, Span
 
 MOST_BLANKS = 200
 
@@ -26,10 +26,12 @@ class CompletionWants:
     Attributes:
         placeholders: it understands `${1:text}` in what is inserted.
         snippets: the snippets to offer; none for a client that brings its own.
+        edits_elsewhere: what is inserted may come with edits of other lines of the file.
     """
 
     placeholders: bool = False
     snippets: tuple[Snippet, ...] = ()
+    edits_elsewhere: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class Completion:
         is_snippet: whether `insert` has placeholders.
         sort: orders the list.
         filter: what the typed text is compared with.
+        others: edits of other lines that come with it.
     """
 
     label: str
@@ -57,6 +60,7 @@ class Completion:
     is_snippet: bool = False
     sort: str = ""
     filter: str = ""
+    others: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

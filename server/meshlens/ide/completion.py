@@ -32,7 +32,7 @@ def complete(
     if typed is None:
         return ()
     if not typed.openings:
-        return snippets(view.source, typed, wants) if typed.string is None else ()
+        return snippets(view, typed, wants) if typed.string is None else ()
     place = Place(view, before, typed, calls_at(view, typed), wants)
     for kind in _KINDS:
         found = kind(place)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from meshlens.axes.values import Site
-from meshlens.ide.axis_symbols import AxisSymbols, Node, symbols_around
 from meshlens.ide.occurrences import Place, place_of, said_at
 from meshlens.ide.target import sites_at
+from meshlens.project.axis_symbols import AxisSymbols, Node, symbols_around
 from meshlens.project.view import FileView
 
 

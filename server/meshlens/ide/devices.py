@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from meshlens.axes.arrays import product, shape_of
 from meshlens.axes.values import Binder, Const, Mesh, Seq
+from meshlens.ide.device_words import own_devices
 from meshlens.ide.prose import counted
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.view import FileView
@@ -36,7 +37,8 @@ def devices_of(view: FileView, binder: Binder) -> str | None:
         return counted(size, "device")
     if binder.argument("devices") is not None or binder.argument("backend") is not None:
         return "the devices it is given"
-    return f"up to {counted(view.devices, 'device')}" if view.devices is not None else None
+    words = own_devices(view.devices)
+    return f"up to {words}" if words is not None else None
 
 
 def mesh_devices(mesh: Mesh) -> str | None:

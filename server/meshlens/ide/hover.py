@@ -10,6 +10,7 @@ from meshlens.ide.hover_api import api_text, keyword_text
 from meshlens.ide.hover_axis import axis_text
 from meshlens.ide.hover_binder import binder_text, binders_at, mapped_function_text
 from meshlens.ide.hover_collective import collective_text, unreached_text
+from meshlens.ide.hover_devices import devices_text
 from meshlens.ide.hover_mesh import mesh_text
 from meshlens.ide.hover_spec import sharding_text, spec_text
 from meshlens.ide.prose import HoverStyle, Prose
@@ -62,7 +63,8 @@ def hover(view: FileView, offset: int, style: HoverStyle) -> Hover | None:
     elif place is not None:
         site = parts[place].site
         dotted = dotted_at(view, parts, place)
-        text = _of_call(prose, parts, place, dotted) or _of_name(prose, parts, place, dotted)
+        text = devices_text(prose, dotted) if dotted is not None else None
+        text = text or _of_call(prose, parts, place, dotted) or _of_name(prose, parts, place, dotted)
     else:
         text = None
     return Hover(view.span(site), text) if text else None

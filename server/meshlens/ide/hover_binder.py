@@ -6,12 +6,14 @@ from collections import defaultdict
 
 from meshlens.axes.records import Binding
 from meshlens.axes.values import Binder, Bound, Function, Mapped, Partial, Site, Wrapped
+from meshlens.ide.device_words import here
 from meshlens.ide.devices import devices_of
 from meshlens.ide.environment_words import map_words
 from meshlens.ide.mapping_words import argument_words, result_words, says_axes
 from meshlens.ide.operand import Operand, operand_of, signature_text
 from meshlens.ide.prose import Prose, counted
 from meshlens.ide.values_here import mapped_in
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 
@@ -35,7 +37,7 @@ def mapped_function_text(prose: Prose, function: Site) -> str | None:
         prose: how to write.
         function: the name in the `def`.
     """
-    binders = list(_binders_of(prose.view).get(function, {}).values())
+    binders = list(binders_of(prose.view).get(function, {}).values())
     if not binders:
         return None
     if len(binders) == 1:
@@ -65,8 +67,10 @@ def _title(prose: Prose, binder: Binder) -> str:
     over = "" if binder.names else ", which binds no axis name"
     over = "" if binder.open and not binder.names else over
     inner = mapped_in(binder.operand)
+    on = f", {devices}" if devices else ""
     inside = f", around {map_words(prose, inner.binder)}" if inner is not None else ""
-    return f"Mapped by {map_words(prose, binder)}{over}{f', {devices}' if devices else ''}{inside}."
+    found = here(prose.view.devices) if binder.kind in MAPS_ON_DEVICES else None
+    return f"Mapped by {map_words(prose, binder)}{over}{on}{inside}{f'; {found}' if found else ''}."
 
 
 def _body(prose: Prose, binder: Binder, operand: Operand | None) -> list[str]:
@@ -85,7 +89,7 @@ def _body(prose: Prose, binder: Binder, operand: Operand | None) -> list[str]:
     return [prose.items(lines)] if lines else []
 
 
-def _binders_of(view: FileView) -> dict[Site, dict[Site, Binder]]:
+def binders_of(view: FileView) -> dict[Site, dict[Site, Binder]]:
     """The maps of each function of the workspace, by the function's name and the place of the map."""
 
     def collect(solution: Solution) -> dict[Site, dict[Site, Binder]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from meshlens.axes.arrays import product
 from meshlens.axes.values import Const, Mesh
+from meshlens.ide.device_words import here
 from meshlens.ide.devices import mesh_sizes
 from meshlens.ide.mesh_picture import left_out, mesh_grid, mesh_svg
 from meshlens.ide.prose import Prose, counted
@@ -22,7 +23,10 @@ def mesh_text(prose: Prose, mesh: Mesh) -> str | None:
     kind = "AbstractMesh" if mesh.kind == "AbstractMesh" else "Mesh"
     listed = " × ".join(axes) if not unknown else ", ".join(axes)
     text = f"{kind} with {'axis' if len(axes) == 1 else 'axes'} {listed}"
-    return prose.page(f"{text}: {devices}." if devices else f"{text}.", *_picture(prose, mesh), _made(prose, mesh))
+    found = here(prose.view.devices) if mesh.kind == "Mesh" else None
+    ending = f"; {found}." if found else "."
+    text = f"{text}: {devices}{ending}" if devices else f"{text}{ending}"
+    return prose.page(text, *_picture(prose, mesh), _made(prose, mesh))
 
 
 def _picture(prose: Prose, mesh: Mesh) -> list[str | None]:

@@ -7,9 +7,9 @@ from html import escape
 
 from meshlens.axes.arrays import product
 from meshlens.axes.values import Mesh
+from meshlens.devices.picture import MOST, text_grid
 from meshlens.ide.devices import mesh_sizes
 
-_MOST = 8
 _CELL, _GAP, _LEFT, _TOP = 34, 4, 86, 40
 
 
@@ -25,19 +25,8 @@ def mesh_grid(mesh: Mesh) -> str | None:
     drawn = _drawn(mesh)
     if drawn is None:
         return None
-    rows, columns, (row_name, column_name) = drawn
-    across, down = min(columns, _MOST), min(rows, _MOST)
-    width = len(str(rows * columns - 1))
-    lines = []
-    for row in range(down):
-        cells = [str(row * columns + column).rjust(width) for column in range(across)]
-        lines.append("  ".join([*cells, "…"] if columns > across else cells))
-    if rows > down:
-        lines.append("…")
-    if not row_name:
-        return "\n".join([f"{column_name} →", *lines])
-    head = f"{row_name} ↓"
-    return "\n".join([f"{head}  {column_name} →", *(" " * (len(head) + 2) + line for line in lines)])
+    rows, columns, names = drawn
+    return text_grid(rows, columns, lambda row, column: str(row * columns + column), names)
 
 
 def mesh_svg(mesh: Mesh) -> str | None:
@@ -46,7 +35,7 @@ def mesh_svg(mesh: Mesh) -> str | None:
     if drawn is None:
         return None
     rows, columns, (row_name, column_name) = drawn
-    across, down = min(columns, _MOST), min(rows, _MOST)
+    across, down = min(columns, MOST), min(rows, MOST)
     left = _LEFT if row_name else 4
     width, height = left + across * (_CELL + _GAP) + 20, _TOP + down * (_CELL + _GAP) + (16 if rows > down else 0)
     parts = [

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from meshlens.axes.values import Site
-from meshlens.ide.axis_symbols import AxisSymbol, AxisSymbols, Role, axis_symbols
 from meshlens.ide.target import sites_at
+from meshlens.project.axis_symbols import AxisSymbol, AxisSymbols, Role, axis_symbols
 from meshlens.project.view import FileView
 from meshlens.text import Span
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from meshlens.axes.values import Site
-from meshlens.ide.axis_symbols import AxisSymbol, axis_symbols
 from meshlens.ide.occurrences import Place, place_of, said_at
 from meshlens.ide.rename_blocks import blocking, captured
 from meshlens.ide.rename_check import left_behind
 from meshlens.ide.strays import with_strays
+from meshlens.project.axis_symbols import AxisSymbol, axis_symbols
 from meshlens.project.literals import rewritten
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span

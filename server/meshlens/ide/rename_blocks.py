@@ -7,8 +7,8 @@ import re
 from meshlens.axes.naming import names_in
 from meshlens.axes.records import AxisUse, literal_name
 from meshlens.axes.values import Binder
-from meshlens.ide.axis_symbols import AxisSymbol
 from meshlens.ide.occurrences import Place, place_of
+from meshlens.project.axis_symbols import AxisSymbol
 from meshlens.project.literals import is_string
 from meshlens.project.view import FileView
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from meshlens.axes.values import Site
-from meshlens.ide.axis_symbols import AxisSymbol, axis_symbols
 from meshlens.ide.occurrences import Place, place_of
 from meshlens.ide.said_plainly import said_plainly
 from meshlens.ide.together import Together
 from meshlens.ide.unseen_calls import blocks_under, may_be_called_under
+from meshlens.project.axis_symbols import AxisSymbol, axis_symbols
 from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from meshlens.axes.records import AxisUse
 from meshlens.facts.walking import nodes
-from meshlens.ide.axis_symbols import AxisSymbol
 from meshlens.ide.together import Together
+from meshlens.project.axis_symbols import AxisSymbol
 from meshlens.project.solution import Solution
 
 

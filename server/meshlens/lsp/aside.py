@@ -19,7 +19,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO
 
-from meshlens.project.cache import FOLDER
+from meshlens.cache_files import FOLDER
+from meshlens.project.devices import target_of
 from meshlens.project.discover import python_files
 from meshlens.project.jax_folders import find_jax_folders
 from meshlens.project.neighbours import neighbourhoods
@@ -99,7 +100,7 @@ def _open(root: Path, settings: Settings, version: tuple[int, ...], overlay: Map
         files=sorted({*files, *overlay}),
         jax_version=version,
         jax_folders=find_jax_folders(files, root, settings),
-        devices=settings.devices,
+        devices=target_of(settings.devices, None),
         overlay=overlay,
         cache=root / FOLDER,
     )

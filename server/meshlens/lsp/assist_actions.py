@@ -31,8 +31,9 @@ def assist_actions(
     view = session.view(document.path)
     if view is None:
         return
+    wishes = _wishes(session, document)
     for assist in all_assists():
-        answer = assist.propose(view, asked, Wishes())
+        answer = assist.propose(view, asked, wishes)
         if isinstance(answer, Proposal):
             yield _offer(session, document, asked, assist.name, answer)
         elif isinstance(answer, Refused) and only and session.client.disabled_actions:
@@ -45,7 +46,7 @@ def resolved_assist(session: Session, document: Document, data: dict[str, Any]) 
     known = {assist.name for assist in all_assists()}
     if view is None or data.get("assist") not in known:
         return None
-    answer = assist_named(data["assist"]).propose(view, Span(*data["span"]), Wishes())
+    answer = assist_named(data["assist"]).propose(view, Span(*data["span"]), _wishes(session, document))
     return workspace_edit(session, answer.edits()) if isinstance(answer, Proposal) else None
 
 
@@ -56,6 +57,10 @@ def _offer(session: Session, document: Document, asked: Span, name: str, proposa
         return {**action, "data": data}
     edit = workspace_edit(session, proposal.edits())
     return {**action, "edit": edit} if edit is not None else None
+
+
+def _wishes(session: Session, document: Document) -> Wishes:
+    return Wishes(usual_axis_name=session.folder_of(document.path).settings.axis_name)
 
 
 def _title(text: str) -> str:

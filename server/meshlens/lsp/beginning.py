@@ -9,6 +9,7 @@ from typing import Any
 
 from meshlens.lsp.client import read_client
 from meshlens.lsp.collector import Collector
+from meshlens.lsp.devices_shown import begin_probing
 from meshlens.lsp.documents import path_of
 from meshlens.lsp.handlers.configuration import ask_for_settings, take
 from meshlens.lsp.handlers.watched_files import PATTERNS
@@ -46,6 +47,7 @@ def begin(protocol: Protocol, params: Mapping[str, Any]) -> Session:
     session.schedule, session.clear = publisher.schedule, publisher.clear
     session.pull_again = publisher.pull_again
     session.indexing = Indexing(session)
+    session.probing = begin_probing(session, options if isinstance(options, Mapping) else {})
     protocol.after_messages(Collector(asyncio.get_running_loop()).worked)
     return session
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from meshlens.project.configuration import Configuration, find_configuration, project_root, read_configuration
+from meshlens.project.devices import target_of
 from meshlens.project.jax_version import JaxVersion, default_jax_version, locate_jax_version
 from meshlens.project.patterns import matches
 from meshlens.project.workspace import Workspace, open_workspace
@@ -79,7 +80,7 @@ def open_folder(root: Path, editor: Mapping[str, Any]) -> tuple[Folder, tuple[st
     if "exclude" in changes:
         settings = replace(settings, exclude=configuration.settings.exclude + settings.exclude)
     jax = locate_jax_version(root, settings) or default_jax_version()
-    workspace = open_workspace([root], files=[], jax_version=jax.version, devices=settings.devices)
+    workspace = open_workspace([root], files=[], jax_version=jax.version, devices=target_of(settings.devices, None))
     features = editor_features(editor)
     return Folder(root, configuration, settings, jax, workspace, features=features), (*configuration.errors, *errors)
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from meshlens.lsp.folders import Folder
 from meshlens.lsp.index import Index, IndexFailed
 from meshlens.lsp.loading import load_facts, raw_of, with_jax_folders
 from meshlens.lsp.progress import working
@@ -16,6 +17,7 @@ from meshlens.lsp.session import Session
 from meshlens.project.jedi_bridge import Found
 from meshlens.project.neighbours import Neighbourhood
 from meshlens.project.solution import Focus
+from meshlens.settings import Settings
 
 PAUSE = 2.0
 """Seconds without a write to the disk until the project is read again."""
@@ -24,6 +26,11 @@ OUTSIDE_SECONDS = 5.0
 """How long an answer about an installed package may take."""
 
 _log = logging.getLogger("meshlens")
+
+
+def settings_for(folder: Folder) -> Settings:
+    """The settings of a project with the devices that it is meant for, which may be those that were detected."""
+    return replace(folder.settings, devices=folder.workspace.devices)
 
 
 class Indexing:
@@ -83,7 +90,7 @@ class Indexing:
             IndexFailed: no answer came.
         """
         folder = self._session.folders[root]
-        index = self._indexes.setdefault(root, Index(root, folder.settings, folder.jax.version))
+        index = self._indexes.setdefault(root, Index(root, settings_for(folder), folder.jax.version))
         return await index.ask(what, *arguments, overlay=self._overlay(root))
 
     async def look_up(self, root: Path, dotted: str) -> Found | None:
@@ -93,7 +100,7 @@ class Indexing:
         """
         if (root, dotted) not in self._answered:
             folder = self._session.folders[root]
-            index = self._outside.setdefault(root, Index(root, folder.settings, folder.jax.version))
+            index = self._outside.setdefault(root, Index(root, settings_for(folder), folder.jax.version))
             try:
                 asked = index.ask("outside", dotted, overlay={})
                 self._answered[root, dotted] = await asyncio.wait_for(asked, OUTSIDE_SECONDS)
@@ -115,7 +122,7 @@ class Indexing:
 
     async def _run(self, root: Path) -> None:
         folder = self._session.folders[root]
-        index = self._indexes.setdefault(root, Index(root, folder.settings, folder.jax.version))
+        index = self._indexes.setdefault(root, Index(root, settings_for(folder), folder.jax.version))
         try:
             async with working(self._session, f"Indexing {root.name}") as progress:
                 overlay = self._overlay(root)

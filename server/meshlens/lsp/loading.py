@@ -11,12 +11,13 @@ from collections.abc import AsyncIterator, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from meshlens.cache_files import FOLDER
 from meshlens.facts.model import FileFacts
 from meshlens.lsp.documents import is_nowhere
 from meshlens.lsp.folders import Folder
 from meshlens.lsp.notebooks import written
 from meshlens.lsp.session import Session
-from meshlens.project.cache import FOLDER, FactsCache
+from meshlens.project.cache import FactsCache
 from meshlens.project.discover import walk_files
 from meshlens.project.imports import imported_files
 from meshlens.project.jax_folders import find_jax_folders

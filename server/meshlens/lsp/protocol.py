@@ -63,6 +63,7 @@ class Protocol(LanguageServerProtocol):
         """Ends what runs for the session."""
         if self._session is not None:
             self._session.indexing.forget()
+            self._session.probing.stop()
 
     def take(self, bodies: Iterable[bytes]) -> None:
         """Handles messages that arrived together, so that a request that is cancelled among them is not begun."""

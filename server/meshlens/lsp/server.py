@@ -64,7 +64,13 @@ HANDLERS: Mapping[str, Handle] = {
         "textDocument/prepareCallHierarchy": ("call_hierarchy", "prepare_call_hierarchy"),
         "callHierarchy/incomingCalls": ("call_hierarchy", "incoming_calls"),
         "callHierarchy/outgoingCalls": ("call_hierarchy", "outgoing_calls"),
+        "meshlens/devices": ("devices", "devices"),
+        "meshlens/meshes": ("meshes", "meshes"),
+        "meshlens/virtualDevices": ("virtual_devices", "virtual_devices"),
+        "meshlens/didChangeInterpreter": ("interpreter", "did_change_interpreter"),
+        "meshlens/didGrantTrust": ("interpreter", "did_grant_trust"),
         "workspace/executeCommand": ("execute_command", "execute_command"),
+        "meshlens/convert": ("convert", "convert"),
         "workspace/didChangeConfiguration": ("configuration", "did_change_configuration"),
         "workspace/didChangeWorkspaceFolders": ("workspace_folders", "did_change_workspace_folders"),
         "workspace/didChangeWatchedFiles": ("watched_files", "did_change_watched_files"),
@@ -93,6 +99,7 @@ DOES_NOT_CONCERN_CAPABILITIES = (
     "workspace/executeCommand",
     "workspace/didChangeConfiguration",
     "codeAction/resolve",
+    "meshlens/convert",
 )
 
 
@@ -101,7 +108,7 @@ def make_server() -> LanguageServer:
     Protocol.handlers = HANDLERS
     server = LanguageServer(NAME, meshlens.__version__, notebook_document_sync=NOTEBOOKS, protocol_cls=Protocol)
     for method in HANDLERS:
-        if method not in DOES_NOT_CONCERN_CAPABILITIES:
+        if method not in DOES_NOT_CONCERN_CAPABILITIES and not method.startswith(f"{NAME}/"):
             server.feature(method, OPTIONS.get(method))(_never_called)
     for command in COMMANDS:
         server.command(command)(_never_called)

@@ -49,6 +49,7 @@ class Session:
         pull_again: asks a client that pulls to do so, as something else than its own edit changed findings.
         clear: takes back what was sent for a text.
         indexing: the large projects.
+        probing: what is known of devices.
         cancellable: what runs, by its progress token.
         whole_findings: what was found in whole projects, and in which state of them.
         foreign: the open texts that are not Python, by URI.
@@ -69,6 +70,7 @@ class Session:
     pull_again: Callable[[], None] = lambda: None
     clear: Callable[[str], None] = lambda uri: None
     indexing: Any = None
+    probing: Any = None
     cancellable: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
     whole_findings: dict[Path, tuple[int, Mapping[Path, tuple[Diagnosed, ...]]]] = field(default_factory=dict)
     foreign: set[str] = field(default_factory=set)
@@ -89,7 +91,11 @@ class Session:
 
     def _open(self, root: Path) -> Folder:
         folder, wrong = open_folder(root, self.editor_settings(root))
+        if self.probing is not None:
+            folder = self.probing.known(folder)
         self.folders[root] = folder
+        if self.probing is not None:
+            self.probing.want(root)
         for line in wrong:
             self.say(f"MeshLens: {line}", level=2)
         return folder
@@ -116,6 +122,10 @@ class Session:
         self._roots.clear()
         self._found.clear()
         self.load_open()
+        self.refresh_shown()
+
+    def refresh_shown(self) -> None:
+        """Has the client ask again for what it shows between the lines."""
         if self.client.refreshes_hints:
             self.ask("workspace/inlayHint/refresh", None)
         if self.client.refreshes_lenses:

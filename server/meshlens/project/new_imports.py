@@ -103,6 +103,8 @@ def _place(view: FileView, new: Import) -> tuple[int, str]:
     behind = next((block for block in later if _order_of(block.shape) > _order(new)), None)
     if behind is None:
         return later[-1].span(0).end, f"\n{new.text}" if same else f"\n\n{new.text}"
+    if same and _section(_module(behind.shape)) != _section(new.module):
+        return same[-1].span(0).end, f"\n{new.text}"
     start = view.lines.starts[view.lines.line_of(behind.span(0).start)]
     return start, f"{new.text}\n" if same else f"{new.text}\n\n"
 

@@ -24,6 +24,9 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
         facts: the facts of the same files now.
         paths: those that may have changed.
     """
+    paths = tuple(paths)
+    if any(before.facts[path].devices != facts[path].devices for path in paths):
+        return None
     changed = changed_blocks(before.facts, facts, paths)
     if not changed:
         return replace(before, facts=facts)

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from meshlens.project.cache import fingerprint, write_cache_file
+from meshlens.cache_files import write_cache_file
+from meshlens.project.cache import fingerprint
 
 _HEADER = struct.Struct("<9sI")
 _MAGIC = b"MeshLens\x02"

@@ -21,8 +21,10 @@ from meshlens.axes.roots import (
 )
 from meshlens.axes.run import ModuleState, Run
 from meshlens.axes.values import Class, Function, Site
+from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts
 from meshlens.project.changes import changed_blocks
+from meshlens.project.devices import says_devices
 from meshlens.project.jax_folders import JaxFolders
 from meshlens.project.links import LinkIndex
 from meshlens.project.modules import ModuleIndex
@@ -88,7 +90,7 @@ class Solution:
 
     facts: Mapping[str, FileFacts]
     index: ModuleIndex
-    devices: int | None
+    devices: Topology | None
     jax_version: tuple[int, ...]
     focus: Focus | None = None
     modules: dict[str, ModuleState] = field(default_factory=dict)
@@ -136,7 +138,7 @@ class Solution:
 def solve(
     facts: Mapping[str, FileFacts],
     index: ModuleIndex,
-    devices: int | None,
+    devices: Topology | None,
     jax_version: tuple[int, ...],
     before: Solution | None,
     jax_folders: JaxFolders = (),
@@ -255,6 +257,7 @@ def _kept(solution: Solution, before: Solution) -> dict[RootKey, RootResult]:
     if (
         before.paths != solution.paths
         or before.devices != solution.devices
+        or says_devices(before.facts) != says_devices(solution.facts)
         or before.jax_version != solution.jax_version
         or before.jax_folders != solution.jax_folders
     ):

@@ -117,6 +117,11 @@ def names_taken(nodes: Iterable[Node]) -> set[str]:
     return {name for node in inner for below in walk(node) for name in (*_bound_by(below), *_parameters(below))}
 
 
+def bound_by(node: Node) -> set[str]:
+    """The names that one node binds by itself; the parameters of a function are not among them."""
+    return set(_bound_by(node))
+
+
 def definitions(nodes: Iterable[Node]) -> Iterator[Node]:
     """The functions that code defines, "fn" and "def" nodes, without those inside them."""
     for node in nodes:

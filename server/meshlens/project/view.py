@@ -8,7 +8,9 @@ from pathlib import Path
 
 from meshlens.axes.records import Records
 from meshlens.axes.values import Site
+from meshlens.devices.report import Report
 from meshlens.facts.model import FileFacts
+from meshlens.project.devices import Devices, devices_for
 from meshlens.project.jax_folders import version_in
 from meshlens.project.solution import Solution
 from meshlens.text import LineIndex, Span
@@ -25,6 +27,7 @@ class FileView:
         lines: its lines and columns.
         facts: its facts.
         texts: the sources of all files by path.
+        detected: what a probe found of the devices that there are.
     """
 
     solution: Solution
@@ -33,6 +36,7 @@ class FileView:
     lines: LineIndex
     facts: FileFacts
     texts: Mapping[str, bytes]
+    detected: Report | None = None
 
     @property
     def records(self) -> Records:
@@ -45,9 +49,14 @@ class FileView:
         return version_in(str(self.path), self.solution.jax_folders, self.solution.jax_version)
 
     @property
-    def devices(self) -> int | None:
+    def devices(self) -> Devices:
+        """The devices that the code is meant for, and those that there are."""
+        return devices_for(self.facts, self.solution.devices, self.detected)
+
+    @property
+    def device_count(self) -> int | None:
         """How many devices the code is meant for; None if nobody said."""
-        return self.solution.devices
+        return self.devices.count
 
     def span(self, site: Site) -> Span:
         """Where a site lies; of a site in another file, in that file."""

@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from meshlens.devices.report import Report
+from meshlens.devices.topology import Topology, parse_topology
 from meshlens.facts.model import FileFacts
 from meshlens.facts.reading import read_again, resume, whole_edit
 from meshlens.project.cache import FactsCache
@@ -31,7 +33,8 @@ class Workspace:
         files: by absolute path, in order.
         checked: the paths that were asked for; the others are there because these import them.
         jax_version: the version that the project uses.
-        devices: how many devices the code is meant for, None if nobody said.
+        devices: the devices that the code is meant for, None if nobody said.
+        detected: what a probe found of those that there are; nothing is worked out from it.
         problems: files that could not be read, and why.
         focus: what is run of it; None for everything.
         jax_folders: folders that say themselves which version of JAX their files use.
@@ -41,10 +44,11 @@ class Workspace:
     files: Mapping[str, SourceFile]
     checked: tuple[Path, ...]
     jax_version: tuple[int, ...]
-    devices: int | None
+    devices: Topology | None
     problems: tuple[tuple[Path, str], ...] = ()
     focus: Focus | None = None
     jax_folders: JaxFolders = ()
+    detected: Report | None = None
     _memory: dict[str, Solution] = field(default_factory=dict, repr=False, compare=False)
     _asked: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     _changed: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
@@ -86,7 +90,8 @@ class Workspace:
             KeyError: the file is not in the workspace.
         """
         file = self.files[str(path)]
-        return FileView(self.solution, file.path, file.source, LineIndex(file.source), file.facts, Texts(self.files))
+        lines, texts = LineIndex(file.source), Texts(self.files)
+        return FileView(self.solution, file.path, file.source, lines, file.facts, texts, self.detected)
 
     def with_file(self, path: Path, raw: bytes) -> Workspace:
         """The workspace after one file has got a new text.
@@ -143,6 +148,12 @@ class Workspace:
             return self
         return replace(self._next(self.files, self.checked, frozenset()), focus=focus)
 
+    def with_devices(self, devices: Topology | None, detected: Report | None) -> Workspace:
+        """The same files, meant for these devices, on a machine that has those."""
+        if devices == self.devices:
+            return replace(self, detected=detected)
+        return replace(self._next(self.files, self.checked, frozenset()), devices=devices, detected=detected)
+
     def without_file(self, path: Path) -> Workspace:
         """The workspace after a file is gone."""
         if str(path) not in self.files:
@@ -189,7 +200,7 @@ def open_workspace(
     files: Sequence[Path],
     jax_version: tuple[int, ...] | None = None,
     jax_folders: JaxFolders = (),
-    devices: int | None = None,
+    devices: Topology | int | None = None,
     overlay: Mapping[Path, bytes] | None = None,
     cache: Path | None = None,
 ) -> Workspace:
@@ -200,7 +211,7 @@ def open_workspace(
         files: the files to check.
         jax_version: the version that the project uses; the newest known one if nothing says.
         jax_folders: folders that say themselves which version their files use.
-        devices: how many devices the code is meant for.
+        devices: the devices that the code is meant for; a number of them will do.
         overlay: texts that stand in for what is on disk.
         cache: the folder where facts are kept between runs; None for nowhere.
     """
@@ -229,7 +240,7 @@ def open_workspace(
         dict(sorted(read.items())),
         tuple(path for path in checked if str(path) in read),
         jax_version or NEWEST_JAX,
-        devices,
+        parse_topology(devices) if isinstance(devices, int) else devices,
         tuple(problems),
         jax_folders=jax_folders,
     )

@@ -9,7 +9,9 @@ from meshlens.axes.interest import Interest
 from meshlens.axes.roots import result_of, run_module
 from meshlens.axes.run import ModuleState, Run, Shared
 from meshlens.axes.values import Module, Site
+from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts
+from meshlens.project.devices import devices_for
 from meshlens.project.jax_folders import version_in
 
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ class SolvingWorld:
         self.reaches = interest.reaches
         self.is_worth_a_root = interest.is_worth_a_root
         self._numbers: dict[Any, int] = {}
-        self.devices = solution.devices
         self.shared: dict[Any, Shared] = {}
         self.effort: dict[tuple[Site, Any], int] = {}
         self.latest: dict[Site, Shared] = {}
@@ -40,6 +41,10 @@ class SolvingWorld:
     def jax_version_of(self, path: str) -> tuple[int, ...]:
         """The version of JAX that a file uses."""
         return version_in(path, self._solution.jax_folders, self._solution.jax_version)
+
+    def devices_of(self, path: str) -> Topology | None:
+        """The devices that a file is meant for."""
+        return devices_for(self._solution.facts.get(path), self._solution.devices).target
 
     def facts(self, path: str) -> FileFacts | None:
         """The facts of a file."""

@@ -10,6 +10,7 @@ from meshlens.axes.mapped_values import axis_of
 from meshlens.axes.records import MappedCall
 from meshlens.axes.values import Arg, Const, Data, Mesh, Seq, Site, Spec, Value
 from meshlens.jaxapi.names import canonical
+from meshlens.project.devices import Devices, local_there_are
 from meshlens.project.view import FileView
 from meshlens.rules._counting import counted
 from meshlens.rules._leaves import leaves
@@ -22,12 +23,12 @@ _SHARD_MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"
 _Complaint = tuple[Site, str]
 
 
-def shared_badly(view: FileView, devices: int) -> Iterator[Finding]:
+def shared_badly(view: FileView, devices: Devices) -> Iterator[Finding]:
     """Findings at the calls of maps whose arguments have a size that does not fit the devices.
 
     Args:
         view: the file.
-        devices: how many devices there are.
+        devices: the devices that the file is meant for; they have a target.
     """
     places: dict[Site, list[MappedCall]] = defaultdict(list)
     for call in view.records.mapped_calls:
@@ -43,7 +44,7 @@ def shared_badly(view: FileView, devices: int) -> Iterator[Finding]:
         yield Finding(view.span(complaint[0]), complaint[1], (), (related,))
 
 
-def _complaint(call: MappedCall, devices: int) -> _Complaint | None:
+def _complaint(call: MappedCall, devices: Devices) -> _Complaint | None:
     name = canonical(call.binder.dotted)
     parameter = "in_axes" if name == "jax.pmap" else "in_specs"
     if entries_of(call.binder, parameter) not in (None, positional(call)):
@@ -53,16 +54,16 @@ def _complaint(call: MappedCall, devices: int) -> _Complaint | None:
     return _of_shard_map(call) if name in _SHARD_MAPS else None
 
 
-def _of_pmap(call: MappedCall, devices: int) -> _Complaint | None:
+def _of_pmap(call: MappedCall, devices: Devices) -> _Complaint | None:
     given = call.binder.argument("devices")
     if call.binder.argument("backend") is not None:
         return None
-    have = product(shape_of(given.value)) if given is not None else devices
+    have = product(shape_of(given.value)) if given is not None else devices.local_count
     rows = list(_rows(call))
     if have is None or not rows:
         return None
     if given is None and rows[0][1] > have:
-        return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, there are {counted(have, 'device')}"
+        return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, {local_there_are(devices)}"
     if given is not None and rows[0][1] != have:
         return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, devices= has {have}"
     said = call.binder.argument("axis_size")

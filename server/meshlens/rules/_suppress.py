@@ -115,7 +115,7 @@ def _usual(rules: Iterable[Rule]) -> Iterable[Rule]:
 
 def _could_tell(code: str, view: FileView, rules: Iterable[Rule], ran: Collection[str]) -> bool:
     meant = [rule.code for rule in rules if names(code, rule)]
-    if view.devices is None and any(one.startswith("AX30") for one in meant):
+    if view.device_count is None and any(one.startswith("AX30") for one in meant):
         return False
     return "AX901" not in meant and all(one in ran for one in meant)
 

@@ -1,6 +1,7 @@
 """The program wants more devices than there are, or a size that they cannot share.
 
-The number of devices is the one that was given with `--devices` or in the configuration; without it this rule is
+The devices are those that the code is meant for: given with `--devices`, in the configuration, by a comment
+`# meshlens: devices=8`, or asked for by the file itself (`XLA_FLAGS`, `jax_num_cpu_devices`); without them this rule is
 silent.
 `pmap` raises `ValueError: cannot select an axis to squeeze out which has size not equal to one, got shape=(2, 4)` for
 16 rows on 8 devices; `make_mesh` `ValueError: Number of devices 8 must be >= the product of mesh_shape (16,)`; a
@@ -22,9 +23,9 @@ def leapfrog(q):
 
 
 positions = leapfrog(jnp.zeros((CHAINS, 4)))
-#           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX301: 16 rows are mapped, there are 8 devices
+#           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX301: 16 rows are mapped, target 8 has 8 devices
 mesh = jax.make_mesh((4, 4), ("data", "model"))
-#                    ^^^^^^ AX301: a mesh of 16 devices, there are 8
+#                    ^^^^^^ AX301: a mesh of 16 devices, target 8 has 8 devices
 ```
 
 Give each device several rows with `vmap` inside `pmap`, or take the number from `jax.device_count()`.
@@ -49,7 +50,6 @@ mesh = jax.make_mesh((jax.device_count() // 2, 2), ("data", "model"))
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -57,6 +57,7 @@ from meshlens.axes.arrays import product, shape_of, sizes
 from meshlens.axes.records import ApiCall
 from meshlens.axes.values import Arg, Data, Mesh, Seq, Site
 from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES
+from meshlens.project.devices import Devices, local_there_are, there_are
 from meshlens.project.view import FileView
 from meshlens.rules._device_sharing import shared_badly
 from meshlens.rules._model import Finding, Severity
@@ -65,24 +66,15 @@ from meshlens.rules._routes import certain
 from meshlens.rules._specs import argument_of
 from meshlens.text import Span
 
-_SETS_DEVICES = re.compile(
-    rb"xla_force_host_platform_device_count|jax_num_cpu_devices|set_n_cpu_devices|JAX_NUM_CPU_DEVICES"
-)
-
 
 @rule("AX301", Severity.WARNING)
 def devices_exceeded(view: FileView) -> Iterator[Finding]:
     """Compares what the program shares out with the number of devices that is assumed."""
-    if view.devices is None:
-        return
-    found = _exceeding(view, view.devices)
-    first = next(found, None)
-    if first is not None and not _SETS_DEVICES.search(view.source):
-        yield first
-        yield from found
+    if view.devices.target is not None and view.devices.sure:
+        yield from _exceeding(view, view.devices)
 
 
-def _exceeding(view: FileView, devices: int) -> Iterator[Finding]:
+def _exceeding(view: FileView, devices: Devices) -> Iterator[Finding]:
     places: dict[Site, list[ApiCall]] = defaultdict(list)
     for call in view.records.calls:
         if call.dotted == "numpy.ndarray.reshape" or call.dotted in MESHES or call.dotted in DEVICE_GRIDS:
@@ -119,9 +111,9 @@ def _reshape(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
     if want <= 0 or (have % want == 0 if -1 in shape else have == want):
         return None
     if "devices" in receiver.labels:
-        return span, f"reshape wants {want} devices, there are {have}"
-    if shape and shape[0] == view.devices:
-        return span, f"{have} values cannot be shared by {view.devices} devices"
+        return span, f"reshape wants {want} devices, {_there_are(view, have)}"
+    if shape and shape[0] is not None and shape[0] in (view.devices.local_count, view.device_count):
+        return span, f"{have} values cannot be shared evenly, {_there_are(view, shape[0])}"
     return None
 
 
@@ -136,9 +128,9 @@ def _grid(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
     if call.dotted.endswith("hybrid_device_mesh") or shape is None or argument_of(call.args, "devices", 1) is not None:
         return None
     want = product(sizes(shape.value))
-    if want is None or want == view.devices or want <= 0:
+    if want is None or want == view.device_count or want <= 0:
         return None
-    return _at(view, call, shape), f"a mesh of {want} devices, there are {view.devices}"
+    return _at(view, call, shape), f"a mesh of {want} devices, {there_are(view.devices)}"
 
 
 def _mesh(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
@@ -146,11 +138,18 @@ def _mesh(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
     if row.kind != "Mesh" or row.shape is None or not isinstance(call.result, Mesh):
         return None
     shape, devices = argument_of(call.args, row.shape, 0), argument_of(call.args, row.devices or "", 99)
-    have = product(shape_of(devices.value)) if devices is not None else view.devices
+    have = product(shape_of(devices.value)) if devices is not None else view.device_count
     want = product(call.result.sizes)
     if shape is None or want is None or have is None or want <= have:
         return None
-    return _at(view, call, shape), f"a mesh of {want} devices, there are {have}"
+    return _at(view, call, shape), f"a mesh of {want} devices, {_there_are(view, have)}"
+
+
+def _there_are(view: FileView, have: int) -> str:
+    """Of all devices what says how many there are; of a part of them the number alone."""
+    if have == view.devices.local_count and have != view.device_count:
+        return local_there_are(view.devices)
+    return there_are(view.devices) if have == view.device_count else f"there are {have}"
 
 
 def _at(view: FileView, call: ApiCall, arg: Arg) -> Span:

@@ -59,6 +59,11 @@ def tree_of(source: bytes, root: Node, nodes: list[Node] | None = None) -> Tree:
     return tree
 
 
+def nodes_at(tree: Tree, offset: int) -> list[Node]:
+    """The nodes that an offset lies in, from the top-level statement inwards."""
+    return _path(tree, offset)
+
+
 def comment_at(tree: Tree, offset: int) -> Node | None:
     """The comment that an offset lies in."""
     path = _path(tree, offset)

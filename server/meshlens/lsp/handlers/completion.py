@@ -24,7 +24,9 @@ def completion(session: Session, params: dict[str, Any]) -> dict[str, Any] | Non
         return None
     whole = session.last_whole.get(document.path)
     before = whole.view(document.path) if whole is not None and view.facts.broken else None
-    wants = CompletionWants(session.client.snippets, read_snippets() if features.snippets else ())
+    snippets = read_snippets() if features.snippets else ()
+    # The cell of a notebook is a text of its own: an edit of another one cannot come with it.
+    wants = CompletionWants(session.client.snippets, snippets, edits_elsewhere=document.notebook is None)
     found = complete(view, offset, wants, before)
     if not found:
         return None
@@ -47,4 +49,8 @@ def _item(session: Session, document: Document, one: Completion) -> dict[str, An
         made["filterText"] = one.filter
     if one.is_snippet:
         made["insertTextFormat"] = _SNIPPET
+    if one.others:
+        made["additionalTextEdits"] = [
+            {"range": session.range_in(document, edit.span), "newText": edit.text} for edit in one.others
+        ]
     return made

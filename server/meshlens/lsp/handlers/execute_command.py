@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
+from meshlens.devices.report import summary
 from meshlens.lsp.commands import DEBUG
 from meshlens.lsp.refusal import INVALID_PARAMS, Refusal
 from meshlens.lsp.session import Session
 from meshlens.project.jax_version import spelled
+from meshlens.settings import shown
 
 _PACKAGES = ("meshlens", "pygls", "lsprotocol", "jedi", "tree-sitter", "tree-sitter-python")
 
@@ -36,6 +40,8 @@ def debug_information(session: Session) -> str:
         *(f"{name} {_version(name)}" for name in _PACKAGES),
         f"client: {client.name or 'unnamed'}, columns in {client.encoding}, can: {', '.join(can) or 'nothing special'}",
         f"process {os.getpid()}, {_memory()}",
+        f"jax is {'imported' if 'jax' in sys.modules else 'not imported'} here; "
+        f"the workspace is {'trusted' if session.probing.trusted else 'not trusted'}",
         f"open: {len(session.documents)} texts, {len(session.notebooks)} notebooks",
     ]
     for folder in session.folders.values():
@@ -43,7 +49,8 @@ def debug_information(session: Session) -> str:
         size = sum(len(file.source) for file in files.values())
         lines += [
             f"project {folder.root}",
-            f"  jax {spelled(folder.jax)}; devices: {folder.settings.devices or 'not said'}",
+            f"  jax {spelled(folder.jax)}; devices: {shown(folder.settings.devices or 'not said')}",
+            *_detected(session, folder.root),
             f"  configuration: {folder.configuration.path or 'none'}",
             f"  loaded: {len(files)} files, {size:,} bytes, {'the whole project' if folder.small else 'what is near'}",
         ]
@@ -51,6 +58,16 @@ def debug_information(session: Session) -> str:
         f"  process beside the server: {number} for {root}" for root, number in session.indexing.processes().items()
     ]
     return "\n".join(lines)
+
+
+def _detected(session: Session, root: Path) -> Iterator[str]:
+    probing = session.probing
+    yield f"  interpreter: {probing.interpreter_of(root) or 'not known'}"
+    report, failure = probing.report_of(root), probing.failure_of(root)
+    if report is not None:
+        yield f"  detected at level {report.level} in {report.seconds:.1f} s: {summary(report)}"
+    if failure is not None:
+        yield f"  {failure}"
 
 
 def _version(name: str) -> str:

@@ -1,0 +1,74 @@
+"""Starts the server that lies beside this file, or says in one sentence why this Python cannot run it.
+
+The extension starts it as `python run.py server`.  It is written so that every Python there is can read it, as the one
+that is found on a machine may be an old one.
+"""
+
+import json
+import os
+import platform
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LIBS = os.path.join(HERE, "libs")
+# In a checkout the server is not bundled; this Python has to have what it needs.
+SOURCES = os.path.join(os.path.dirname(HERE), "server")
+FROM_ENVIRONMENT = "--from-environment"
+CHECK = "--check"
+UNUSABLE = 3
+
+
+def main(arguments):
+    """Runs the server, or only tells whether it would run.
+
+    Args:
+        arguments: `--from-environment` prefers a server that is installed beside this Python, `--check` only tells;
+            the rest is for the server's own command line.
+
+    Returns:
+        the exit code; 3 for a Python that cannot run the server.
+    """
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != HERE]
+    origin = "environment" if FROM_ENVIRONMENT in arguments and _is_installed() else "bundled"
+    if origin == "bundled":
+        # Ours go before everything, so that no other version of a dependency is mixed with them.
+        sys.path.insert(0, LIBS if os.path.isdir(LIBS) else SOURCES)
+    refused = _refused()
+    if CHECK in arguments:
+        version = ".".join(str(number) for number in sys.version_info[:3])
+        print(json.dumps({"origin": origin, "python": sys.executable, "refused": refused, "version": version}))
+    elif refused:
+        sys.stderr.write("meshlens: " + refused + "\n")
+    if refused or CHECK in arguments:
+        return UNUSABLE if refused else 0
+    sys.argv[1:] = [argument for argument in arguments if argument != FROM_ENVIRONMENT]
+    from meshlens.cli.main import main as meshlens
+
+    return meshlens()
+
+
+def _refused():
+    """Why this Python cannot run the server; None where it can."""
+    python = "Python " + ".".join(str(number) for number in sys.version_info[:2])
+    if sys.version_info < (3, 10):
+        return python + " is too old for MeshLens, which needs 3.10 or newer (" + sys.executable + ")"
+    try:
+        import tree_sitter
+        import tree_sitter_python
+    except ImportError as error:
+        machine = platform.system() + " " + platform.machine()
+        return "{} on {} cannot load the parser of MeshLens: {} ({})".format(python, machine, error, sys.executable)
+    del tree_sitter, tree_sitter_python
+    return None
+
+
+def _is_installed():
+    if sys.version_info < (3, 10):
+        return False
+    from importlib.util import find_spec
+
+    return find_spec("meshlens") is not None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

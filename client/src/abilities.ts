@@ -1,0 +1,48 @@
+// What the running server knows beyond the protocol: an older one lacks requests, and what needs them is hidden.
+
+import * as vscode from "vscode";
+import { type LanguageClient, type RequestType, ResponseError } from "vscode-languageclient/node";
+
+const METHOD_NOT_FOUND = -32601;
+
+/** Asks our own requests and remembers which of them the server does not know. */
+export class Abilities {
+  readonly #lacking = new Set<string>();
+
+  /** Forgets what an earlier server did not know. */
+  async reset(): Promise<void> {
+    const lacking = [...this.#lacking];
+    this.#lacking.clear();
+    await Promise.all(lacking.map((method) => hide(method, false)));
+  }
+
+  lacks(request: { readonly method: string }): boolean {
+    return this.#lacking.has(request.method);
+  }
+
+  /**
+   * The answer to a request; undefined if the server does not know the request.
+   *
+   * @throws whatever else went wrong
+   */
+  async ask<P, R>(client: LanguageClient, request: RequestType<P, R, void>, params: P): Promise<R | undefined> {
+    if (this.lacks(request)) {
+      return undefined;
+    }
+    try {
+      return await client.sendRequest<R>(request.method, params);
+    } catch (error) {
+      if (!(error instanceof ResponseError) || error.code !== METHOD_NOT_FOUND) {
+        throw error;
+      }
+      this.#lacking.add(request.method);
+      await hide(request.method, true);
+      return undefined;
+    }
+  }
+}
+
+/** Tells the manifest's `when` clauses: `meshlens/devices` is `meshlens.lacks.devices` there. */
+async function hide(method: string, isHidden: boolean): Promise<void> {
+  await vscode.commands.executeCommand("setContext", method.replace("/", ".lacks."), isHidden);
+}

@@ -1,0 +1,69 @@
+// Chooses the Python that runs the server: the first candidate that says it can.
+
+import { existsSync } from "node:fs";
+import * as vscode from "vscode";
+import { type Candidate, candidates } from "./findPython";
+import { check, type Python } from "./launch";
+import type { PythonExtensions } from "./pythonExtensions";
+import type { StartSettings } from "./settings";
+
+const ONE_MILLISECONDS = 10_000;
+const ALL_MILLISECONDS = 30_000;
+
+/** The outcome: a Python, or one sentence that says why there is none. */
+export type Choice = { readonly python: Python } | { readonly refused: string };
+
+/**
+ * Tries the candidates in order.
+ *
+ * @param extension - the folder of the extension
+ * @param settings - what the user sets
+ * @param extensions - the extensions for Python
+ * @param log - where it is told who was tried
+ */
+export async function choosePython(
+  extension: string,
+  settings: StartSettings,
+  extensions: PythonExtensions,
+  log: vscode.LogOutputChannel,
+): Promise<Choice> {
+  const begun = Date.now();
+  const refusals: string[] = [];
+  for (const { program, source } of await inOrder(settings, extensions)) {
+    const left = ALL_MILLISECONDS - (Date.now() - begun);
+    if (left <= 0) {
+      break;
+    }
+    const answer = await check(extension, program, settings.strategy, Math.min(left, ONE_MILLISECONDS));
+    if (!("reason" in answer)) {
+      log.info(`${program} (${source}): Python ${answer.version}, MeshLens from ${answer.origin}`);
+      return { python: answer };
+    }
+    log.info(`${program} (${source}): ${answer.reason}`);
+    refusals.push(`${program}: ${answer.reason}`);
+  }
+  const [first] = refusals;
+  return {
+    refused:
+      first === undefined
+        ? vscode.l10n.t("MeshLens needs Python 3.10 or newer, and there is no Python here.")
+        : vscode.l10n.t("MeshLens needs Python 3.10 or newer; {0}.", first),
+  };
+}
+
+async function inOrder(settings: StartSettings, extensions: PythonExtensions): Promise<Candidate[]> {
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  const trusted = vscode.workspace.isTrusted;
+  return candidates({
+    setting: settings.interpreter,
+    extensions: trusted && settings.interpreter === "" ? await extensions.of(folders[0]?.uri) : [],
+    defaultOfPython: trusted
+      ? vscode.workspace.getConfiguration("python", folders[0]?.uri).get("defaultInterpreterPath", "")
+      : "",
+    folders: folders.map((folder) => folder.uri.fsPath),
+    path: process.env["PATH"] ?? process.env["Path"] ?? "",
+    platform: process.platform,
+    trusted,
+    exists: existsSync,
+  });
+}

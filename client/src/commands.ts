@@ -1,0 +1,82 @@
+// The commands of the extension, by the names that the manifest gives them.
+
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+import type { Abilities } from "./abilities";
+import { chooseTopology } from "./chooseTopology";
+import { convert, type Place } from "./convert";
+import { showDebugInformation } from "./debugInformation";
+import { refreshDevices } from "./devices";
+import { showMenu } from "./menu";
+import { DEVICES, MESHES, VIRTUAL_DEVICES } from "./requests";
+import type { Server } from "./server";
+import { SECTION } from "./settings";
+import type { Status } from "./status";
+import { openTour } from "./tour";
+import { runOnVirtualDevices } from "./virtualDevices";
+
+/** What the commands work on. */
+export interface Parts {
+  readonly context: vscode.ExtensionContext;
+  readonly server: Server;
+  readonly abilities: Abilities;
+  readonly status: Status;
+  readonly log: vscode.LogOutputChannel;
+  readonly serverLog: vscode.LogOutputChannel;
+  readonly pythonOf: (folder: vscode.Uri | undefined) => Promise<string | undefined>;
+}
+
+/** Registers every command. */
+export function registerCommands(parts: Parts): vscode.Disposable {
+  const { context, server, abilities, status, log, serverLog, pythonOf } = parts;
+  const table: Record<string, (place?: Place) => unknown> = {
+    restart: () => server.restart(),
+    showLogs: () => {
+      log.show();
+    },
+    showServerLogs: () => {
+      serverLog.show();
+    },
+    showMenu: () => showMenu(unknownCommands(abilities)),
+    showDebugInformation: () => showDebugInformation(context, server),
+    openTour: () => openTour(context),
+    openSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", `@ext:${context.extension.id}`),
+    chooseTargetTopology: () => chooseTopology(),
+    refreshDevices: () => withClient(server, (client) => refreshDevices(client, abilities, status)),
+    parallelizeWithPmap: (place) => withClient(server, (client) => convert(client, abilities, "pmap", place)),
+    migrateToShardMap: (place) => withClient(server, (client) => convert(client, abilities, "shard_map", place)),
+    runOnVirtualDevices: () => withClient(server, (client) => runOnVirtualDevices(client, abilities, pythonOf)),
+  };
+  const registered = Object.entries(table).map(([name, run]) =>
+    vscode.commands.registerCommand(`${SECTION}.${name}`, run),
+  );
+  return vscode.Disposable.from(...registered);
+}
+
+/** The commands that need what this server does not know. */
+function unknownCommands(abilities: Abilities): Set<string> {
+  const needs = [
+    [DEVICES, "meshlens.refreshDevices"],
+    [MESHES, "meshlens.meshes.focus"],
+    [VIRTUAL_DEVICES, "meshlens.runOnVirtualDevices"],
+  ] as const;
+  return new Set(needs.filter(([request]) => abilities.lacks(request)).map(([, command]) => command));
+}
+
+/** Does something with the server, or says that there is none; what goes wrong is said, not thrown. */
+async function withClient(server: Server, act: (client: LanguageClient) => Promise<void>): Promise<void> {
+  const { client } = server;
+  if (client === undefined) {
+    const restart = vscode.l10n.t("Restart Server");
+    const chosen = await vscode.window.showWarningMessage(vscode.l10n.t("MeshLens is not running"), restart);
+    if (chosen === restart) {
+      await server.restart();
+    }
+    return;
+  }
+  try {
+    await act(client);
+  } catch (error) {
+    void vscode.window.showErrorMessage(`MeshLens: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

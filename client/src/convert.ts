@@ -1,0 +1,116 @@
+// "Parallelize with pmap" and its sister: two questions, then the edit, or the reason why there is none.
+
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+import type { Abilities } from "./abilities";
+import { withPreview } from "./preview";
+import { CONVERT, type Converted, type Map } from "./requests";
+
+/** A place in a text, from a lightbulb; the cursor where it is left out. */
+export interface Place {
+  readonly uri: string;
+  readonly line: number;
+  readonly character: number;
+}
+
+/** What the user answered. */
+interface Answers {
+  readonly axisName: string;
+  readonly devices: string;
+}
+
+/**
+ * Turns the function at a place into one that runs on several devices.
+ *
+ * @param client - the client of the server that works out the edit
+ * @param abilities - what that server knows
+ * @param to - what the function becomes
+ * @param place - where the function is
+ */
+export async function convert(
+  client: LanguageClient,
+  abilities: Abilities,
+  to: Map,
+  place: Place | undefined,
+): Promise<void> {
+  const document = await documentAt(place);
+  const position = place ?? vscode.window.activeTextEditor?.selection.active;
+  if (document === undefined || position === undefined) {
+    void vscode.window.showInformationMessage(vscode.l10n.t("Put the cursor on a function in a Python file first."));
+    return;
+  }
+  const asked = { to, position: { line: position.line, character: position.character } };
+  const ask = (answers: Partial<Answers>) => {
+    const textDocument = { uri: client.code2ProtocolConverter.asUri(document.uri), version: document.version };
+    return abilities.ask(client, CONVERT, { ...asked, textDocument, ...answers });
+  };
+  const first = await ask({});
+  if (!isPossible(first)) {
+    return;
+  }
+  const answers = to === "pmap" ? await askUser(to, first.defaults) : first.defaults;
+  if (answers === undefined) {
+    return;
+  }
+  const last = await ask(answers);
+  if (isPossible(last)) {
+    await apply(client, last, to);
+  }
+}
+
+async function documentAt(place: Place | undefined): Promise<vscode.TextDocument | undefined> {
+  const document =
+    place === undefined
+      ? vscode.window.activeTextEditor?.document
+      : await vscode.workspace.openTextDocument(vscode.Uri.parse(place.uri));
+  return document?.languageId === "python" ? document : undefined;
+}
+
+/** Whether there is an answer that is not a refusal; a refusal is shown, as it says why. */
+function isPossible(answer: Converted | undefined): answer is Converted {
+  if (answer === undefined) {
+    void vscode.window.showInformationMessage(vscode.l10n.t("The server that runs here cannot do this yet."));
+    return false;
+  }
+  if (answer.refused !== null) {
+    void vscode.window.showInformationMessage(`MeshLens: ${answer.refused.message} (${answer.refused.code})`);
+    return false;
+  }
+  return true;
+}
+
+async function askUser(to: Map, defaults: Answers): Promise<Answers | undefined> {
+  const { t } = vscode.l10n;
+  const title = titleOf(to);
+  const axisName = await vscode.window.showInputBox({
+    title: `${title} (1/2)`,
+    prompt: t("The name of the axis that the devices share; collectives such as pmean name it"),
+    value: defaults.axisName,
+    ignoreFocusOut: true,
+    validateInput: (value) => (value.trim() === "" ? t("An axis needs a name") : undefined),
+  });
+  if (axisName === undefined) {
+    return undefined;
+  }
+  const devices = await vscode.window.showInputBox({
+    title: `${title} (2/2)`,
+    prompt: t("How many devices: a number or a shape such as 2x4; empty for all that there are"),
+    value: defaults.devices,
+    ignoreFocusOut: true,
+  });
+  return devices === undefined ? undefined : { axisName: axisName.trim(), devices: devices.trim() };
+}
+
+async function apply(client: LanguageClient, { edit, places }: Converted, to: Map): Promise<void> {
+  const whole = await client.protocol2CodeConverter.asWorkspaceEdit(edit);
+  if (whole === undefined) {
+    void vscode.window.showInformationMessage(vscode.l10n.t("There is nothing to change."));
+    return;
+  }
+  const shown = places > 1 ? withPreview(whole, titleOf(to)) : whole;
+  await vscode.workspace.applyEdit(shown, { isRefactoring: true });
+}
+
+function titleOf(to: Map): string {
+  return to === "pmap" ? vscode.l10n.t("Parallelize with pmap") : vscode.l10n.t("Migrate to shard_map");
+}

@@ -1,0 +1,61 @@
+// Keeps the status item informed of the devices of the project in front.
+
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+import type { Abilities } from "./abilities";
+import { DEVICES, type Devices } from "./requests";
+import type { Server } from "./server";
+import type { Status } from "./status";
+
+const CHANGED = "meshlens/devicesDidChange";
+
+/** Asks for the devices when the server runs and when another file comes to the front. */
+export function watchDevices(server: Server, abilities: Abilities, status: Status): vscode.Disposable {
+  const update = async (client: LanguageClient) => {
+    const uri = uriInFront(client);
+    const devices = await abilities.ask(client, DEVICES, uri === undefined ? {} : { uri }).catch(() => undefined);
+    status.showDevices(devices?.summary ?? "");
+  };
+  return vscode.Disposable.from(
+    server.onDidChange((condition) => {
+      if (condition.kind === "running") {
+        condition.client.onNotification(CHANGED, (devices: Devices) => {
+          status.showDevices(devices.summary);
+        });
+        void update(condition.client);
+      } else {
+        status.showDevices("");
+      }
+    }),
+    vscode.window.onDidChangeActiveTextEditor(() => {
+      if (server.client !== undefined) {
+        void update(server.client);
+      }
+    }),
+  );
+}
+
+/** Has the server look for devices anew, and says what it found. */
+export async function refreshDevices(client: LanguageClient, abilities: Abilities, status: Status): Promise<void> {
+  const { t } = vscode.l10n;
+  const options = { location: vscode.ProgressLocation.Window, title: t("Looking for devices") };
+  const uri = uriInFront(client);
+  const devices = await vscode.window.withProgress(options, () =>
+    abilities.ask(client, DEVICES, { refresh: true, ...(uri === undefined ? {} : { uri }) }),
+  );
+  if (devices === undefined) {
+    void vscode.window.showInformationMessage(t("The server that runs here cannot do this yet."));
+    return;
+  }
+  status.showDevices(devices.summary);
+  if (devices.failure === null) {
+    void vscode.window.showInformationMessage(`MeshLens: ${devices.summary}`);
+  } else {
+    void vscode.window.showWarningMessage(`MeshLens: ${devices.failure}`);
+  }
+}
+
+function uriInFront(client: LanguageClient): string | undefined {
+  const document = vscode.window.activeTextEditor?.document;
+  return document?.languageId === "python" ? client.code2ProtocolConverter.asUri(document.uri) : undefined;
+}

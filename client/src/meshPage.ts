@@ -1,0 +1,113 @@
+// The page of the devices-and-mesh view: meshes as tables of devices, functions with the axes that they run under.
+
+import { meshTable } from "./meshTable";
+import type { Axis, MappedFunction, Mesh, Meshes, Range } from "./requests";
+
+/** The words of the page, in the user's language. */
+export interface Words {
+  readonly devices: string;
+  readonly meshes: string;
+  readonly functions: string;
+  readonly noMeshes: string;
+  readonly noFunctions: string;
+  readonly noAxes: string;
+  readonly language: string;
+}
+
+/** What the page shows. */
+export interface Shown {
+  /** The name of the file. */
+  readonly file: string;
+  /** The devices in a few words; empty where nobody knows. */
+  readonly devices: string;
+  readonly content: Meshes;
+}
+
+const STYLE = `
+body { color: var(--vscode-foreground); font: var(--vscode-font-size) var(--vscode-font-family); padding: 0 12px 12px; }
+h2 { font-size: 11px; font-weight: 600; text-transform: uppercase; margin: 14px 0 6px;
+  color: var(--vscode-sideBarSectionHeader-foreground, var(--vscode-foreground)); }
+p { margin: 4px 0; color: var(--vscode-descriptionForeground); }
+ul { list-style: none; margin: 0; padding: 0; }
+button { all: unset; box-sizing: border-box; width: 100%; padding: 2px 4px; cursor: pointer; border-radius: 3px; }
+button:hover { background: var(--vscode-list-hoverBackground); }
+button:focus-visible { outline: 1px solid var(--vscode-focusBorder); }
+code { font-family: var(--vscode-editor-font-family); color: inherit; }
+.axis { display: inline-block; margin: 1px 0 1px 4px; padding: 0 6px; border-radius: 8px; font-size: 11px;
+  background: var(--vscode-badge-background); color: var(--vscode-badge-foreground); }
+.binder { margin-left: 4px; color: var(--vscode-descriptionForeground); }
+.scroll { overflow-x: auto; }
+table { border-collapse: separate; border-spacing: 3px; margin: 2px 0 8px; }
+caption { text-align: left; color: var(--vscode-descriptionForeground); font-size: 11px; }
+th { font-weight: normal; font-size: 11px; color: var(--vscode-descriptionForeground); padding: 0 4px; text-align: left; }
+td { min-width: 22px; height: 22px; text-align: center; font-size: 11px; border-radius: 3px;
+  color: var(--vscode-foreground); background: var(--vscode-editorWidget-background);
+  border: 1px solid var(--vscode-contrastBorder, var(--vscode-charts-blue)); }
+`;
+
+// The only thing that the page does: it tells which place was chosen, by mouse or by keyboard.
+const SCRIPT = `
+const api = acquireVsCodeApi();
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-range]");
+  if (button) api.postMessage({ range: JSON.parse(button.dataset.range) });
+});
+`;
+
+/**
+ * The page as HTML.
+ *
+ * @param shown - what it shows; undefined where there is nothing to show
+ * @param words - its words
+ * @param nonce - the one that lets its own style and script run, and nothing else
+ */
+export function meshPage(shown: Shown | undefined, words: Words, nonce: string): string {
+  const policy = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'`;
+  return `<!DOCTYPE html>
+<html lang="${escaped(words.language)}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<style nonce="${nonce}">${STYLE}</style>
+</head>
+<body>${shown === undefined ? `<p>${escaped(words.noMeshes)}</p>` : body(shown, words)}
+<script nonce="${nonce}">${SCRIPT}</script>
+</body>
+</html>`;
+}
+
+/** A text that stands for itself in HTML. */
+export function escaped(text: string): string {
+  const names: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+  return text.replace(/[&<>"']/g, (character) => names[character] ?? character);
+}
+
+function body({ file, devices, content }: Shown, words: Words): string {
+  const meshes = content.meshes.map((mesh) => meshPart(mesh)).join("");
+  const functions = content.functions.map((one) => functionPart(one, words)).join("");
+  return `
+${devices === "" ? "" : `<h2>${escaped(words.devices)}</h2><p>${escaped(devices)}</p>`}
+<h2>${escaped(words.meshes)} · ${escaped(file)}</h2>
+${meshes === "" ? `<p>${escaped(words.noMeshes)}</p>` : meshes}
+<h2>${escaped(words.functions)}</h2>
+${functions === "" ? `<p>${escaped(words.noFunctions)}</p>` : `<ul>${functions}</ul>`}`;
+}
+
+function meshPart(mesh: Mesh): string {
+  const heading = `<code>${escaped(mesh.label)}</code>${chips(mesh.axes)}`;
+  return `<div>${link(mesh.range, heading)}<div class="scroll">${meshTable(mesh, escaped)}</div></div>`;
+}
+
+function functionPart({ name, range, axes, binder }: MappedFunction, words: Words): string {
+  const under = axes.length === 0 ? `<span class="binder">${escaped(words.noAxes)}</span>` : chips(axes);
+  const by = binder === "" ? "" : `<span class="binder">${escaped(binder)}</span>`;
+  return `<li>${link(range, `<code>${escaped(name)}</code>${by}${under}`)}</li>`;
+}
+
+function chips(axes: readonly Axis[]): string {
+  return axes.map(({ name, size }) => `<span class="axis">${escaped(`${name}: ${size ?? "?"}`)}</span>`).join("");
+}
+
+function link(range: Range, content: string): string {
+  return `<button data-range="${escaped(JSON.stringify(range))}">${content}</button>`;
+}

@@ -1,0 +1,59 @@
+// A mesh as a table: the last axis goes across, the one before it down, all others make one table each.
+
+import type { Axis, Mesh } from "./requests";
+
+const MOST_CELLS = 256;
+
+/**
+ * The devices of a mesh as HTML.
+ *
+ * @param mesh - the mesh; where a size is not known, there is nothing to draw
+ * @param escaped - makes HTML of text
+ */
+export function meshTable({ axes, devices }: Mesh, escaped: (text: string) => string): string {
+  const sizes = axes.map(({ size }) => size);
+  if (axes.length === 0 || !sizes.every((size) => size !== null)) {
+    return "";
+  }
+  const count = sizes.reduce((product, size) => product * size, 1);
+  if (count > MOST_CELLS) {
+    return `<p>${escaped(`${sizes.join(" × ")} = ${count}`)}</p>`;
+  }
+  const [across, columns] = [axes.at(-1), sizes.at(-1) ?? 1];
+  const [down, rows] = [axes.at(-2), sizes.at(-2) ?? 1];
+  const outer = axes.slice(0, -2);
+  const tables: string[] = [];
+  for (let first = 0; first < count; first += rows * columns) {
+    const cells = (row: number) =>
+      Array.from({ length: columns }, (_, column) => {
+        const index = first + row * columns + column;
+        const title = axes.map(({ name }, axis) => `${name} ${placeOn(sizes, axis, index)}`).join(", ");
+        return `<td title="${escaped(title)}">${devices?.[index] ?? ""}</td>`;
+      }).join("");
+    const body = Array.from({ length: rows }, (_, row) => `<tr>${rowHeading(down, row, escaped)}${cells(row)}</tr>`);
+    const where = outer.map(({ name }, axis) => `${name} ${placeOn(sizes, axis, first)}`).join(", ");
+    const caption = where === "" ? "" : `<caption>${escaped(where)}</caption>`;
+    tables.push(`<table>${caption}${columnHeadings(across, columns, down, escaped)}${body.join("")}</table>`);
+  }
+  return tables.join("");
+}
+
+/** Where the device with this number lies on an axis. */
+function placeOn(sizes: readonly number[], axis: number, index: number): number {
+  const inner = sizes.slice(axis + 1).reduce((product, size) => product * size, 1);
+  return Math.floor(index / inner) % (sizes[axis] ?? 1);
+}
+
+function columnHeadings(
+  across: Axis | undefined,
+  columns: number,
+  down: Axis | undefined,
+  escaped: (text: string) => string,
+): string {
+  const corner = down === undefined ? "" : "<th></th>";
+  return `<tr>${corner}<th scope="colgroup" colspan="${columns}">${escaped(across?.name ?? "")} →</th></tr>`;
+}
+
+function rowHeading(down: Axis | undefined, row: number, escaped: (text: string) => string): string {
+  return down === undefined ? "" : `<th scope="row">${escaped(down.name)} ${row}</th>`;
+}

@@ -1,0 +1,115 @@
+// The devices-and-mesh view: asks the server about the file in front and shows the page.
+
+import { randomBytes } from "node:crypto";
+import { basename } from "node:path";
+import * as vscode from "vscode";
+import type { Abilities } from "./abilities";
+import { meshPage, type Shown, type Words } from "./meshPage";
+import { DEVICES, MESHES, type Range } from "./requests";
+import type { Server } from "./server";
+
+export const VIEW = "meshlens.meshes";
+const WAIT_MILLISECONDS = 400;
+
+/** Shows the meshes of the Python file in front; an editor of something else leaves the last one there. */
+export class MeshView implements vscode.WebviewViewProvider, vscode.Disposable {
+  readonly #server: Server;
+  readonly #abilities: Abilities;
+  readonly #listeners: { dispose(): void }[];
+  #view: vscode.WebviewView | undefined;
+  #document: vscode.TextDocument | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #html = "";
+
+  constructor(server: Server, abilities: Abilities) {
+    this.#server = server;
+    this.#abilities = abilities;
+    const soon = () => {
+      this.#soon();
+    };
+    this.#listeners = [
+      server.onDidChange(soon),
+      vscode.window.onDidChangeActiveTextEditor(soon),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => {
+        if (document === this.#document) {
+          soon();
+        }
+      }),
+    ];
+  }
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    this.#view = view;
+    this.#html = "";
+    view.webview.options = { enableScripts: true, localResourceRoots: [] };
+    view.webview.onDidReceiveMessage((message: { readonly range: Range }) => this.#reveal(message.range));
+    view.onDidChangeVisibility(() => {
+      this.#soon();
+    });
+    view.onDidDispose(() => {
+      this.#view = undefined;
+    });
+    void this.#update();
+  }
+
+  dispose(): void {
+    clearTimeout(this.#timer);
+    vscode.Disposable.from(...this.#listeners).dispose();
+  }
+
+  #soon(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#update(), WAIT_MILLISECONDS);
+  }
+
+  async #update(): Promise<void> {
+    if (this.#view?.visible !== true) {
+      return;
+    }
+    const inFront = vscode.window.activeTextEditor?.document;
+    if (inFront?.languageId === "python") {
+      this.#document = inFront;
+    }
+    const shown = await this.#ask().catch(() => undefined);
+    // A page that is set again loses its focus and its place.
+    const same = meshPage(shown, words(), "");
+    if (same !== this.#html) {
+      this.#html = same;
+      this.#view.webview.html = meshPage(shown, words(), randomBytes(16).toString("base64"));
+    }
+  }
+
+  async #ask(): Promise<Shown | undefined> {
+    const client = this.#server.client;
+    const document = this.#document;
+    if (client === undefined || document === undefined || document.isClosed) {
+      return undefined;
+    }
+    const uri = client.code2ProtocolConverter.asUri(document.uri);
+    const [content, devices] = await Promise.all([
+      this.#abilities.ask(client, MESHES, { uri }),
+      this.#abilities.ask(client, DEVICES, { uri }),
+    ]);
+    return content && { file: basename(document.uri.path), devices: devices?.summary ?? "", content };
+  }
+
+  async #reveal({ start, end }: Range): Promise<void> {
+    if (this.#document !== undefined) {
+      const selection = new vscode.Range(start.line, start.character, end.line, end.character);
+      await vscode.window.showTextDocument(this.#document, { selection });
+    }
+  }
+}
+
+function words(): Words {
+  const { t } = vscode.l10n;
+  return {
+    devices: t("Devices"),
+    meshes: t("Meshes"),
+    functions: t("Functions"),
+    noMeshes: t("No mesh is made here."),
+    noFunctions: t("No function runs under axes here."),
+    noAxes: t("no axes"),
+    language: vscode.env.language,
+  };
+}

@@ -1,0 +1,72 @@
+// The requests that MeshLens has besides those of the protocol, and how a server without them is met.
+
+import { type Position, RequestType, type WorkspaceEdit } from "vscode-languageclient/node";
+
+/** Devices as the server sees them. */
+export interface Devices {
+  /** A few words: "8 × H100", "target 2x4, here 1 CPU". */
+  readonly summary: string;
+  readonly detected: unknown;
+  readonly failure: string | null;
+  readonly target: { readonly text: string; readonly count: number; readonly shape: readonly number[] } | null;
+  readonly interpreter: string | null;
+}
+
+/** An axis with its size, where that is known. */
+export interface Axis {
+  readonly name: string;
+  readonly size: number | null;
+}
+
+/** A place in a text, in lines and UTF-16 columns. */
+export interface Range {
+  readonly start: Position;
+  readonly end: Position;
+}
+
+/** A mesh of a file, and the ids of its devices where they are known. */
+export interface Mesh {
+  readonly label: string;
+  readonly axes: readonly Axis[];
+  readonly range: Range;
+  readonly devices: readonly number[] | null;
+}
+
+/** A function of a file and the axes that it runs under. */
+export interface MappedFunction {
+  readonly name: string;
+  readonly range: Range;
+  readonly axes: readonly Axis[];
+  readonly binder: string;
+}
+
+export interface Meshes {
+  readonly meshes: readonly Mesh[];
+  readonly functions: readonly MappedFunction[];
+}
+
+/** What a function can be turned into. */
+export type Map = "pmap" | "shard_map" | "vmap";
+
+export interface ConvertParams {
+  readonly textDocument: { readonly uri: string; readonly version: number };
+  readonly position: Position;
+  readonly to: Map;
+  readonly axisName?: string;
+  readonly devices?: string;
+}
+
+export interface Converted {
+  readonly edit: WorkspaceEdit | null;
+  readonly refused: { readonly code: string; readonly message: string } | null;
+  readonly defaults: { readonly axisName: string; readonly devices: string };
+  /** How many places the edit changes. */
+  readonly places: number;
+}
+
+export const DEVICES = new RequestType<{ uri?: string; refresh?: boolean }, Devices, void>("meshlens/devices");
+export const MESHES = new RequestType<{ uri: string }, Meshes, void>("meshlens/meshes");
+export const CONVERT = new RequestType<ConvertParams, Converted, void>("meshlens/convert");
+export const VIRTUAL_DEVICES = new RequestType<{ devices: number }, { env: Record<string, string> }, void>(
+  "meshlens/virtualDevices",
+);

@@ -1,0 +1,88 @@
+// The status item: the devices, whether the server is busy, and what went wrong; a click opens the menu or the logs.
+
+import * as vscode from "vscode";
+import type { Condition, Server } from "./server";
+import { statusText } from "./statusText";
+
+const PYTHON = [{ language: "python" }, { notebookType: "jupyter-notebook" }];
+
+/** Shows the server's condition and the devices while Python is in front. */
+export class Status implements vscode.Disposable {
+  readonly #item = vscode.window.createStatusBarItem("meshlens.status", vscode.StatusBarAlignment.Right, 100);
+  readonly #listeners: { dispose(): void }[];
+  readonly #busy = new Set<string | number>();
+  #condition: Condition;
+  #devices = "";
+
+  constructor(server: Server) {
+    this.#condition = server.condition;
+    this.#item.name = "MeshLens";
+    this.#listeners = [
+      this.#item,
+      server.onDidChange((condition) => {
+        this.#condition = condition;
+        this.#busy.clear();
+        this.#show();
+      }),
+      vscode.window.onDidChangeActiveTextEditor(() => {
+        this.#show();
+      }),
+    ];
+    this.#show();
+  }
+
+  /** Says what the devices are; empty where nobody knows. */
+  showDevices(summary: string): void {
+    this.#devices = summary;
+    this.#show();
+  }
+
+  /** Notes a piece of work of the server that begins or ends. */
+  work(token: string | number, kind: "begin" | "report" | "end"): void {
+    if (kind === "end") {
+      this.#busy.delete(token);
+    } else {
+      this.#busy.add(token);
+    }
+    this.#show();
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.#listeners).dispose();
+  }
+
+  #show(): void {
+    const { kind } = this.#condition;
+    const reason = this.#condition.kind === "failed" ? this.#condition.reason : "";
+    const item = this.#item;
+    item.text = statusText({ condition: kind, isBusy: this.#busy.size > 0, devices: this.#devices });
+    item.tooltip = this.#tooltip(reason);
+    item.accessibilityInformation = { label: `MeshLens: ${reason || this.#devices || kind}`, role: "button" };
+    item.command = kind === "failed" ? "meshlens.showLogs" : "meshlens.showMenu";
+    item.backgroundColor = kind === "failed" ? new vscode.ThemeColor("statusBarItem.errorBackground") : undefined;
+    if (isPython(vscode.window.activeTextEditor?.document) || kind === "failed") {
+      item.show();
+    } else {
+      item.hide();
+    }
+  }
+
+  #tooltip(reason: string): string {
+    switch (this.#condition.kind) {
+      case "failed":
+        return reason;
+      case "starting":
+        return vscode.l10n.t("MeshLens is starting");
+      case "stopped":
+        return vscode.l10n.t("MeshLens is not running");
+      case "running": {
+        const devices = this.#devices === "" ? "" : `\n${this.#devices}`;
+        return `MeshLens ${this.#condition.client.initializeResult?.serverInfo?.version ?? ""}${devices}`;
+      }
+    }
+  }
+}
+
+function isPython(document: vscode.TextDocument | undefined): boolean {
+  return document !== undefined && vscode.languages.match(PYTHON, document) > 0;
+}

@@ -1,0 +1,64 @@
+// "Run on Virtual Devices": runs the file with as many CPU devices as it is meant for.
+
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+import type { Abilities } from "./abilities";
+import { DEVICES, VIRTUAL_DEVICES } from "./requests";
+
+const USUAL = 8;
+
+/**
+ * Runs the Python file in front in a terminal, on virtual devices of the CPU.
+ *
+ * @param client - the client of the server, which knows what the environment is for this version of JAX
+ * @param abilities - what that server knows
+ * @param pythonOf - the Python of a folder
+ */
+export async function runOnVirtualDevices(
+  client: LanguageClient,
+  abilities: Abilities,
+  pythonOf: (folder: vscode.Uri | undefined) => Promise<string | undefined>,
+): Promise<void> {
+  const { t } = vscode.l10n;
+  const document = vscode.window.activeTextEditor?.document;
+  if (document?.languageId !== "python" || document.uri.scheme !== "file") {
+    void vscode.window.showInformationMessage(t("Open a Python file first."));
+    return;
+  }
+  const uri = client.code2ProtocolConverter.asUri(document.uri);
+  const target = (await abilities.ask(client, DEVICES, { uri }))?.target;
+  const count = await askCount(target?.count ?? USUAL);
+  if (count === undefined) {
+    return;
+  }
+  const answer = await abilities.ask(client, VIRTUAL_DEVICES, { devices: count });
+  if (answer === undefined) {
+    void vscode.window.showInformationMessage(t("The server that runs here cannot do this yet."));
+    return;
+  }
+  await document.save();
+  const folder = vscode.workspace.getWorkspaceFolder(document.uri);
+  const python = (await pythonOf(folder?.uri)) ?? "python";
+  const options = { env: answer.env, ...(folder === undefined ? {} : { cwd: folder.uri.fsPath }) };
+  const task = new vscode.Task(
+    { type: "meshlens.virtualDevices" },
+    folder ?? vscode.TaskScope.Workspace,
+    t("{0} on {1} virtual devices", vscode.workspace.asRelativePath(document.uri), count),
+    "MeshLens",
+    // Not a shell's command line: there is nothing to quote.
+    new vscode.ProcessExecution(python, [document.uri.fsPath], options),
+  );
+  task.presentationOptions = { reveal: vscode.TaskRevealKind.Always, showReuseMessage: false };
+  await vscode.tasks.executeTask(task);
+}
+
+async function askCount(value: number): Promise<number | undefined> {
+  const { t } = vscode.l10n;
+  const answer = await vscode.window.showInputBox({
+    title: t("Run on Virtual Devices"),
+    prompt: t("How many devices the CPU shall stand for"),
+    value: String(value),
+    validateInput: (text) => (/^[1-9]\d{0,3}$/.test(text.trim()) ? undefined : t("A number from 1 to 9999")),
+  });
+  return answer === undefined ? undefined : Number(answer);
+}

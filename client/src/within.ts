@@ -1,0 +1,18 @@
+// A limit for everything that others may never finish.
+
+/** What a promise gives, or undefined if it fails or takes longer than this. */
+export async function within<T>(milliseconds: number, promise: PromiseLike<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => {
+      resolve(undefined);
+    }, milliseconds);
+  });
+  try {
+    return await Promise.race([promise, limit]);
+  } catch {
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,137 @@
+"""How a function is to be mapped: as a decorator, instead of the `jit` around it, or beside the function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from meshlens.assists._calls import PlainCall, plain_call
+from meshlens.assists._functions import Target, Use
+from meshlens.assists._jit import Folded, folded_jit, jit_above, jit_around
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._scopes import class_around, home_of, parent_of
+from meshlens.assists._uses import is_on_host, used_elsewhere, uses_of, uses_of_attribute, uses_of_name
+from meshlens.axes.records import ApiCall
+from meshlens.axes.values import Site
+from meshlens.project.trees import Node
+from meshlens.project.view import FileView
+from meshlens.text import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a function is to be mapped.
+
+    Attributes:
+        how: "decorator" above the function, "call" in place of the call of `jit`, "wrapper" below the function.
+        calls: the calls that run the map afterwards.
+        folded: the `jit` whose work the map does.
+        is_bound: whether the map gets a method that knows its object already.
+        others: whether the function is used as it is, too.
+    """
+
+    how: Literal["decorator", "call", "wrapper"]
+    calls: tuple[PlainCall, ...]
+    folded: Folded | None
+    is_bound: bool = False
+    others: bool = False
+
+
+def as_decorator(view: FileView, target: Target) -> Form:
+    """The map as a decorator, where every use is a call that it can serve.
+
+    Raises:
+        Obstacle: one is not.
+    """
+    uses = uses_of(view, target)
+    folded = jit_above(view, target)
+    calls = tuple(_on_host(view, target, use) for use in uses)
+    _must_be_used_here_only(view, target.name)
+    return Form("decorator", calls, folded)
+
+
+def form_of(view: FileView, target: Target, asked: Span) -> Form:
+    """The form that serves the code around a function.
+
+    Args:
+        view: the file.
+        target: the function.
+        asked: the cursor; on a call it means this one alone.
+
+    Raises:
+        Obstacle: there is none.
+    """
+    uses = uses_of(view, target)
+    compiled = [(use, call) for use in uses if use.call is None for call in [jit_around(view, use.site)] if call]
+    if len(compiled) == 1 and not target.node[2][3]:
+        return _instead_of_jit(view, target, uses, *compiled[0])
+    if len(compiled) > 1:
+        raise Obstacle("several-maps", f'"{target.name}" is compiled in several places')
+    here = [use for use in uses if use.call is not None and view.span(use.site).contains(asked)]
+    if here and len(uses) > 1:
+        return _beside(view, target, (_on_host(view, target, here[0]),))
+    try:
+        return as_decorator(view, target)
+    except Obstacle:
+        calls = tuple(call for use in uses for call in _if_on_host(view, target, use))
+        if not calls or target.is_method:
+            raise
+        return _beside(view, target, calls)
+
+
+def _beside(view: FileView, target: Target, calls: tuple[PlainCall, ...]) -> Form:
+    if target.is_method:
+        raise Obstacle("method", f'"{target.name}" is a method, which is mapped for all of its calls or for none')
+    return Form("wrapper", calls, jit_above(view, target), others=True)
+
+
+def _instead_of_jit(view: FileView, target: Target, uses: tuple[Use, ...], use: Use, call: ApiCall) -> Form:
+    made = _made_by(view, target, call)
+    calls = tuple(_on_host(view, target, one) for one in made)
+    folded = folded_jit(view, target, call, is_bound=target.is_method)
+    others = len(uses) > 1 or used_elsewhere(view, target.name) is not None
+    return Form("call", calls, folded, target.is_method, others)
+
+
+def _made_by(view: FileView, target: Target, call: ApiCall) -> tuple[Use, ...]:
+    """The uses of what a call of `jit` makes."""
+    above = parent_of(view, call.call)
+    if above[0] == "call" and above[2][1] == call.call.index:
+        return (Use(call.call, above),)
+    variables: tuple[Node, ...] = above[2] if above[0] == "assign" else ()
+    if len(variables) == 1 and variables[0][0] == "name":
+        name = variables[0][2]
+        home = home_of(view, call.call)
+        if home is None:
+            _must_be_used_here_only(view, name)
+        return uses_of_name(view, name, home)
+    if len(variables) == 1 and variables[0][0] == "attr" and variables[0][2][0] == "name":
+        name = variables[0][3]
+        _must_be_used_here_only(view, name)
+        return uses_of_attribute(view, name, _class_of(view, call.call))
+    raise Obstacle("used-as-value", f'what jit makes of "{target.name}" gets no name of its own')
+
+
+def _class_of(view: FileView, site: Site) -> str | None:
+    return class_around(view, Site(site.path, site.block, 0))
+
+
+def _on_host(view: FileView, target: Target, use: Use) -> PlainCall:
+    call = plain_call(view, target, use)
+    if not is_on_host(view, use.site):
+        line = view.lines.line_of(view.span(use.site).start) + 1
+        raise Obstacle("traced-call", f"the call in line {line} may run inside a function that JAX traces")
+    return call
+
+
+def _if_on_host(view: FileView, target: Target, use: Use) -> tuple[PlainCall, ...]:
+    try:
+        return (_on_host(view, target, use),)
+    except Obstacle:
+        return ()
+
+
+def _must_be_used_here_only(view: FileView, name: str) -> None:
+    other = used_elsewhere(view, name)
+    if other is not None:
+        raise Obstacle("used-elsewhere", f'{other} uses "{name}" too')

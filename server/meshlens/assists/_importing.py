@@ -1,0 +1,59 @@
+"""Which files of the workspace a file imports at its top level, and how it spells them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from meshlens.project.view import FileView
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A file of the workspace that an import statement of a top level names.
+
+    Attributes:
+        path: the file.
+        module: what stands behind `import` or `from`, dots included.
+        name: what the file calls the module itself; None where it imports names from it.
+    """
+
+    path: str
+    module: str
+    name: str | None
+
+
+def imported_by(view: FileView, path: str) -> Iterator[Imported]:
+    """The files that a file imports, in order."""
+    facts, index = view.solution.facts[path], view.solution.index
+    for key in facts.top:
+        shape = facts.blocks[key].shape
+        if shape[0] == "import":
+            for dotted, alias, _ in shape[2]:
+                found = index.locate(path, 0, dotted)
+                if found is not None and found.path is not None:
+                    yield Imported(found.path, dotted, alias or dotted)
+        elif shape[0] == "from":
+            written = "." * shape[2] + shape[3]
+            module = index.locate(path, shape[2], shape[3])
+            if module is None:
+                continue
+            for text, alias, _ in shape[4]:
+                inner = index.submodule(module, text)
+                if inner is not None and inner.path is not None:
+                    gap = "" if written.endswith(".") else "."
+                    yield Imported(inner.path, f"{written}{gap}{text}", alias or text)
+                elif module.path is not None:
+                    yield Imported(module.path, written, None)
+
+
+def reached_from(view: FileView, path: str) -> frozenset[str]:
+    """The files that a file imports, and those that they import."""
+    found: set[str] = set()
+    waiting = [path]
+    while waiting:
+        for one in imported_by(view, waiting.pop()):
+            if one.path not in found and one.path in view.solution.facts:
+                found.add(one.path)
+                waiting.append(one.path)
+    return frozenset(found)

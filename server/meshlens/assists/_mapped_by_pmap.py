@@ -1,0 +1,91 @@
+"""Writes the application of `jax.pmap`: a decorator, the call that takes the place of `jit`, or a wrapper."""
+
+from __future__ import annotations
+
+from meshlens.assists._functions import Target
+from meshlens.assists._jit import Folded
+from meshlens.assists._parameters import AXIS_PARAMETER
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._spelling import Spelling, fresh
+from meshlens.assists._step import Step
+from meshlens.assists._writing import Call, Source, around, call_text, width_of
+from meshlens.axes.values import Site
+from meshlens.project.trees import path_to
+from meshlens.project.view import FileView
+from meshlens.text import Edit, FileEdit, Span
+
+_STATIC = "static_broadcasted_argnums"
+
+
+def mapped_by_pmap(
+    view: FileView, target: Target, step: Step, spelling: Spelling, devices: str | None
+) -> tuple[str, tuple[FileEdit, ...]]:
+    """The new name of the mapped function, "" if its calls keep the old one, and the edits that apply the map.
+
+    Raises:
+        Obstacle: it cannot be written.
+    """
+    arguments = _arguments(target, step, devices)
+    if step.form.how == "decorator":
+        return "", (_decorator(view, target, spelling, step.folded, arguments),)
+    if step.form.how == "call":
+        assert step.folded is not None
+        return "", (_instead(view, target, spelling, step, step.folded.site, arguments),)
+    if step.optional_axis and step.folded is not None:
+        raise Obstacle("compiled-for-others", f'other uses of "{target.name}" compile it, with no axis to average over')
+    name = fresh(view, f"parallel_{target.name}", f"p_{target.name}")
+    start = view.span(target.at(target.node[1])).start
+    end = view.span(target.at(target.node[1])).end
+    indent, _ = around(view, Span(start, start))
+    operand = _operand(target.name, step, spelling)
+    call = Call(spelling.of("jax", "pmap"), (operand, *arguments))
+    text = call_text(call, indent, width_of(view), len(indent) + len(name) + 3)
+    gap = "\n\n" if indent else "\n\n\n"
+    return name, (FileEdit(view.path, Edit(Span(end, end), f"{gap}{indent}{name} = {text}")),)
+
+
+def _arguments(target: Target, step: Step, devices: str | None) -> tuple[str, ...]:
+    folded = step.folded.arguments if step.folded is not None else ()
+    axes = step.axes
+    arguments = [f"axis_name={step.axis}"]
+    if target.is_method and not step.form.is_bound:
+        axes = (None, *axes)
+        if not any(argument.startswith(f"{_STATIC}=") for argument in folded):
+            folded = (f"{_STATIC}=(0,)", *folded)
+    if any(one is None for one in axes):
+        arguments.append(f"in_axes=({', '.join(map(str, axes))}{',' * (len(axes) == 1)})")
+    if step.out != 0:
+        arguments.append(f"out_axes={step.out}")
+    if devices is not None:
+        arguments.append(f"devices={devices}")
+    return (*arguments, *folded)
+
+
+def _decorator(
+    view: FileView, target: Target, spelling: Spelling, folded: Folded | None, arguments: tuple[str, ...]
+) -> FileEdit:
+    call = Call(spelling.of("functools", "partial"), (spelling.of("jax", "pmap"), *arguments))
+    span = view.span(folded.site if folded is not None else target.at(target.node[1]))
+    indent, _ = around(view, Span(span.start, span.start))
+    text = call_text(call, indent, width_of(view), len(indent) + 1)
+    if folded is not None:
+        return FileEdit(view.path, Edit(span, text))
+    return FileEdit(view.path, Edit(Span(span.start, span.start), f"@{text}\n{indent}"))
+
+
+def _instead(
+    view: FileView, target: Target, spelling: Spelling, step: Step, site: Site, arguments: tuple[str, ...]
+) -> FileEdit:
+    span = view.span(site)
+    node = path_to(view, site)[-1]
+    operand = Site(site.path, site.block, node[3][0][1])
+    indent, taken = around(view, span)
+    text = _operand(view.text(operand), step, spelling)
+    call = Call(spelling.of("jax", "pmap"), (text if step.optional_axis else Source(text, indent), *arguments))
+    return FileEdit(view.path, Edit(span, call_text(call, indent, width_of(view), taken)))
+
+
+def _operand(text: str, step: Step, spelling: Spelling) -> str:
+    if not step.optional_axis:
+        return text
+    return f"{spelling.of('functools', 'partial')}({text}, {AXIS_PARAMETER}={step.axis})"

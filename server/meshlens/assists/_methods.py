@@ -1,0 +1,59 @@
+"""Methods: a map compiles what it reads of the object into the program, so that must never change."""
+
+from __future__ import annotations
+
+from meshlens.assists._form import Form
+from meshlens.assists._functions import Target, functions
+from meshlens.assists._mentions import mentions_in
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._scopes import class_around
+from meshlens.project.trees import Node, walk
+from meshlens.project.view import FileView
+
+_COMPARES = frozenset({"__eq__", "__hash__"})
+
+
+def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None:
+    """Makes sure that the object of a method can be a static argument, or is one already.
+
+    Raises:
+        Obstacle: it cannot.
+    """
+    if not target.is_method or form.is_bound:
+        return
+    receiver = target.node[2][2][0][0] if target.node[2][2] else ""
+    if form.folded is not None:
+        if receiver not in form.folded.static:
+            raise Obstacle("object-argument", f'jit takes the object of "{target.name}" apart, which pmap would map')
+        return
+    home = class_around(view, target.at(target.node[1])) or ""
+    block = view.facts.blocks.get(home)
+    if block is None:
+        raise Obstacle("method", f'the class of "{target.name}" is not written at the top level')
+    methods = {one.name: one.node for one in functions(view) if one.is_method and one.site.block.startswith(f"{home}.")}
+    _, _, _, _, bases, decorators, _ = block.shape
+    plain = all(base[2] == "object" for _, _, base in bases if base[0] == "name") and not decorators
+    if not plain or any(base[0] != "name" for _, _, base in bases) or methods.keys() & _COMPARES:
+        raise Obstacle(
+            "object-hash", f'the objects of "{home}" may not be what pmap can tell apart as static arguments'
+        )
+    stores = mentions_in(view).stored_attributes
+    for name in sorted(_read(target, receiver, methods)):
+        if stores.get(name, set()) - {"__init__"}:
+            raise Obstacle("object-changes", f'"{target.name}" reads "{name}" of its object, which changes')
+
+
+def _read(target: Target, receiver: str, methods: dict[str, Node]) -> set[str]:
+    """The attributes that a method and those that it calls take from the object."""
+    found: set[str] = set()
+    waiting = [target.node]
+    while waiting:
+        node = waiting.pop()
+        taken = {
+            inner[3]
+            for inner in walk(node)
+            if inner[0] == "attr" and inner[2][:1] == ("name",) and inner[2][2] == receiver
+        }
+        waiting += [methods[name] for name in taken - found if name in methods]
+        found |= taken
+    return found

@@ -1,0 +1,123 @@
+"""The start of a program that runs as several processes: they are joined before anything asks for devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from meshlens.assists._functions import dotted_name
+from meshlens.assists._helpers import with_helper
+from meshlens.assists._importing import reached_from
+from meshlens.assists._placing import Place
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._spelling import Spelling
+from meshlens.facts.model import Block
+from meshlens.project.trees import Node, children
+from meshlens.project.view import FileView
+from meshlens.text import Edit, FileEdit, LineIndex, Span
+
+_JOIN = '''\
+def {name}():
+    """Joins the processes of a cluster, or those that the environment tells of; a program alone joins none."""
+    told = {{"num_processes": "JAX_NUM_PROCESSES", "process_id": "JAX_PROCESS_ID"}}
+    given = {{name: int({environ}[key]) for name, key in told.items() if key in {environ}}}
+    try:
+        {initialize}(**given)
+    except ValueError as error:
+        if given or "coordinator_address" not in str(error):
+            raise'''
+
+# What only makes a function or describes a layout; everything else of JAX may start a backend.
+_LAZY = frozenset(
+    """jax.jit jax.pmap jax.vmap jax.shard_map jax.experimental.shard_map.shard_map jax.grad jax.value_and_grad
+    jax.checkpoint jax.remat jax.custom_vjp jax.custom_jvp jax.config.update jax.sharding.PartitionSpec
+    jax.ShapeDtypeStruct jax.tree_util.Partial functools.partial""".split()
+)
+_PLAIN = frozenset({"import", "from", "pass", "def"})
+
+
+def joining(view: FileView, spelling: Spelling) -> tuple[FileEdit, ...]:
+    """The edits that join the processes where the program of a file starts.
+
+    Raises:
+        Obstacle: devices are asked for before the program of the file starts.
+    """
+    for other in _imported(view):
+        block = next((one for one in _top(other) if any(_asks(other, node) for node in _run(one.shape))), None)
+        if block is not None:
+            line = other.lines.line_of(block.span(0).start) + 1
+            raise Obstacle("devices-at-import", f"importing {other.path.name} asks for devices in line {line}")
+    name, helper = with_helper(
+        view, "join_processes", _JOIN, environ=spelling.of("os", "environ"),
+        initialize=spelling.of("jax", "distributed.initialize"),
+    )  # fmt: skip
+    at, indent, definition = _start(view)
+    text = Place(at, indent, True, definition).text(f"{name}()")
+    return (*helper, FileEdit(view.path, Edit(Span(at, at), text)))
+
+
+def _start(view: FileView) -> tuple[int, str, bool]:
+    """Where the program starts, the indentation there, and whether a definition follows."""
+    main = next((block for block in _top(view) if _is_main(block.shape)), None)
+    if main is not None and not any(_may_ask(view, node) for block in _top(view) for node in _run(block.shape)):
+        first = main.shape[3][0]
+        start = main.span(first[1]).start
+        line = view.source.rfind(b"\n", 0, start) + 1
+        head = view.source[line:start].decode()
+        if not head.strip():
+            return start, head, False
+    for block in _top(view):
+        shape = block.shape
+        is_text = shape[0] == "expr" and shape[2][0] == "const"
+        if shape[0] not in ("import", "from") and not is_text:
+            start = block.span(0).start
+            return start, "", shape[0] in ("fn", "def", "class")
+    raise Obstacle("no-program", "this file runs nothing")
+
+
+def _asks(view: FileView, node: Node) -> bool:
+    """Whether a call certainly asks for devices."""
+    name = dotted_name(view, node[2]) if node[0] == "call" else ""
+    return name.startswith("jax.") and name not in _LAZY
+
+
+def _may_ask(view: FileView, node: Node) -> bool:
+    """Whether a call may ask for devices; what functions of the workspace and objects do is not looked at."""
+    if node[0] != "call":
+        return False
+    return not dotted_name(view, node[2]) or _asks(view, node)
+
+
+def _run(node: Node) -> Iterator[Node]:
+    """What runs when a statement of the top level runs, without the bodies of functions."""
+    if node[0] in _PLAIN or node[0] == "lambda":
+        return
+    if node[0] == "if" and _is_main(node):
+        return
+    yield node
+    below = children(node)
+    if node[0] == "fn":
+        _, _, parameters, decorators, _, _ = node[2]
+        below = iter([*decorators, *(one[3] for one in parameters if one[3] is not None)])
+    for child in below:
+        yield from _run(child)
+
+
+def _is_main(shape: Node) -> bool:
+    test: Node = shape[2] if shape[0] == "if" else ("",)
+    names = test[3] if test[0] == "cmp" else ()
+    return any(item[0] == "name" and item[2] == "__name__" for item in names)
+
+
+def _top(view: FileView) -> Iterator[Block]:
+    for key in view.facts.top:
+        yield view.facts.blocks[key]
+
+
+def _imported(view: FileView) -> Iterator[FileView]:
+    """The files of the workspace that run when a file does, as views."""
+    for path in sorted(reached_from(view, str(view.path)) - {str(view.path)}):
+        source = view.texts[path]
+        facts = view.solution.facts[path]
+        yield replace(view, path=Path(path), source=source, lines=LineIndex(source), facts=facts)

@@ -1,0 +1,60 @@
+"""What has to be so for a pmap to be written in another way at all, whatever that way is."""
+
+from __future__ import annotations
+
+from meshlens.assists._pmap import Obstacle, Pmap, decorated
+from meshlens.axes.records import Binding, Context
+from meshlens.axes.values import Site
+from meshlens.project.import_statements import name_of_module
+from meshlens.project.trees import path_to
+from meshlens.project.view import FileView
+
+
+def must_be_spelled_here(view: FileView, binding: Binding) -> None:
+    """Makes sure that an application of `jax.pmap` or `jax.vmap` is one that an edit of its text changes.
+
+    Raises:
+        Obstacle: it is applied through another name, or a splat hides its arguments.
+    """
+    kind, site = binding.binder.kind, binding.binder.site
+    path = path_to(view, site)
+    node = path[-1] if path else None
+    if node is not None and node[0] == "call" and any(label in ("*", "**") for label, _, _ in node[3]):
+        raise Obstacle("splat", f"a splat hides the arguments of this {kind}")
+    if decorated(view, binding) is not None:
+        return
+    callee = node[2] if node is not None and node[0] == "call" else None
+    if callee is None or not _spells(view, Site(site.path, site.block, callee[1]), kind):
+        raise Obstacle("applied-elsewhere", f"{kind} is applied here through another name")
+
+
+def must_run_in_one_process(view: FileView, pmap: Pmap, message: str) -> None:
+    """Makes sure that no program that applies or calls a pmap joins several processes.
+
+    Raises:
+        Obstacle: one does; the message says what that means.
+    """
+    if any(b"distributed.initialize" in view.texts[path] for path in paths_of(view, pmap)):
+        raise Obstacle("several-processes", message)
+
+
+def must_not_be_unwrapped(view: FileView) -> None:
+    """Makes sure that nothing in a file reaches behind a map.
+
+    Raises:
+        Obstacle: something does.
+    """
+    if b"__wrapped__" in view.source:
+        raise Obstacle("wrapped", "this file reaches behind a map through __wrapped__")
+
+
+def paths_of(view: FileView, pmap: Pmap) -> set[str]:
+    """The files that a pmap is applied and called in, and those of the routes there."""
+    contexts: list[Context] = [pmap.binding.context, *(call.context for call in pmap.calls)]
+    calls = {call.call.path for call in pmap.calls}
+    return {pmap.binder.site.path, *calls, *(step.site.path for context in contexts for step in context.route)}
+
+
+def _spells(view: FileView, callee: Site, kind: str) -> bool:
+    text = view.text(callee)
+    return text.rsplit(".", 1)[-1] == kind or text == name_of_module(view, f"jax.{kind}")

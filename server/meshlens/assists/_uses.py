@@ -1,0 +1,125 @@
+"""Every place of a file that uses a function or what is made of it, and whether plain Python runs there."""
+
+from __future__ import annotations
+
+import re
+
+from meshlens.assists._functions import Target, Use, dotted_name, functions, line_of
+from meshlens.assists._mentions import Mention, mentions_in
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._scopes import class_around, home_of, parent_of
+from meshlens.axes.values import Site
+from meshlens.project.trees import Node, path_to, tree
+from meshlens.project.view import FileView
+
+_TRACES = ("jax.", "flax.", "haiku.", "equinox.", "optax.", "chex.", "functools.partial")
+
+
+def uses_of(view: FileView, target: Target) -> tuple[Use, ...]:
+    """Every place that names a function.
+
+    Raises:
+        Obstacle: the name means several things, or the object of a method is not known.
+    """
+    definition = target.at(target.node[1])
+    if target.is_method:
+        if sum(one.name == target.name and one.is_method for one in functions(view)) > 1:
+            raise Obstacle("several-definitions", f'several methods are called "{target.name}" here')
+        return uses_of_attribute(view, target.name, class_around(view, definition))
+    return uses_of_name(view, target.name, home_of(view, definition))
+
+
+def uses_of_name(view: FileView, name: str, home: str | None) -> tuple[Use, ...]:
+    """Every place that names a variable.
+
+    Args:
+        view: the file.
+        name: the variable.
+        home: the outermost function around what binds it; None for the top level.
+
+    Raises:
+        Obstacle: it is bound in several places.
+    """
+    known = mentions_in(view)
+    inside = known.bound_inside.get(name, {})
+    if (known.bound_at_top.get(name, 0) if home is None else inside.get(home, 0)) != 1:
+        raise Obstacle("several-definitions", f'several things are called "{name}" here')
+    found = [one for one in known.names.get(name, ()) if (one.root not in inside if home is None else one.root == home)]
+    return tuple(Use(one.site, one.call) for one in found)
+
+
+def uses_of_attribute(view: FileView, name: str, home: str | None) -> tuple[Use, ...]:
+    """Every place that takes an attribute from the objects of a class.
+
+    Args:
+        view: the file.
+        name: the attribute.
+        home: the key of the class.
+
+    Raises:
+        Obstacle: it is not known what object an attribute of this name is taken from.
+    """
+    known = mentions_in(view)
+    objects = known.made_of.get(home or "", set())
+    for one in known.attributes.get(name, ()):
+        if not home or not _is_object(view, one, home, objects):
+            message = f'line {line_of(view, one.site)} uses "{name}" of an object that is not known here'
+            raise Obstacle("unknown-object", message)
+    return tuple(Use(one.site, one.call) for one in known.attributes.get(name, ()))
+
+
+def _is_object(view: FileView, mention: Mention, home: str, objects: set[str]) -> bool:
+    value = mention.node[2]
+    if value[0] != "name":
+        return False
+    root = tree(view, str(view.path), mention.site.block)
+    parameters: tuple[Node, ...] = root[2][2] if root is not None and root[0] == "fn" else ()
+    is_own = mention.site.block.rpartition(".")[0] == home and bool(parameters) and value[2] == parameters[0][0]
+    return is_own or value[2] in objects
+
+
+def used_elsewhere(view: FileView, name: str) -> str | None:
+    """The name of another file of the workspace that may use something of this one."""
+    word = re.compile(rb"\b" + name.encode() + rb"\b")
+    stem = re.escape(view.path.stem.encode())
+    module = re.compile(rb"import.*\b" + stem + rb"\b|\b" + stem + rb"\s+import\b")
+    for path, text in view.texts.items():
+        if name.encode() in text and path != str(view.path) and word.search(text) and module.search(text):
+            return path.rsplit("/", 1)[-1]
+    return None
+
+
+def is_on_host(view: FileView, site: Site, seen: frozenset[Site] = frozenset()) -> bool:
+    """Whether plain Python runs at a place: no function around it is traced, or handed to what may trace it."""
+    around = [node for node in path_to(view, site)[:-1] if node[0] in ("fn", "lambda")]
+    if not around:
+        return True
+    node = around[-1]
+    if node[0] == "lambda":
+        return False
+    name = Site(site.path, site.block, node[2][1])
+    if name in seen:
+        return True
+    if any(_may_trace(view, decorator) for decorator in node[2][3]):
+        return False
+    known = mentions_in(view)
+    is_method = class_around(view, Site(site.path, site.block, node[1])) is not None
+    # Methods of other classes and other functions of this name are looked at too: they may be meant.
+    return all(
+        is_on_host(view, one.site, seen | {name}) if one.call is not None else _is_harmless(view, one.site)
+        for one in (known.attributes if is_method else known.names).get(node[2][0], ())
+    )
+
+
+def _is_harmless(view: FileView, site: Site) -> bool:
+    """Whether a function is only handed to something outside that does not trace, such as `app.run(main)`."""
+    above = parent_of(view, site)
+    dotted = dotted_name(view, above[2]) if above[0] == "call" else ""
+    return bool(dotted) and not dotted.startswith(_TRACES)
+
+
+def _may_trace(view: FileView, decorator: Node) -> bool:
+    if decorator[0] == "name" and decorator[2] in ("property", "staticmethod", "classmethod"):
+        return False
+    dotted = dotted_name(view, decorator[2] if decorator[0] == "call" else decorator)
+    return not dotted or dotted.startswith(_TRACES)

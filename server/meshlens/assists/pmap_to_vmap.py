@@ -1,0 +1,123 @@
+"""A pmap becomes `jax.jit(jax.vmap(…))`, which runs on one device, with the same numbers.
+
+That is how a step is tested where there are no devices to spare: the axis keeps its name and its size, and the
+collectives that `vmap` knows do what they do between devices.
+What one device cannot do as several would is refused with its reason: collectives over groups of indices, callbacks,
+output that the devices do not agree on, programs that look at the shards of an array.
+
+`devices: 8`
+
+```python
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+
+@partial(jax.$0pmap, axis_name="batch", in_axes=(None, 0))
+def loss(params, x):
+    return jax.lax.pmean((x @ params).mean(), "batch")
+
+
+losses = loss(jnp.ones(3), jnp.arange(96.0).reshape(8, 4, 3))
+```
+
+becomes
+
+```python
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+@partial(jax.vmap, axis_name="batch", in_axes=(None, 0))
+def loss(params, x):
+    return jax.lax.pmean((x @ params).mean(), "batch")
+
+
+losses = loss(jnp.ones(3), jnp.arange(96.0).reshape(8, 4, 3))
+```
+"""
+
+from __future__ import annotations
+
+import re
+
+from meshlens.assists._application import Layer, applied, kept
+from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._on_one_device import must_work_under_vmap
+from meshlens.assists._pmap import Obstacle, Pmap, argument_count, mentions, pmap_at, read_pmap
+from meshlens.assists._prefix import Items, axes_text
+from meshlens.assists._readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process, paths_of
+from meshlens.assists._spelling import Spelling
+from meshlens.assists._writing import in_order
+from meshlens.project.new_imports import import_edits
+from meshlens.project.view import FileView
+from meshlens.text import FileEdit, Span
+
+_TITLE = "convert pmap to vmap"
+_OF_SHARDS = re.compile(
+    rb"\b(?:addressable_shards|addressable_data|global_shards|device_buffers?)\b|\.sharding\b(?!\.|\s+import)"
+)
+
+
+def pmap_to_vmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers it on an application of `jax.pmap`, a call or a decorator, and on the name of what it decorates."""
+    binding = pmap_at(view, span)
+    if binding is None:
+        on_name = any(place.contains(span) for place in mentions(view, span))
+        return Refused(_TITLE, "not-applied", "no function is seen to which this pmap is applied") if on_name else None
+    try:
+        pmap = read_pmap(view, binding)
+        must_be_spelled_here(view, binding)
+        must_not_be_unwrapped(view)
+        must_run_in_one_process(view, pmap, "each process hands pmap its own rows, and vmap sees no others")
+        _must_not_look_at_shards(view, pmap)
+        must_work_under_vmap(view, pmap)
+        edits = _written(view, pmap)
+    except Obstacle as obstacle:
+        return Refused(_TITLE, obstacle.code, obstacle.message)
+    return Proposal(_TITLE, lambda: edits)
+
+
+def _must_not_look_at_shards(view: FileView, pmap: Pmap) -> None:
+    for path in sorted(paths_of(view, pmap)):
+        found = _OF_SHARDS.search(view.texts[path])
+        if found is not None:
+            name = path.rsplit("/", 1)[-1]
+            raise Obstacle("shards", f'{name} looks at the shards of arrays ("{found[0].decode().lstrip(".")}")')
+
+
+def _written(view: FileView, pmap: Pmap) -> tuple[FileEdit, ...]:
+    spelling = Spelling(view)
+    jit = (
+        *kept(view, "static_argnums", pmap.given("static_broadcasted_argnums")),
+        *kept(view, "donate_argnums", pmap.given("donate_argnums")),
+    )
+    in_axes = kept(view, "in_axes", pmap.arguments.get("in_axes"))
+    if pmap.static:
+        in_axes = (f"in_axes={axes_text(_without_static(pmap))}",)
+    arguments = (
+        *kept(view, "axis_name", pmap.given("axis_name")),
+        *in_axes,
+        *kept(view, "out_axes", pmap.arguments.get("out_axes")),
+        *kept(view, "axis_size", pmap.given("axis_size")),
+    )
+    layers = (Layer(spelling.of("jax", "jit"), jit), Layer(spelling.of("jax", "vmap"), arguments))
+    edit = applied(view, pmap.binding, layers, spelling)
+    return in_order((*import_edits(view, spelling.needed), edit))
+
+
+def _without_static(pmap: Pmap) -> Items:
+    """The `in_axes` with `None` for static arguments, which `vmap` would map."""
+    axes = pmap.in_axes
+    if not isinstance(axes, Items):
+        count = argument_count(pmap)
+        if count is None:
+            raise Obstacle("unknown-arguments", "how many arguments it gets beside the static ones is not known")
+        axes = Items("tuple", (axes,) * count)
+    if pmap.static[-1] >= len(axes.items):
+        raise Obstacle("static-arguments", f"the calls give no argument {pmap.static[-1]}, which is static")
+    return Items("tuple", tuple(None if place in pmap.static else item for place, item in enumerate(axes.items)))

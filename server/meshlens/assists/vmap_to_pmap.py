@@ -1,0 +1,104 @@
+"""A vmap becomes a pmap, with one device for each row, and the same numbers.
+
+A pmap takes as many rows as there are devices, so it is offered where the calls are seen to give no more of them than
+that; `jit` around the vmap is folded in, as pmap compiles by itself.
+What the rows share and the calls write as plain values becomes static.
+`wrap in shard_map` is the way for more rows than devices.
+
+`devices: 8`
+
+```python
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+@partial(jax.$0vmap, axis_name="batch", in_axes=(None, 0))
+def loss(params, x):
+    return jax.lax.pmean((x @ params).mean(), "batch")
+
+
+losses = loss(jnp.ones(3), jnp.arange(96.0).reshape(8, 4, 3))
+```
+
+becomes
+
+```python
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+
+@partial(jax.pmap, axis_name="batch", in_axes=(None, 0))
+def loss(params, x):
+    return jax.lax.pmean((x @ params).mean(), "batch")
+
+
+losses = loss(jnp.ones(3), jnp.arange(96.0).reshape(8, 4, 3))
+```
+"""
+
+from __future__ import annotations
+
+from meshlens.assists._application import Layer, applied, kept
+from meshlens.assists._jit_around import Outer, jit_around
+from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._pmap import Obstacle, Pmap, pmap_at
+from meshlens.assists._prefix import Items, Prefix, axes_text
+from meshlens.assists._readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
+from meshlens.assists._spelling import Spelling
+from meshlens.assists._vmap import must_work_on_devices, plain_arguments, read_vmap
+from meshlens.assists._writing import Source, in_order
+from meshlens.project.new_imports import import_edits
+from meshlens.project.view import FileView
+from meshlens.text import FileEdit, Span
+
+_TITLE = "convert vmap to pmap"
+
+
+def vmap_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers it on an application of `jax.vmap`, a call or a decorator, and on the name of what it decorates."""
+    binding = pmap_at(view, span, "jax.vmap")
+    if binding is None:
+        return None
+    try:
+        outer = jit_around(view, binding)
+        vmap = read_vmap(view, binding)
+        must_be_spelled_here(view, binding)
+        must_not_be_unwrapped(view)
+        must_run_in_one_process(view, vmap, "each process would hand pmap its own rows, and a vmap has them all")
+        must_work_on_devices(view, vmap, wishes, outer)
+        edits = _written(view, vmap, outer)
+    except Obstacle as obstacle:
+        return Refused(_TITLE, obstacle.code, obstacle.message)
+    return Proposal(_TITLE, lambda: edits)
+
+
+def _written(view: FileView, vmap: Pmap, outer: Outer | None) -> tuple[FileEdit, ...]:
+    spelling = Spelling(view)
+    folded = dict(outer.arguments) if outer is not None else {}
+    # A jit has traced them already, so nothing depends on their values.
+    static = plain_arguments(vmap) if outer is None else ()
+    arguments = (
+        *kept(view, "axis_name", vmap.given("axis_name")),
+        *_axes(view, vmap, "in_axes", vmap.in_axes),
+        *_axes(view, vmap, "out_axes", vmap.out_axes),
+        *kept(view, "axis_size", vmap.given("axis_size")),
+        *(f"{name}={view.text(site)}" for name, site in folded.items()),
+    )
+    if static:
+        places = f"({', '.join(map(str, static))}{',' * (len(static) == 1)})"
+        arguments = (*arguments, f"static_broadcasted_argnums={places}")
+    layer = Layer(spelling.of("jax", "pmap"), arguments)
+    edit = applied(view, vmap.binding, (layer,), spelling, outer.span if outer is not None else None)
+    return in_order((*import_edits(view, spelling.needed), edit))
+
+
+def _axes(view: FileView, vmap: Pmap, name: str, axes: Prefix) -> tuple[str | Source, ...]:
+    """The axes as they are written, unless they are a list, which pmap does not take."""
+    if name == "in_axes" and isinstance(axes, Items) and axes.kind == "list":
+        return (f"in_axes={axes_text(Items('tuple', axes.items))}",)
+    return kept(view, name, vmap.arguments.get(name))

@@ -1,0 +1,120 @@
+"""`meshlens devices`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from dataclasses import replace
+
+import click
+
+from meshlens.cache_files import FOLDER
+from meshlens.cli.device_table import render
+from meshlens.cli.options import read_by
+from meshlens.cli.request import absolute, shown
+from meshlens.cli.terminal import complain, speak_utf8
+from meshlens.devices.interpreters import Interpreter, Wishes, choose_interpreter
+from meshlens.devices.report import Report, summary, to_json
+from meshlens.devices.reports import new_report, report_of
+from meshlens.devices.runner import Question
+from meshlens.devices.topology import BadTopology, Topology, parse_topology
+from meshlens.devices.virtual import virtual_environment
+from meshlens.project.configuration import find_configuration, project_root, read_configuration
+from meshlens.project.devices import target_of
+from meshlens.settings import BadSetting, Settings
+
+_NO_PYTHON = 'no Python was found for this folder; name the one that has JAX with --interpreter or "interpreter"'
+_START = "the TPU was not started, as it serves one process at a time; --refresh starts it"
+
+
+def _topology(value: object) -> Topology:
+    try:
+        return parse_topology(value)
+    except BadTopology as error:
+        raise BadSetting(str(error)) from None
+
+
+@click.command("devices")
+@click.argument("path", default=".", metavar="[PATH]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--interpreter", metavar="PATH", help="The Python, or the environment, to ask instead of the project's.")
+@click.option("--installed", is_flag=True, help="Read the versions of packages only; JAX is not started.")
+@click.option("--refresh", is_flag=True, help="Ask again, whatever is kept; starts a TPU too.")
+@click.option("--untrusted", is_flag=True, help="Run nothing that lies in the project, and do not start JAX.")
+@click.option(
+    "--env",
+    "virtual",
+    metavar="N",
+    callback=read_by(_topology),
+    help='Print the environment for N virtual devices, 8 or "2x4", as lines for a shell.',
+)
+def command(
+    path: str,
+    as_json: bool,
+    interpreter: str | None,
+    installed: bool,
+    refresh: bool,
+    untrusted: bool,
+    virtual: Topology | None,
+) -> int:
+    """Show the devices of a project: what its JAX sees, what this machine has, what the code is meant for."""
+    speak_utf8()
+    if virtual is not None:
+        _print_environment(virtual, as_json=as_json)
+        return 0
+    start = absolute(path)
+    if not start.exists():
+        raise click.ClickException(f"{shown(start)}: no such file or folder")
+    root = project_root(start)
+    home = find_configuration(start if start.is_dir() else start.parent)
+    configuration = read_configuration(home, shown(home) if home else "")
+    settings = configuration.settings
+    for error in configuration.errors:
+        complain(error)
+    closed = (root, start) if untrusted else ()
+    chosen = choose_interpreter(root, _wishes(settings, interpreter), untrusted=closed)
+    if chosen is None:
+        raise click.ClickException(_NO_PYTHON)
+    question = Question(chosen.path, "installed" if installed else "devices", closed, may_start_tpu=refresh)
+    ask = new_report if refresh else report_of
+    report = _noted(ask(question, root / FOLDER), installed=installed or untrusted)
+    target = target_of(settings.devices, report)
+    _print(chosen, report, target, as_json=as_json)
+    return 2 if report.failure or configuration.errors else 0
+
+
+def _wishes(settings: Settings, interpreter: str | None) -> Wishes:
+    given = str(absolute(os.path.expanduser(interpreter))) if interpreter is not None else None
+    return Wishes(settings.interpreter, settings.folder, given=given)
+
+
+def _noted(report: Report, *, installed: bool) -> Report:
+    """A report that says why a TPU was not started, where somebody wanted to know its devices."""
+    if installed or report.level == "devices" or report.failure or report.note:
+        return report
+    return replace(report, note=_START)
+
+
+def _print(interpreter: Interpreter, report: Report, target: Topology | None, *, as_json: bool) -> None:
+    if as_json:
+        more = {"origin": interpreter.origin, "summary": summary(report), "target": target and target.text}
+        click.echo(json.dumps({**to_json(report), **more}, indent=2))
+        return
+    sys.stdout.write(render(interpreter, report, target))
+    sys.stdout.flush()
+    for line in filter(None, (report.failure, report.note)):
+        complain(line)
+
+
+def _print_environment(topology: Topology, *, as_json: bool) -> None:
+    environment = virtual_environment(topology.count, os.environ)
+    if as_json:
+        click.echo(json.dumps(environment, indent=2))
+        return
+    for name, value in environment.items():
+        if sys.platform == "win32":
+            click.echo(f'$env:{name} = "{value}"')
+        else:
+            click.echo(f"export {name}={shlex.quote(value)}")

@@ -1,0 +1,112 @@
+"""The settings in the manifest of the VS Code extension, made from the dataclasses that say what can be set.
+
+`package.json` gets the schema, `package.nls.json` the texts, which translations replace.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, fields
+from typing import Any
+
+from meshlens.cli.pages import editor_name
+from meshlens.settings import EditorSettings, Settings, keys
+
+SECTION = "meshlens"
+TEXTS = "settings."
+_LOCAL_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")
+
+# A path is one machine's, so it does not travel with the user's settings, and a workspace may have its own.
+_OF_THE_MACHINE = frozenset({"interpreter"})
+
+# VS Code brings the snippets itself; the extension tells the server so.
+_NOT_IN_VS_CODE = frozenset({"snippets"})
+
+EXTENSION: Mapping[str, tuple[Mapping[str, Any], str]] = {
+    "enable": (
+        {"type": "boolean", "default": True, "scope": "window"},
+        "Whether MeshLens runs.",
+    ),
+    "importStrategy": (
+        {"type": "string", "enum": ["useBundled", "fromEnvironment"], "default": "useBundled"}
+        | {"scope": "machine-overridable"},
+        "Which MeshLens runs: the one that the extension brings, or the one that is installed in the Python "
+        "environment if there is one.",
+    ),
+    "path": (
+        {"type": "array", "items": {"type": "string"}, "default": [], "scope": "machine-overridable"},
+        'The program that is the server, with its arguments, such as `["/opt/venv/bin/meshlens", "server"]`.\n'
+        "Without it the extension looks for a Python 3.10 or newer and runs the server on it.",
+    ),
+    "trace.server": (
+        {"type": "string", "enum": ["off", "messages", "verbose"], "default": "off", "scope": "window"},
+        'What is written of the messages between VS Code and the server to the log "MeshLens Language Server", '
+        "whose level has to be `Trace`.",
+    ),
+}
+"""The settings that are the extension's own: their schema and their text."""
+
+
+def with_settings(manifest: str, texts: str) -> tuple[str, str]:
+    """The manifest and its texts, with the settings as they are now.
+
+    Args:
+        manifest: what stands in `package.json`.
+        texts: what stands in `package.nls.json`.
+    """
+    described = json.loads(manifest)
+    described["contributes"]["configuration"] = [
+        {"title": f"%{TEXTS}title.{group}%", "order": number, "properties": dict(_numbered(entries))}
+        for number, (group, entries) in enumerate(_groups().items())
+    ]
+    kept = {key: text for key, text in json.loads(texts).items() if not key.startswith(TEXTS)}
+    return _as_json(described), _as_json({**kept, **dict(_texts())})
+
+
+def _features() -> list[Field[Any]]:
+    return [entry for entry in fields(EditorSettings) if entry.name not in _NOT_IN_VS_CODE]
+
+
+def _groups() -> dict[str, dict[str, Mapping[str, Any]]]:
+    """The properties of each group, in the order of the code."""
+    project, shown = Settings(), EditorSettings()
+    return {
+        "extension": {name: schema for name, (schema, _) in EXTENSION.items()},
+        "project": {editor_name(one.name): _schema(one, getattr(project, one.name)) for one in keys().values()},
+        "editor": {editor_name(one.name): _schema(one, getattr(shown, one.name)) for one in _features()},
+    }
+
+
+def _numbered(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, (name, schema) in enumerate(entries.items()):
+        yield f"{SECTION}.{name}", {**schema, "order": number, "markdownDescription": f"%{TEXTS}{name}%"}
+
+
+def _schema(entry: Field[Any], default: object) -> dict[str, Any]:
+    scope = "machine-overridable" if entry.name in _OF_THE_MACHINE else "resource"
+    kind = entry.metadata["kind"]
+    if isinstance(default, bool):
+        return {"type": "boolean", "default": default, "scope": scope}
+    if kind.startswith("list"):
+        return {"type": "array", "items": {"type": "string"}, "uniqueItems": True, "default": [], "scope": scope}
+    if kind.startswith("table"):
+        lists = {"type": "array", "items": {"type": "string"}}
+        return {"type": "object", "additionalProperties": lists, "default": {}, "scope": scope}
+    # Empty is "not set": a text field cannot hold anything less.
+    return {"type": "string", "default": "", "scope": scope}
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    for group, title in {"extension": "Extension", "project": "Project", "editor": "Editor"}.items():
+        yield f"{TEXTS}title.{group}", title
+    for name, (_, text) in EXTENSION.items():
+        yield TEXTS + name, text
+    for entry in (*keys().values(), *_features()):
+        yield TEXTS + editor_name(entry.name), _LOCAL_LINK.sub(r"\1", entry.metadata["doc"])
+
+
+def _as_json(content: object) -> str:
+    """JSON as npm writes it."""
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,168 @@
+"""The Python environments of a folder: those that lie in it, and those that its tools keep elsewhere.
+
+Told by files alone, in the layouts of virtualenv 21, uv 0.9, conda 25, pixi 0.40, poetry 2, hatch 1.15 and pipenv 2026.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+_PYTHONS = ("python.exe", "Scripts/python.exe") if sys.platform == "win32" else ("bin/python", "bin/python3")
+_CONDA_NAME = re.compile(r"""^name:\s*["']?([^\s"'#]+)""", re.MULTILINE)
+_NAMED_FIRST = (".venv", "venv")
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A folder with a Python of its own and its packages.
+
+    Attributes:
+        folder: where it is.
+        python: its Python.
+        origin: how it was found, for people, such as ".venv" or "poetry".
+    """
+
+    folder: Path
+    python: str
+    origin: str
+
+
+def python_of(folder: Path) -> str | None:
+    """The path of the Python in an environment, None if there is none."""
+    return next((str(folder / name) for name in _PYTHONS if os.path.lexists(folder / name)), None)
+
+
+def environments_of(folder: Path, environ: Mapping[str, str] = os.environ) -> Iterator[Environment]:
+    """The environments of a folder, the likeliest first; each of them is there.
+
+    Args:
+        folder: the folder of a project.
+        environ: tells where tools keep what they make.
+    """
+    yield from _inside(folder, environ)
+    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or os.path.expanduser("~"))
+    yield from _poetry(folder, home, environ)
+    yield from _hatch(folder, home, environ)
+    yield from _pipenv(folder, home, environ)
+    yield from _conda(folder, home)
+
+
+def is_environment(folder: Path) -> bool:
+    """Whether a folder looks like a virtual environment or one of conda."""
+    return os.path.exists(folder / "pyvenv.cfg") or os.path.isdir(folder / "conda-meta")
+
+
+def environment_of(python: str) -> Path:
+    """The folder whose packages a Python sees first, given its path."""
+    beside = Path(python).parent
+    return beside if is_environment(beside) else beside.parent
+
+
+def packages_of(environment: Path) -> Iterator[Path]:
+    """Where the packages of an environment lie, those of the newest Python first."""
+    yield from sorted(environment.glob("lib/python3*/site-packages"), reverse=True)
+    if (windows := environment / "Lib" / "site-packages").is_dir():
+        yield windows
+
+
+def has_package(environment: Path, package: str) -> bool:
+    """Whether a package is installed in an environment, told by its metadata."""
+    return any(next(folder.glob(f"{package}-*-info"), None) is not None for folder in packages_of(environment))
+
+
+def _inside(folder: Path, environ: Mapping[str, str]) -> Iterator[Environment]:
+    names: list[str] = []
+    with suppress(OSError):
+        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
+    if uv := environ.get("UV_PROJECT_ENVIRONMENT"):
+        yield from _existing(folder / uv, "UV_PROJECT_ENVIRONMENT")
+    for name in sorted(names, key=lambda name: (*(name != first for first in _NAMED_FIRST), name)):
+        if is_environment(folder / name):
+            yield from _existing(folder / name, name)
+    kept = folder / ".pixi" / "envs"
+    if ".pixi" in names and kept.is_dir():
+        for path in sorted(kept.iterdir(), key=lambda path: (path.name != "default", path.name)):
+            yield from _existing(path, f"pixi {path.name}")
+
+
+def _existing(folder: Path, origin: str) -> Iterator[Environment]:
+    if python := python_of(folder):
+        yield Environment(folder, python, origin)
+
+
+def _poetry(folder: Path, home: Path, environ: Mapping[str, str]) -> Iterator[Environment]:
+    """Poetry names an environment after the project and a hash of its folder."""
+    cache = environ.get("POETRY_CACHE_DIR") or _place(
+        home, environ, "XDG_CACHE_HOME", ".cache/pypoetry", "Library/Caches/pypoetry", "pypoetry/Cache"
+    )
+    kept = Path(environ.get("POETRY_VIRTUALENVS_PATH") or Path(cache, "virtualenvs"))
+    for path in _listed(kept):
+        if re.search(rf"-{_hash(os.path.normcase(os.path.realpath(folder)))}-py[\d.]+$", path.name):
+            yield from _existing(path, "poetry")
+
+
+def _hatch(folder: Path, home: Path, environ: Mapping[str, str]) -> Iterator[Environment]:
+    """Hatch keeps the environments of a project together; the one called default bears the project's name."""
+    data = environ.get("HATCH_DATA_DIR") or _place(
+        home, environ, "XDG_DATA_HOME", ".local/share/hatch", "Library/Application Support/hatch", "hatch"
+    )
+    for project in _listed(Path(data, "env", "virtual")):
+        for spelled in dict.fromkeys((str(folder), os.path.realpath(folder))):
+            found = _listed(project / _hash(spelled))
+            for path in sorted(found, key=lambda path: (path.name != project.name, path.name)):
+                yield from _existing(path, "hatch" if path.name == project.name else f"hatch {path.name}")
+
+
+def _pipenv(folder: Path, home: Path, environ: Mapping[str, str]) -> Iterator[Environment]:
+    """Pipenv writes the folder of the project into the environment."""
+    kept = Path(
+        environ.get("WORKON_HOME") or home / (".virtualenvs" if os.name == "nt" else ".local/share/virtualenvs")
+    )
+    for path in _listed(kept):
+        with suppress(OSError):
+            if os.path.samefile((path / ".project").read_text(encoding="utf-8", errors="replace").strip(), folder):
+                yield from _existing(path, "pipenv")
+
+
+def _conda(folder: Path, home: Path) -> Iterator[Environment]:
+    """The environment that `environment.yml` names, among those that conda has listed."""
+    wanted: set[str] = set()
+    for name in ("environment.yml", "environment.yaml"):
+        with suppress(OSError):
+            wanted.update(_CONDA_NAME.findall((folder / name).read_text(encoding="utf-8", errors="replace")))
+    if not wanted:
+        return
+    with suppress(OSError):
+        listed = (home / ".conda" / "environments.txt").read_text(encoding="utf-8", errors="replace").splitlines()
+        for line in listed:
+            if Path(line.strip()).name in wanted:
+                yield from _existing(Path(line.strip()), f"conda {Path(line.strip()).name}")
+
+
+def _hash(path: str) -> str:
+    return urlsafe_b64encode(hashlib.sha256(path.encode("utf-8", "surrogateescape")).digest())[:8].decode()
+
+
+def _place(home: Path, environ: Mapping[str, str], variable: str, linux: str, mac: str, windows: str) -> Path:
+    """Where a tool keeps what it makes, on this platform."""
+    if sys.platform == "darwin":
+        return home / mac
+    if sys.platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local", windows)
+    base = environ.get(variable)
+    return Path(base, Path(linux).name) if base else home / linux
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []

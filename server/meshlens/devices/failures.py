@@ -1,0 +1,198 @@
+"""Turns whatever can go wrong with a probe into one sentence that says what to do."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+from collections.abc import Mapping
+
+from meshlens.devices.processes import Ended
+from meshlens.devices.report import Device, Level, devices_in_words
+
+_ANOTHER = 'set "interpreter" to the Python that runs your code'
+_TOO_OLD = re.compile(
+    r"Unknown option: -I|future feature annotations is not defined|No module named '?importlib.metadata"
+)
+_IN_USE = re.compile(
+    r"TPU is already in use by process with pid (\d+)|(already in use by another process|libtpu_lockfile)"
+)
+_DRIVER = re.compile(
+    r"driver version is insufficient|SYSTEM_DRIVER_MISMATCH|does not match DSO version|library version mismatch"
+    r"|unsupported display driver|COMPAT_NOT_SUPPORTED_ON_DEVICE",
+    re.IGNORECASE,
+)
+_TOO_OLD_LIBRARY = re.compile(r"Outdated (\w+) installation|Found (\w+) version \d+, but JAX was built against")
+_NO_MEMORY = re.compile(r"RESOURCE_EXHAUSTED|out of memory", re.IGNORECASE)
+_BACKEND = re.compile(r"Unable to initialize backend '(\w+)': *(.*)", re.DOTALL)
+_UNKNOWN_BACKEND = re.compile(r"Unknown backend:? '?(\w+)|unknown backend (\w+)|No visible (\w+)", re.IGNORECASE)
+_MISFIT = re.compile(r"jaxlib is version |jaxlib version \S+ is newer|requires jaxlib version")
+
+
+def untrusted(interpreter: str) -> str:
+    """The interpreter lies where nothing may be run."""
+    return f'"{interpreter}" lies in a workspace that is not trusted; trust it, or {_ANOTHER}'
+
+
+def not_started(interpreter: str, error: OSError | ValueError) -> str:
+    """Why a program that should be an interpreter could not be started."""
+    if isinstance(error, ValueError):
+        return f"{interpreter!r} is no path; {_ANOTHER}"
+    if not os.path.lexists(interpreter):
+        return f'"{interpreter}" does not exist; {_ANOTHER}'
+    if not os.path.exists(interpreter):
+        return f'"{interpreter}" is a link to a Python that is gone; make its environment again'
+    if os.path.isdir(interpreter):
+        return f'"{interpreter}" is a folder without a Python in it; {_ANOTHER}'
+    if isinstance(error, FileNotFoundError):
+        return f'"{interpreter}" is a script for a program that is gone; make its environment again'
+    if isinstance(error, PermissionError):
+        return f'"{interpreter}" cannot be executed; change its permissions, or {_ANOTHER}'
+    return f'"{interpreter}" is no program for this machine ({error.strerror}); {_ANOTHER}'
+
+
+def too_old(interpreter: str, python: str) -> str:
+    """The interpreter is older than any that JAX runs on."""
+    named = f"Python {python} at" if python else "the Python at"
+    return f'{named} "{interpreter}" is too old; JAX needs 3.8 or newer, so {_ANOTHER}'
+
+
+def future_contract(interpreter: str, contract: object) -> str:
+    """The answer is of a newer program."""
+    return f'"{interpreter}" answered in contract {contract}, which this MeshLens does not read; update MeshLens'
+
+
+def bad_answer(interpreter: str, where: str) -> str:
+    """The answer has the right contract and another shape."""
+    return f'"{interpreter}" gave an answer that cannot be read ({where}); {_ANOTHER}'
+
+
+def no_answer(interpreter: str, level: Level, ended: Ended, seconds: float) -> str:
+    """Why there is no answer that can be read."""
+    see = f"run {_command(interpreter, 'import jax; jax.devices()' if level == 'devices' else 'print()')}"
+    while_ = "JAX started" if level == "devices" else "it started"
+    if ended.how == "timeout":
+        return f'"{interpreter}" did not answer within {seconds:g} seconds; {see} in a terminal to see where it waits'
+    if ended.how == "flood":
+        return f'"{interpreter}" printed without end; {see} in a terminal to see what'
+    if _TOO_OLD.search(ended.errors):
+        return too_old(interpreter, "")
+    if ended.how == "ended" and ended.code < 0:
+        killed = ", as when memory runs out" if ended.code == -9 else ""
+        return f'"{interpreter}" was ended by {_signal_name(-ended.code)} while {while_}{killed}; {see} to see why'
+    if last := _last_line(ended.errors):
+        return f'"{interpreter}" gave no answer that can be read and said "{last}"; {see} to see why'
+    return f'"{interpreter}" gave no answer that can be read; see whether it is a Python, or {_ANOTHER}'
+
+
+def raised(
+    interpreter: str,
+    error: Mapping[str, object],
+    *,
+    versions: Mapping[str, str],
+    environment: Mapping[str, str],
+    accelerators: tuple[Device, ...],
+) -> str:
+    """Why JAX could not be asked, from what it raised.
+
+    Args:
+        interpreter: its path.
+        error: `error` of the probe's contract.
+        versions: the packages of the interpreter.
+        environment: the variables that the probe saw.
+        accelerators: what the machine has.
+    """
+    kind, text = str(error.get("type")), str(error.get("text"))
+    if kind == "ModuleNotFoundError" and error.get("missing") == "jax":
+        return missing_jax(interpreter, accelerators)
+    if error.get("missing") == "jaxlib" or "requires jaxlib to be installed" in text:
+        return f"jaxlib is missing beside jax; install it with {_pip(interpreter, 'jax', accelerators)}"
+    if error.get("step") == "import":
+        if "jaxlib" in versions and _MISFIT.search(text):
+            both = f"jax {versions.get('jax', '')} and jaxlib {versions['jaxlib']}"
+            return f"{both} do not fit; install them together with {_pip(interpreter, '-U jax', accelerators)}"
+        said = _shortened(f"{kind}: {text}" if text else kind)
+        return f"jax cannot be imported ({said}); run {_command(interpreter, 'import jax')} to see where"
+    return _not_initialized(interpreter, kind, text, environment.get("JAX_PLATFORMS", ""), accelerators)
+
+
+def missing_jax(interpreter: str, accelerators: tuple[Device, ...]) -> str:
+    """JAX is not installed."""
+    install = _pip(interpreter, "jax", accelerators)
+    return f'jax is not installed for "{interpreter}"; install it with {install}, or {_ANOTHER}'
+
+
+def passed_over(
+    interpreter: str, accelerators: tuple[Device, ...], versions: Mapping[str, str], errors: Mapping[str, object]
+) -> str:
+    """Why JAX runs on the CPU of a machine that has more."""
+    have = f"this machine has {devices_in_words(accelerators)}, but JAX runs on its CPU"
+    platform = accelerators[0].platform
+    names = ("tpu",) if platform == "tpu" else ("cuda", "rocm", "gpu")
+    why = " ".join(str(text) for name, text in errors.items() if name in names)
+    if known := _known_trouble(why):
+        return f"{have}: {known}"
+    plugins = "libtpu" if platform == "tpu" else ("jax-cuda", "jax-rocm")
+    if not any(name.startswith(plugins) for name in versions):
+        return f"{have}; install its plugin with {_pip(interpreter, '-U jax', accelerators)}"
+    return f"{have} ({_shortened(why)})" if why else f"{have}; see what JAX logs with JAX_LOGGING_LEVEL=DEBUG"
+
+
+def _not_initialized(interpreter: str, kind: str, text: str, platforms: str, accelerators: tuple[Device, ...]) -> str:
+    if known := _known_trouble(text):
+        return known
+    found = _BACKEND.search(text)
+    unknown = _UNKNOWN_BACKEND.search(text)
+    backend = found[1] if found else next(filter(None, unknown.groups()), "") if unknown else ""
+    if platforms and (backend or (kind == "AssertionError" and not text)):
+        said = f" ({_shortened(found[2].split('(set JAX_PLATFORMS')[0])})" if found and found[2].strip() else ""
+        return f'JAX_PLATFORMS is "{platforms}", which does not start here{said}; unset it or install what it names'
+    if backend:
+        said = _shortened(found[2].split("(you may need")[0]) if found else text
+        return f'JAX could not start "{backend}" ({said}); set JAX_PLATFORMS=cpu, or install its plugin again'
+    said = _shortened(f"{kind}: {text}" if text else kind)
+    return f"JAX could not be asked for its devices ({said}); run {_command(interpreter, 'import jax; jax.devices()')}"
+
+
+def _known_trouble(text: str) -> str | None:
+    if found := _IN_USE.search(text):
+        holder = f"process {found[1]}" if found[1] else "another process"
+        return f"the TPU is in use by {holder}; end that process, or ask again when it is done"
+    if _DRIVER.search(text):
+        return "NVIDIA's driver does not fit the CUDA of JAX; update the driver, or restart if it was just updated"
+    if found := _TOO_OLD_LIBRARY.search(text):
+        library = found[1] or found[2]
+        return f"the {library} here is older than JAX needs; update it, or take its folder off LD_LIBRARY_PATH"
+    if _NO_MEMORY.search(text):
+        return 'no memory is left on the device; end what holds it, as "nvidia-smi" shows, and ask again'
+    return None
+
+
+def _pip(interpreter: str, packages: str, accelerators: tuple[Device, ...]) -> str:
+    platform = accelerators[0].platform if accelerators else ""
+    extra = {"gpu": "[cuda12]", "tpu": "[tpu]"}.get(platform, "")
+    return f"`{shlex.quote(interpreter)} -m pip install {packages}{extra}`".replace("jax[", '"jax[').replace(
+        "]`", ']"`'
+    )
+
+
+def _command(interpreter: str, code: str) -> str:
+    return f'`{shlex.quote(interpreter)} -c "{code}"`'
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return _shortened(lines[-1]) if lines else ""
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split()).rstrip(".")
+    return line if len(line) <= 160 else f"{line[:159]}…"

@@ -1,0 +1,110 @@
+"""The accelerators of this machine, told by NVIDIA's driver and by device files; starts no backend and holds no device.
+
+AMD, Intel and Apple GPUs are not looked for; JAX tells them at level "devices".
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from meshlens.devices.processes import Ended, run_bounded
+from meshlens.devices.report import Device
+
+_SECONDS = 15
+_QUERY = ("--query-gpu=index,name,memory.total,memory.used", "--format=csv,noheader,nounits")
+_NVIDIA_FILES = ("dev/nvidia0", "dev/nvidiactl", "dev/dxg")
+_NVIDIA_PLACES = ("/usr/bin", "/usr/lib/wsl/lib", "/usr/local/nvidia/bin", "C:\\Windows\\System32")
+_GOOGLE = "0x1ae0"
+# PCI ids of chips, how JAX names their kind, and how many devices a chip is (jax/_src/hardware_utils.py of JAX 0.10.2;
+# TPU v2 has the same id as v3).
+_TPU_CHIPS = {
+    "0x0027": ("TPU v3", 2),
+    "0x005e": ("TPU v4", 1),
+    "0x0062": ("TPU v5", 1),
+    "0x0063": ("TPU v5 lite", 1),
+    "0x006f": ("TPU v6 lite", 1),
+    "0x0076": ("TPU7x", 2),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a machine has besides its processors.
+
+    Attributes:
+        accelerators: its GPUs and TPUs.
+        trouble: a sentence about a driver that does not work.
+    """
+
+    accelerators: tuple[Device, ...] = ()
+    trouble: str | None = None
+
+
+def look_at_machine(environment: Mapping[str, str], is_stopped: Callable[[], bool], root: Path = Path("/")) -> Machine:
+    """The accelerators of this machine.
+
+    Args:
+        environment: the variables that a probe sees; `nvidia-smi` is taken from its PATH.
+        is_stopped: whether nobody waits for the answer any more.
+        root: where the system's files are.
+    """
+    tpus = _tpus(environment, root)
+    if tpus:
+        return Machine(tpus)
+    if os.name == "posix" and not any((root / file).exists() for file in _NVIDIA_FILES):
+        return Machine()
+    program = _nvidia_smi(environment)
+    if program is None:
+        return Machine()
+    try:
+        ended = run_bounded((program, *_QUERY), environment, seconds=_SECONDS, is_stopped=is_stopped)
+    except OSError:
+        return Machine()
+    gpus = tuple(gpu for line in ended.output.decode("utf-8", errors="replace").splitlines() if (gpu := _gpu(line)))
+    return Machine(gpus, None if gpus else _trouble(ended))
+
+
+def _nvidia_smi(environment: Mapping[str, str]) -> str | None:
+    name = "nvidia-smi.exe" if os.name == "nt" else "nvidia-smi"
+    for folder in (*environment.get("PATH", "").split(os.pathsep), *_NVIDIA_PLACES):
+        path = os.path.join(folder, name)
+        if os.path.isabs(folder) and os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def _gpu(line: str) -> Device | None:
+    parts = [part.strip() for part in line.split(",")]
+    if len(parts) != 4 or not parts[0].isdigit():
+        return None
+    limit, used = (int(part) << 20 if part.isdigit() else None for part in parts[2:])
+    return Device("gpu", parts[1], int(parts[0]), memory_limit=limit, memory_in_use=used)
+
+
+def _trouble(ended: Ended) -> str | None:
+    said = f"{ended.output.decode('utf-8', errors='replace')}\n{ended.errors}"
+    if re.search("driver/library version mismatch", said, re.IGNORECASE):
+        return "NVIDIA's driver and its library are of different versions; restart the machine to load the new driver"
+    if re.search("couldn't communicate with the NVIDIA driver", said):
+        return 'NVIDIA\'s driver does not answer; see whether it is installed and loaded with "nvidia-smi"'
+    return None
+
+
+def _tpus(environment: Mapping[str, str], root: Path) -> tuple[Device, ...]:
+    kinds: list[str] = []
+    for vendor in sorted(root.glob("sys/bus/pci/devices/*/vendor")):
+        with suppress(OSError):
+            if vendor.read_text().strip() == _GOOGLE:
+                kind, count = _TPU_CHIPS.get(vendor.with_name("device").read_text().strip(), ("", 0))
+                kinds += [kind] * count
+    if not kinds:
+        # A container may not see the bus; its device files are there all the same.
+        kinds = ["TPU"] * len([*root.glob("dev/accel[0-9]*")])
+    if not kinds and any(name.startswith(("TPU_", "CLOUD_TPU_")) for name in environment):
+        kinds = ["TPU"] * len([*root.glob("dev/vfio/[0-9]*")])
+    return tuple(Device("tpu", kind, number) for number, kind in enumerate(kinds))

@@ -1,0 +1,185 @@
+"""The program that a user's interpreter runs to say what it has, and the contract of its answer.
+
+It needs the standard library of Python 3.8 alone, and is started as `python -I probe.py LEVEL SECONDS` in an empty
+folder, at level "installed" with `-S` besides, so that not even the `.pth` files of the environment run.
+
+The answer is the last line of stdout that is a JSON object with `"contract": 1`; whatever else is printed is noise:
+
+    contract         1
+    level            "installed": the metadata of packages was read; "devices": JAX was started
+    interpreter      sys.executable
+    python           "3.11.8"
+    versions         {"jax": "0.10.2", ...}
+    devices          [{platform, kind, id, process_index, local,
+                       coordinates, core_on_chip, memory_limit, memory_in_use}]
+    default_backend  "cpu", null if JAX was not started
+    process_count    1, null if JAX was not started
+    backend_errors   {"cuda": "..."}: why JAX passed over a backend without raising anything
+    error            null, or {step, type, text, missing}: what was raised at step "import" or "devices",
+                     and the module that was missing
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+
+NAMED = frozenset(
+    "brax chex distrax dm-haiku dm-pix diffrax e3nn-jax equinox evosax flax flaxformer grain jaxlib jaxtyping jraph "
+    "libtpu libtpu-nightly lineax ml-dtypes numpy numpyro optax optimistix orbax orbax-checkpoint penzai rlax scipy "
+    "tensorstore tokamax torchax transformer-engine intel-extension-for-openxla".split()
+)
+"""Packages that are listed besides those whose names begin with "jax"."""
+
+_METADATA = re.compile(r"([^-]+)-([^-]+)(?:-py[\d.]+)?\.(?:dist|egg)-info$")
+
+
+def main(level: str, seconds: str) -> None:
+    """Prints the answer; whatever others print goes to stderr."""
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    _end_after(int(float(seconds)) + 10)
+    if level == "devices":
+        _see_user_packages()
+    answer: dict[str, object] = {
+        "contract": 1,
+        "level": level,
+        "interpreter": sys.executable,
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "versions": versions(package_folders()),
+        "devices": [],
+        "default_backend": None,
+        "process_count": None,
+        "backend_errors": {},
+        "error": None,
+    }
+    if level == "devices":
+        answer.update(_asked_of_jax())
+    sys.stdout.flush()
+    os.write(answers, b"\n" + json.dumps(answer).encode("ascii") + b"\n")
+
+
+def versions(folders: list[str]) -> dict[str, str]:
+    """The packages that matter in these folders with their versions, told by the names of their metadata alone."""
+    found: dict[str, str] = {}
+    for folder in folders:
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError:
+            continue
+        for name in names:
+            match = _METADATA.match(name)
+            package = re.sub(r"[-_.]+", "-", match.group(1)).lower() if match else ""
+            if match and (package.startswith("jax") or package in NAMED):
+                found.setdefault(package, match.group(2))
+    return dict(sorted(found.items()))
+
+
+def package_folders() -> list[str]:
+    """Where the packages of this interpreter lie, worked out without what `site` would have run."""
+    if not sys.flags.no_site:
+        return [folder for folder in sys.path if os.path.isdir(folder)]
+    environment, shares_base = _virtual_environment(sys.executable)
+    bases = [sys.base_prefix, sys.base_exec_prefix] if shares_base else []
+    python = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    tails = [
+        ("lib", python, "site-packages"),
+        ("lib64", python, "site-packages"),
+        ("Lib", "site-packages"),
+        ("local", "lib", python, "dist-packages"),
+        ("lib", "python3", "dist-packages"),
+    ]
+    user = [_user_folder()] if shares_base else []
+    prefixes = [*([environment] if environment else []), *bases]
+    folders = [os.path.join(prefix, *tail) for prefix in prefixes for tail in tails]
+    return [folder for folder in dict.fromkeys([*user, *folders]) if os.path.isdir(folder)]
+
+
+def _virtual_environment(executable: str) -> tuple[str | None, bool]:
+    """The folder of the virtual environment, if there is one, and whether packages of its base are seen too."""
+    beside = os.path.dirname(os.path.abspath(executable))
+    for folder in (beside, os.path.dirname(beside)):
+        try:
+            with open(os.path.join(folder, "pyvenv.cfg"), encoding="utf-8", errors="replace") as file:
+                text = file.read()
+        except OSError:
+            continue
+        return folder, re.search(r"(?im)^\s*include-system-site-packages\s*=\s*true\s*$", text) is not None
+    return None, True
+
+
+def _user_folder() -> str:
+    import site
+
+    return site.getusersitepackages()
+
+
+def _asked_of_jax() -> dict[str, object]:
+    step = "import"
+    try:
+        import jax
+
+        step = "devices"
+        here = jax.process_index()
+        return {
+            "devices": [_described(device, here) for device in jax.devices()],
+            "default_backend": jax.default_backend(),
+            "process_count": jax.process_count(),
+            "backend_errors": _backend_errors(),
+        }
+    except BaseException as error:  # whatever it is, the answer says so
+        missing = error.name if isinstance(error, ImportError) else None
+        text = str(error)[:2000]
+        return {"error": {"step": step, "type": type(error).__name__, "text": text, "missing": missing}}
+
+
+def _backend_errors() -> dict[str, str]:
+    """What JAX only logs; the name is private, so a release without it is no error (seen in 0.4.30 to 0.10.2)."""
+    found = getattr(sys.modules.get("jax._src.xla_bridge"), "_backend_errors", None)
+    return {str(key): str(text)[:2000] for key, text in found.items()} if isinstance(found, dict) else {}
+
+
+def _see_user_packages() -> None:
+    """Adds the packages that were installed with `pip install --user`, which `-I` leaves out."""
+    shares_base = _virtual_environment(sys.executable)[1]
+    folder = _user_folder() if shares_base else ""
+    if os.path.isdir(folder) and folder not in sys.path:
+        sys.path.append(folder)
+
+
+def _described(device: object, here: int) -> dict[str, object]:
+    process = getattr(device, "process_index", 0)
+    memory = _memory(device) if process == here else {}
+    coordinates = getattr(device, "coords", None)
+    return {
+        "platform": str(getattr(device, "platform", "")).lower(),
+        "kind": str(getattr(device, "device_kind", "")),
+        "id": int(getattr(device, "id", 0)),
+        "process_index": process,
+        "local": process == here,
+        "coordinates": [int(number) for number in coordinates] if coordinates is not None else None,
+        "core_on_chip": getattr(device, "core_on_chip", None),
+        "memory_limit": memory.get("bytes_limit"),
+        "memory_in_use": memory.get("bytes_in_use"),
+    }
+
+
+def _memory(device: object) -> dict[str, int]:
+    try:
+        return getattr(device, "memory_stats")() or {}  # noqa: B009 - a device of JAX, which is not imported here
+    except Exception:  # some backends have no such thing, and each says so in its own way
+        return {}
+
+
+def _end_after(seconds: int) -> None:
+    """Ends this process even if whoever started it is gone and something in C never returns."""
+    import signal
+
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

@@ -1,0 +1,165 @@
+"""Asks an interpreter what it has, in a process of its own, and makes a report of whatever comes back.
+
+A call blocks until the answer is there; a server makes it in a thread and stops it through `is_stopped`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from meshlens.devices import failures
+from meshlens.devices.child_environment import child_environment
+from meshlens.devices.machine import Machine, look_at_machine
+from meshlens.devices.processes import Ended, run_bounded
+from meshlens.devices.report import CONTRACT, BadReport, Level, Report, from_json
+from meshlens.devices.trust import interpreter_leads_into
+
+PROGRAM = Path(__file__).with_name("probe.py")
+
+_SECONDS: Mapping[Level, float] = {"installed": 20.0, "devices": 60.0}
+
+
+class ProbeStopped(Exception):
+    """Nobody waits for the report any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of whom.
+
+    Attributes:
+        interpreter: the path of a Python.
+        level: how far it goes.
+        untrusted: folders that nothing may be run from; with any, JAX is not started either.
+        may_start_tpu: whether a user asked for it: a TPU serves one process, so it is never started unasked.
+        seconds: how long the interpreter may take, None for what is usual at its level.
+    """
+
+    interpreter: str
+    level: Level = "devices"
+    untrusted: tuple[Path, ...] = ()
+    may_start_tpu: bool = False
+    seconds: float | None = None
+
+
+def never() -> bool:
+    """Stops nothing."""
+    return False
+
+
+def run_probe(
+    question: Question,
+    *,
+    is_stopped: Callable[[], bool] = never,
+    environ: Mapping[str, str] = os.environ,
+    root: Path = Path("/"),
+) -> Report:
+    """Asks an interpreter what it has.
+
+    Args:
+        question: what is asked of whom.
+        is_stopped: asked a few times a second whether nobody waits for the answer any more.
+        environ: the environment that the user's programs see.
+        root: where the system's files are.
+
+    Returns:
+        A report; what goes wrong is said in it.  Its level is "installed" where JAX was not to be started.
+
+    Raises:
+        ProbeStopped: `is_stopped` said so.
+    """
+    begin = time.monotonic()
+    environment = child_environment(environ, question.untrusted)
+    machine = look_at_machine(environment, is_stopped, root)
+    level = _level(question, environment, machine)
+    report = Report(question.interpreter, level, accelerators=machine.accelerators)
+    if interpreter_leads_into(question.interpreter, question.untrusted):
+        return replace(report, failure=failures.untrusted(question.interpreter))
+    seconds = question.seconds or _SECONDS[level]
+    isolated = ["-I"] if level == "devices" else ["-I", "-S"]
+    command = [question.interpreter, *isolated, str(PROGRAM), level, str(seconds)]
+    try:
+        ended = run_bounded(command, environment, seconds=seconds, is_stopped=is_stopped)
+    except (OSError, ValueError) as error:
+        report = replace(report, failure=failures.not_started(question.interpreter, error))
+    else:
+        if is_stopped():
+            raise ProbeStopped
+        report = _answered(report, ended, seconds, environment, machine)
+    return replace(report, seconds=round(time.monotonic() - begin, 3))
+
+
+def _level(question: Question, environment: Mapping[str, str], machine: Machine) -> Level:
+    if question.untrusted:
+        return "installed"
+    platforms = environment.get("JAX_PLATFORMS", "")
+    has_tpu = any(device.platform == "tpu" for device in machine.accelerators)
+    if has_tpu and not question.may_start_tpu and (not platforms or "tpu" in platforms):
+        return "installed"
+    return question.level
+
+
+def _answered(report: Report, ended: Ended, seconds: float, environment: Mapping[str, str], machine: Machine) -> Report:
+    interpreter = report.interpreter
+    answer = _last_answer(ended.output)
+    if answer is None:
+        return replace(report, failure=failures.no_answer(interpreter, report.level, ended, seconds))
+    if answer.get("contract") != CONTRACT:
+        return replace(report, failure=failures.future_contract(interpreter, answer.get("contract")))
+    try:
+        said = from_json({**answer, "interpreter": interpreter, "level": report.level})
+    except BadReport as bad:
+        return replace(report, failure=failures.bad_answer(interpreter, str(bad)))
+    devices = said.devices if report.level == "devices" else ()
+    said = replace(said, devices=devices, accelerators=report.accelerators, failure=None, note=None)
+    error, versions = answer.get("error"), dict(said.versions)
+    if "jax" not in versions and _numbers(said.python) < (3, 8):
+        return replace(said, failure=failures.too_old(interpreter, said.python))
+    if isinstance(error, dict):
+        failure = failures.raised(
+            interpreter, error, versions=versions, environment=environment, accelerators=machine.accelerators
+        )
+        return replace(said, failure=failure, note=machine.trouble)
+    if report.level == "installed" and "jax" not in versions:
+        return replace(said, failure=failures.missing_jax(interpreter, machine.accelerators))
+    return replace(said, note=_note(said, answer, environment, machine))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)))
+
+
+def _last_answer(output: bytes) -> dict[str, object] | None:
+    """The last line that is a JSON object with a contract; the newest one that we read wins over stranger ones."""
+    strange: dict[str, object] | None = None
+    for line in reversed(output.splitlines()):
+        if not line.lstrip().startswith(b"{") or b'"contract"' not in line:
+            continue
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict) and found.get("contract") == CONTRACT:
+            return found
+        if strange is None and isinstance(found, dict) and "contract" in found:
+            strange = found
+    return strange
+
+
+def _note(said: Report, answer: Mapping[str, object], environment: Mapping[str, str], machine: Machine) -> str | None:
+    if machine.trouble is not None:
+        return machine.trouble
+    if said.level == "installed" or said.default_backend != "cpu" or not machine.accelerators:
+        return None
+    if environment.get("JAX_PLATFORMS") or environment.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
+        return None
+    errors = answer.get("backend_errors")
+    return failures.passed_over(
+        said.interpreter, machine.accelerators, dict(said.versions), errors if isinstance(errors, dict) else {}
+    )

@@ -1,0 +1,71 @@
+"""Whether a path leads into one of the folders that nothing may be run from.
+
+Follows every link on the way: an interpreter outside may be a link to one inside, or stand in a folder that is one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+_MOST_LINKS = 40
+_HOME = re.compile(r"(?im)^\s*(?:home|executable|base-[\w-]+)\s*=\s*(.+?)\s*$")
+
+
+def leads_into(path: str | os.PathLike[str], folders: tuple[Path, ...]) -> bool:
+    """Whether a file or folder is inside one of these folders, or a link on the way to it is."""
+    if not folders:
+        return False
+    real = [os.path.realpath(folder) for folder in folders]
+    return any(
+        _is_below(place, folder) for step in _steps(os.fspath(path)) for place in _places(step) for folder in real
+    )
+
+
+def interpreter_leads_into(interpreter: str, folders: tuple[Path, ...]) -> bool:
+    """Whether running an interpreter could run something that lies in one of these folders.
+
+    Besides the interpreter itself this looks at the Python that its virtual environment was made from.
+    """
+    if not folders:
+        return False
+    if leads_into(interpreter, folders):
+        return True
+    return any(leads_into(base, folders) for step in _steps(interpreter) for base in _bases(step))
+
+
+def _steps(path: str) -> Iterator[str]:
+    """The path and what it is a link to, link by link."""
+    step = os.path.abspath(path)
+    for _ in range(_MOST_LINKS):
+        yield step
+        try:
+            step = os.path.normpath(os.path.join(os.path.dirname(step), os.readlink(step)))
+        except OSError:
+            return
+
+
+def _places(path: str) -> tuple[str, ...]:
+    return path, os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)), os.path.realpath(path)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Told by the files themselves, as a name can be spelled in several ways where case does not matter."""
+    while True:
+        with suppress(OSError, ValueError):
+            if os.path.samefile(path, folder):
+                return True
+        above = os.path.dirname(path)
+        if above == path:
+            return False
+        path = above
+
+
+def _bases(interpreter: str) -> Iterator[str]:
+    beside = Path(interpreter).parent
+    for folder in (beside, beside.parent):
+        with suppress(OSError):
+            yield from _HOME.findall(Path(folder, "pyvenv.cfg").read_text(encoding="utf-8", errors="replace"))

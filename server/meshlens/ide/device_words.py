@@ -1,0 +1,64 @@
+"""The devices of a file in words: those that it is meant for, and those that are here; always said which of them."""
+
+from __future__ import annotations
+
+from meshlens.devices.report import Report, summary
+from meshlens.devices.topology import DETECTED, Topology, devices_of
+from meshlens.ide.prose import counted
+from meshlens.project.devices import Devices
+
+
+def said_by(devices: Devices) -> str:
+    """What says that these are the devices: "target 8xH100", "asked for by this file", "detected"."""
+    if devices.target is None:
+        return DETECTED
+    if devices.origin in ("set", "comment"):
+        return f"target {devices.target.text}"
+    return "asked for by this file" if devices.origin == "code" else DETECTED
+
+
+def all_devices(devices: Devices) -> str | None:
+    """The devices of every process: "8 × NVIDIA H100 80GB (target 8xH100)"; of those here where nothing is aimed at."""
+    if devices.target is not None:
+        return f"{devices_of(devices.target)} ({said_by(devices)})"
+    found = _found(devices)
+    return f"{found} ({DETECTED})" if found else None
+
+
+def own_devices(devices: Devices) -> str | None:
+    """The devices of one process, which are those that a `pmap` maps over."""
+    target = devices.target
+    if target is None or target.hosts == 1:
+        return all_devices(devices)
+    return f"{_of_one(target)} on each of {target.hosts} hosts ({said_by(devices)})"
+
+
+def here(devices: Devices) -> str | None:
+    """The devices that are here, where others are aimed at: "here: 1 CPU device"; None where nothing is known."""
+    found = _found(devices)
+    return f"here: {found}" if found and devices.target is not None and devices.origin != "detected" else None
+
+
+def has_devices(report: Report | None) -> bool:
+    """Whether a report tells of devices, be it of the driver's alone."""
+    return report is not None and bool(report.devices or report.accelerators)
+
+
+def status(devices: Devices) -> str:
+    """All of it in as few words as a status bar has room for: "target 2x4, here 1 CPU device"."""
+    found = _found(devices)
+    if devices.target is None or devices.origin == "detected":
+        return found or "devices not known"
+    words = f"{counted(devices.target.count, 'device')} asked for" if devices.origin == "code" else said_by(devices)
+    return f"{words}, here {found}" if found else words
+
+
+def _found(devices: Devices) -> str | None:
+    report = devices.detected
+    return summary(report) if report is not None and has_devices(report) else None
+
+
+def _of_one(target: Topology) -> str:
+    if target.name:
+        return f"{target.local_count} × {target.name}"
+    return counted(target.local_count, "device")

@@ -1,0 +1,76 @@
+"""What a client is told of devices: as the answer to `meshlens/devices`, and when they are others than before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from meshlens.devices.report import to_json
+from meshlens.devices.topology import Topology, coordinates, describe
+from meshlens.ide.device_words import status
+from meshlens.lsp.documents import uri_of
+from meshlens.lsp.probing import Probing
+from meshlens.lsp.session import Session
+from meshlens.project.devices import devices_for
+
+DID_CHANGE = "meshlens/devicesDidChange"
+_MOST_COORDINATES = 4096
+
+
+def begin_probing(session: Session, options: Mapping[str, Any]) -> Probing:
+    """What asks for the devices of a session.
+
+    Args:
+        session: the session.
+        options: those of `initialize`: `trusted`, which holds where an editor does not say; `interpreter`, the Python
+            that the editor names; `devicesDidChange`, whether it wants to be told.
+    """
+    said = options.get("interpreter")
+    probing = Probing(
+        session, trusted=options.get("trusted") is not False, interpreter=said if isinstance(said, str) else None
+    )
+    if options.get("devicesDidChange") is True:
+
+        def announce(roots: list[Path]) -> None:
+            for root in roots:
+                session.notify(DID_CHANGE, {**devices_shown(session, root), "uri": uri_of(root)})
+
+        probing.announce = announce
+    return probing
+
+
+def devices_shown(session: Session, root: Path, path: Path | None = None) -> dict[str, Any]:
+    """The devices of a project, or of one of its files, for a client.
+
+    Args:
+        session: the session.
+        root: the project.
+        path: the file, which may say itself what it is meant for.
+    """
+    folder = session.folders.get(root)
+    report = session.probing.report_of(root)
+    view = session.view(path) if path is not None else None
+    target = folder.workspace.devices if folder is not None else None
+    devices = view.devices if view is not None else devices_for(None, target, report)
+    return {
+        "summary": status(devices),
+        "detected": to_json(report) if report is not None else None,
+        "failure": session.probing.failure_of(root),
+        "target": _topology(devices.target) if devices.target is not None else None,
+        "origin": devices.origin,
+        "interpreter": session.probing.interpreter_of(root),
+    }
+
+
+def _topology(target: Topology) -> dict[str, Any]:
+    return {
+        "text": target.text,
+        "count": target.count,
+        "shape": list(target.shape),
+        "platform": target.platform,
+        "name": target.name,
+        "hosts": target.hosts,
+        "description": describe(target),
+        "coordinates": [list(place) for place in coordinates(target)] if target.count <= _MOST_COORDINATES else None,
+    }

@@ -1,0 +1,88 @@
+"""`meshlens/convert`: the function or map at a position as a pmap, a shard_map or a vmap, with what the user wishes.
+
+A client asks once with the position alone to learn what it can offer as answers, then with what was chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from meshlens.assists._functions import function_at
+from meshlens.assists._model import Proposal, Refused, Wishes
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._step import axis_name_of
+from meshlens.assists._targets import TARGETS, assist_for
+from meshlens.lsp.documents import Document
+from meshlens.lsp.from_lsp import offset_of
+from meshlens.lsp.refusal import CONTENT_MODIFIED, INVALID_PARAMS, Refusal
+from meshlens.lsp.session import Session
+from meshlens.lsp.to_lsp import workspace_edit
+from meshlens.project.view import FileView
+from meshlens.settings import BadSetting, parse_device_sizes
+from meshlens.text import Span
+
+
+def convert(session: Session, params: dict[str, Any]) -> dict[str, Any]:
+    """What can be made of the code at a position: an edit, or why there is none.
+
+    Args:
+        session: the session.
+        params: `textDocument`, `position`, `to`, and what the user wishes: `axisName`, `devices`, `inAxes`.
+
+    Returns:
+        `edit` or `refused`, `defaults` for what the user did not say, and in how many `places` code changes.
+
+    Raises:
+        Refusal: the text is not open or has changed, or the request makes no sense.
+    """
+    document, view = _asked(session, params)
+    target, wishes = params.get("to"), _wishes(session, document, params)
+    if target not in TARGETS:
+        raise Refusal(f'"to" is one of {", ".join(sorted(TARGETS))}', INVALID_PARAMS)
+    at = offset_of(document, params["position"], session.client.encoding)
+    answer = assist_for(target).propose(view, Span(at, at), wishes)
+    made: dict[str, Any] = {"edit": None, "refused": None, "places": 0}
+    if isinstance(answer, Proposal):
+        edits = answer.edits()
+        made["edit"], made["places"] = workspace_edit(session, edits), len(edits)
+        if made["edit"] is None:
+            made["refused"] = {"code": "not-editable", "message": "a file that would change cannot be edited here"}
+    elif isinstance(answer, Refused):
+        made["refused"] = {"code": answer.code, "message": answer.message}
+    else:
+        made["refused"] = {"code": "nothing-here", "message": f"nothing at the cursor can become a {target}"}
+    return {**made, "defaults": _defaults(session, document, view, at, wishes)}
+
+
+def _asked(session: Session, params: Mapping[str, Any]) -> tuple[Document, FileView]:
+    named = params.get("textDocument") or {}
+    document = session.documents.get(named.get("uri", ""))
+    view = session.view(document.path) if document is not None else None
+    if document is None or view is None:
+        raise Refusal("this text is not open, or it is left out", INVALID_PARAMS)
+    if named.get("version") not in (None, document.version):
+        raise Refusal("the text has changed", CONTENT_MODIFIED)
+    return document, view
+
+
+def _wishes(session: Session, document: Document, params: Mapping[str, Any]) -> Wishes:
+    devices = params.get("devices")
+    try:
+        sizes = parse_device_sizes(devices) if devices not in (None, "") else ()
+    except BadSetting as error:
+        raise Refusal(f"devices: {error}", INVALID_PARAMS) from None
+    usual = session.folder_of(document.path).settings.axis_name
+    return Wishes(params.get("axisName") or None, params.get("inAxes") or None, sizes, usual)
+
+
+def _defaults(session: Session, document: Document, view: FileView, at: int, wishes: Wishes) -> dict[str, str]:
+    """The answers that a client can suggest; no number of devices means all that there are."""
+    function = function_at(view, Span(at, at))
+    axis = wishes.usual_axis_name or "batch"
+    if function is not None:
+        with suppress(Obstacle):
+            axis = axis_name_of(view, function, Wishes(usual_axis_name=wishes.usual_axis_name))
+    devices = session.folder_of(document.path).settings.devices
+    return {"axisName": axis, "devices": str(devices) if devices is not None else ""}

@@ -1,0 +1,236 @@
+"""Which devices there are: asks the Python of each project, aside, one question at a time, and tells who wants to know.
+
+In a workspace that is not trusted nothing that lies in it is run, and JAX is not started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Event
+
+from meshlens.devices.interpreters import Interpreter, Wishes, choose_interpreter
+from meshlens.devices.report import Report
+from meshlens.devices.runner import ProbeStopped, Question, run_probe
+from meshlens.lsp.folders import Folder
+from meshlens.lsp.session import Session
+from meshlens.project.devices import target_of
+
+PAUSE = 1.0
+"""Seconds from the opening of a project until its Python is asked, so that what is typed first goes first."""
+
+END_SECONDS = 3.0
+"""How long the server waits at its end for a Python that is being asked to be gone."""
+
+SWITCH = "MESHLENS_DETECT_DEVICES"
+"""The variable that is 0 where no Python is to be asked, as in tests."""
+
+NO_PYTHON = 'no Python was found for this folder; set "interpreter" to the one that has JAX'
+
+_log = logging.getLogger("meshlens")
+
+
+@dataclass(slots=True)
+class _Run:
+    """A Python that is being asked.
+
+    Attributes:
+        stop: set when nobody waits any more.
+        ended: set when it is gone.
+        task: gives the report.
+    """
+
+    stop: Event = field(default_factory=Event)
+    ended: Event = field(default_factory=Event)
+    task: asyncio.Task[Report | None] | None = None
+
+
+class Probing:
+    """What is known of the devices of a session's projects.
+
+    Attributes:
+        trusted: whether the workspace is trusted.
+        announce: tells the client that the devices of some projects are others now.
+    """
+
+    def __init__(self, session: Session, *, trusted: bool, interpreter: str | None) -> None:
+        self._session = session
+        self.trusted = trusted
+        self.announce: Callable[[list[Path]], None] = lambda roots: None
+        self._said: dict[Path | None, str | None] = {None: interpreter}
+        self._chosen: dict[Path, Interpreter | None] = {}
+        self._reports: dict[str, Report] = {}
+        self._runs: dict[str, _Run] = {}
+        self._waiting: dict[Path, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def untrusted(self) -> tuple[Path, ...]:
+        """The folders that nothing may be run from."""
+        return () if self.trusted else (*self._session.given, *self._session.folders) or (Path("/"),)
+
+    def want(self, root: Path) -> None:
+        """Has the Python of a project asked in a while, unless that was done or is being done."""
+        if root in self._chosen or root in self._waiting or not self._may_ask(root):
+            return
+        self._waiting[root] = asyncio.get_running_loop().call_later(PAUSE, self._begin, root)
+
+    def known(self, folder: Folder) -> Folder:
+        """A project with what is known of its devices."""
+        report = self.report_of(folder.root)
+        target = target_of(folder.settings.devices, report)
+        if report is folder.workspace.detected and target == folder.workspace.devices:
+            return folder
+        return replace(folder, workspace=folder.workspace.with_devices(target, report))
+
+    def report_of(self, root: Path) -> Report | None:
+        """What the Python of a project said."""
+        chosen = self._chosen.get(root)
+        return self._reports.get(chosen.path) if chosen is not None else None
+
+    def interpreter_of(self, root: Path) -> str | None:
+        """The Python of a project, None while none was looked for or none was found."""
+        chosen = self._chosen.get(root)
+        return chosen.path if chosen is not None else None
+
+    def failure_of(self, root: Path) -> str | None:
+        """Why the devices of a project are not known, and what to do; None where nothing is wrong."""
+        report = self.report_of(root)
+        if report is not None:
+            return report.failure
+        return NO_PYTHON if root in self._chosen and self._chosen[root] is None else None
+
+    async def refresh(self, root: Path) -> None:
+        """Asks the Python of a project again, because a user wants it: a TPU may be started too."""
+        if self._may_ask(root):
+            await self._ask(root, self._asked_by_user)
+
+    def tell_interpreter(self, scope: Path | None, interpreter: str | None) -> None:
+        """Takes what the editor says of the Python of a folder, or of all."""
+        self._said[scope] = interpreter
+        self._again()
+
+    def trust(self) -> None:
+        """From now on the workspace is trusted."""
+        if not self.trusted:
+            self.trusted = True
+            self._again()
+
+    def stop(self) -> None:
+        """Ends what is being asked, and waits until it is gone."""
+        for timer in self._waiting.values():
+            timer.cancel()
+        runs = list(self._runs.values())
+        for run in runs:
+            run.stop.set()
+        for run in runs:
+            run.ended.wait(END_SECONDS)
+
+    def _again(self) -> None:
+        for run in self._runs.values():
+            run.stop.set()
+        self._chosen.clear()
+        self._reports.clear()
+        for root in self._session.folders:
+            self.want(root)
+
+    def _may_ask(self, root: Path) -> bool:
+        folder = self._session.folders.get(root)
+        return os.environ.get(SWITCH) != "0" and (folder is None or folder.features.detect_devices)
+
+    def _begin(self, root: Path) -> None:
+        self._waiting.pop(root, None)
+        if root not in self._session.folders:
+            return
+        task = asyncio.ensure_future(self._ask(root, self._asked_by_itself))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _ask(self, root: Path, how: Callable[[str], Awaitable[Report | None]]) -> None:
+        trusted = self.trusted
+        chosen = await asyncio.to_thread(self._choose, root)
+        if trusted != self.trusted:
+            return
+        self._chosen[root] = chosen
+        if chosen is not None and await how(chosen.path) is None:
+            return
+        self._put([one for one, found in self._chosen.items() if found == chosen])
+
+    def _choose(self, root: Path) -> Interpreter | None:
+        folder = self._session.folders.get(root)
+        settings = folder.settings if folder is not None else None
+        wishes = Wishes(
+            settings.interpreter if settings is not None else None,
+            settings.folder if settings is not None else "",
+            self._said.get(root, self._said[None]),
+        )
+        return choose_interpreter(root, wishes, untrusted=self.untrusted)
+
+    async def _asked_by_itself(self, python: str) -> Report | None:
+        known = self._reports.get(python)
+        return known if known is not None else await self._run(Question(python, untrusted=self.untrusted))
+
+    async def _asked_by_user(self, python: str) -> Report | None:
+        return await self._run(Question(python, untrusted=self.untrusted, may_start_tpu=True))
+
+    async def _run(self, question: Question) -> Report | None:
+        """One Python is asked one thing at a time: who comes meanwhile gets the same answer."""
+        run = self._runs.get(question.interpreter)
+        if run is None or run.stop.is_set():
+            run = self._runs[question.interpreter] = _Run()
+            run.task = asyncio.ensure_future(self._answer(question, run))
+        assert run.task is not None
+        return await asyncio.shield(run.task)
+
+    async def _answer(self, question: Question, run: _Run) -> Report | None:
+        try:
+            report = await asyncio.to_thread(_probe, question, run)
+        finally:
+            if self._runs.get(question.interpreter) is run:
+                del self._runs[question.interpreter]
+        if report is None or run.stop.is_set():
+            return None
+        self._reports[question.interpreter] = report
+        if report.failure is not None:
+            _log.warning("devices: %s", report.failure)
+        return report
+
+    def _put(self, roots: list[Path]) -> None:
+        """Puts what was found into the projects, and has what it changes looked at again."""
+        session = self._session
+        for root in roots:
+            folder = session.folders.get(root)
+            now = self.known(folder) if folder is not None else None
+            if folder is None or now is None or now is folder:
+                continue
+            aims_elsewhere = now.workspace.devices != folder.workspace.devices
+            session.put(now)
+            if aims_elsewhere:
+                _check_again(session, root)
+        session.refresh_shown()
+        self.announce(roots)
+
+
+def _check_again(session: Session, root: Path) -> None:
+    """Has a project looked at again that is meant for other devices now."""
+    if session.folders[root].small is False:
+        session.indexing.leave(root)
+        session.indexing.want(root)
+    for path in dict.fromkeys(one.path for one in session.documents.values()):
+        if session.folder_of(path).root == root:
+            session.touch(path)
+    session.pull_again()
+
+
+def _probe(question: Question, run: _Run) -> Report | None:
+    """Runs aside; whatever goes wrong is in the report, or None where nobody waits any more."""
+    try:
+        return run_probe(question, is_stopped=run.stop.is_set)
+    except ProbeStopped:
+        return None
+    finally:
+        run.ended.set()

@@ -1,0 +1,180 @@
+"""Converts every pmap of real projects to shard_map, or every jitted function to pmap, and looks at what came.
+
+    python tests/bench/convert.py DIR [--to shard_map|pmap] [--only NAME …] [--json OUT]
+
+DIR holds one checkout per folder.  Each result has to parse, to have no finding that was not there before, and to leave
+every line as it was that is no import and belongs to no converted map and to no call whose arguments change place;
+what does not is listed for a person to read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from inprocess import found_in, open_folder
+
+from meshlens.assists._everywhere import convert_everywhere
+from meshlens.assists._model import Wishes
+from meshlens.assists._registry import assist_named
+from meshlens.assists._targets import TARGETS, places_named
+from meshlens.project.workspace import Workspace
+
+_HINTS = {"shard_map": b"pmap", "pmap": b"jit"}
+
+
+@dataclass
+class Score:
+    """What became of one project.
+
+    Attributes:
+        name: the project.
+        converted: `file:line: text` of every place that was converted.
+        refused: the same of the others, behind the reason's code and sentence.
+        broken: files that do not parse any more.
+        new: findings that were not there before.
+        touched: lines that changed although they belong to no converted place.
+        crashed: files over which the conversion fell.
+    """
+
+    name: str
+    converted: list[str] = field(default_factory=list)
+    refused: list[tuple[str, str, str]] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    new: list[str] = field(default_factory=list)
+    touched: list[str] = field(default_factory=list)
+    crashed: list[str] = field(default_factory=list)
+
+
+def measure(root: Path, target: str) -> Score:
+    """Converts a whole project, one file after the other, as `meshlens convert --all` does."""
+    before = open_folder(root)
+    after, score = before, Score(root.name)
+    lines: dict[Path, set[int]] = {}
+    for path in before.checked:
+        file = before.files[str(path)]
+        if file.notebook is not None or _HINTS[target] not in file.source:
+            continue
+        name = str(path.relative_to(root))
+        try:
+            done = convert_everywhere(after, path, assist_named(TARGETS[target]), places_named(target, None), Wishes())
+        except Exception as error:
+            score.crashed.append(f"{name}: {error!r}")
+            continue
+        after = done.workspace
+        for outcome in done.outcomes:
+            place = f"{name}:{outcome.line}: {outcome.text}"
+            if outcome.refused is None:
+                score.converted.append(place)
+                lines.setdefault(path, set()).add(outcome.line)
+            else:
+                score.refused.append((outcome.refused.code, outcome.refused.message, place))
+    _judge(before, after, lines, root, score)
+    return score
+
+
+def _judge(before: Workspace, after: Workspace, lines: Mapping[Path, set[int]], root: Path, score: Score) -> None:
+    for path in _changed(before, after):
+        old, new = before.files[str(path)].source, after.files[str(path)].source
+        name = path.relative_to(root)
+        try:
+            ast.parse(new)
+        except SyntaxError as error:
+            score.broken.append(f"{name}:{error.lineno}: {error.msg}")
+        score.touched += [f"{name}:{line}" for line in _touched(old, new, lines.get(path, set()))]
+    fresh = _findings(after) - _findings(before)
+    score.new += [f"{path.relative_to(root)}: {code} {message}" for (path, code, message) in fresh.elements()]
+
+
+def _changed(before: Workspace, after: Workspace) -> list[Path]:
+    return [path for path in before.checked if before.files[str(path)] is not after.files[str(path)]]
+
+
+def _findings(workspace: Workspace) -> Counter[tuple[Path, str, str]]:
+    return Counter(
+        (one.path, one.code, one.message) for one in found_in(workspace, workspace.checked) if one.code != "AX901"
+    )
+
+
+def _touched(old: bytes, new: bytes, converted: set[int]) -> Iterator[str]:
+    """The lines of a file that are not there any more and belong to nothing that was converted, with their text."""
+    texts = old.decode("utf-8", "replace").splitlines()
+    allowed = _allowed(ast.parse(old), converted)
+    matcher = difflib.SequenceMatcher(None, texts, new.decode("utf-8", "replace").splitlines(), autojunk=False)
+    for kind, start, end, _, _ in matcher.get_opcodes():
+        for line in range(start, end) if kind in ("replace", "delete") else ():
+            if line + 1 not in allowed and texts[line].strip():
+                yield f"{line + 1}: {texts[line].strip()}"
+
+
+def _allowed(module: ast.Module, converted: set[int]) -> set[int]:
+    """The lines of imports and of the statements, in a definition its decorators, that begin at or hold these lines."""
+    found: set[int] = set()
+    for node in ast.walk(module):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.update(_lines(node))
+        parts: Iterable[ast.stmt | ast.expr] = ()
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+            parts = node.decorator_list
+        elif isinstance(node, ast.stmt) and not hasattr(node, "body"):
+            parts = [node]
+        elif isinstance(node, (ast.For, ast.With, ast.If, ast.While)):
+            parts = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+        for part in parts:
+            if converted.intersection(_lines(part)):
+                found.update(_lines(part))
+    return found
+
+
+def _lines(node: ast.stmt | ast.expr) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def table(scores: list[Score]) -> str:
+    """The Markdown table of all projects, with the reasons."""
+    rows = ["| project | converted | refused | broken | new findings | other lines | crashed | by reason |"]
+    rows.append("|---|--:|--:|--:|--:|--:|--:|---|")
+    for one in [*scores, _sum(scores)]:
+        numbers = (one.converted, one.refused, one.broken, one.new, one.touched, one.crashed)
+        reasons = Counter(code for code, _, _ in one.refused)
+        by_reason = ", ".join(f"{code} {count}" for code, count in reasons.most_common())
+        rows.append(f"| {one.name} | {' | '.join(str(len(some)) for some in numbers)} | {by_reason} |")
+    return "\n".join(rows)
+
+
+def _sum(scores: list[Score]) -> Score:
+    total = Score("all")
+    for one in scores:
+        for name in ("converted", "refused", "broken", "new", "touched", "crashed"):
+            getattr(total, name).extend(getattr(one, name))
+    return total
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--to", choices=sorted(_HINTS), default="shard_map")
+    parser.add_argument("--only", nargs="*", default=[], help="names of projects")
+    parser.add_argument("--json", type=Path, help="everything that is counted, place by place")
+    arguments = parser.parse_args()
+    scores = []
+    for root in sorted(path for path in arguments.folder.resolve().iterdir() if path.is_dir()):
+        if not arguments.only or root.name in arguments.only:
+            scores.append(measure(root, arguments.to))
+            print(table(scores[-1:]).split("\n")[2], file=sys.stderr, flush=True)
+            if arguments.json is not None:
+                arguments.json.write_text(json.dumps([asdict(score) for score in scores], indent=1) + "\n")
+    print(table(scores))
+    if any(one.broken or one.new or one.crashed for one in scores):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    _main()

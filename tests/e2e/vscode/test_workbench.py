@@ -1,0 +1,130 @@
+"""The packaged extension in a real VS Code workbench: one scenario after another, each with a clean profile."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench import extensions, play, serving
+
+pytestmark = [pytest.mark.editors, pytest.mark.vscode]
+TOUR = Path(__file__).parents[3] / "docs" / "tour"
+CELLS = ("import jax\n\ndef step(x):\n    return jax.lax.psum(x, 'bacth')", "jax.pmap(step, axis_name='batch')(rows)")
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a scenario has for itself.
+
+    Attributes:
+        folder: for its profile.
+        workspace: a copy of the tour.
+        extensions: has ours and no other.
+        shots: where screenshots are kept: MESHLENS_SHOTS, for those who want to look at them.
+    """
+
+    folder: Path
+    workspace: Path
+    extensions: Path
+    shots: Path
+
+    def play(
+        self,
+        scenario: str,
+        machine: Mapping[str, Any],
+        settings: Mapping[str, Any] | None = None,
+        flags: Sequence[str] = ("--disable-workspace-trust",),
+        **environment: str,
+    ) -> dict[str, Any]:
+        profile = self.folder / "profile"
+        with serving(profile, self.extensions, settings or {}, machine, flags, **environment) as address:
+            return play(scenario, address, self.workspace, self.shots, profile)
+
+
+@pytest.fixture(scope="module")
+def extension(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return extensions(tmp_path_factory.mktemp("extensions"))
+
+
+@pytest.fixture
+def room(tmp_path: Path, extension: Path) -> Room:
+    workspace = Path(shutil.copytree(TOUR, tmp_path / "tour"))
+    cells = [
+        {"cell_type": "code", "execution_count": None, "id": f"c{n}", "metadata": {}, "outputs": [], "source": source}
+        for n, source in enumerate(CELLS)
+    ]
+    kernel = {"language_info": {"name": "python"}}
+    notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+    (workspace / "steps.ipynb").write_text(json.dumps(notebook))
+    return Room(tmp_path, workspace, extension, Path(os.environ.get("MESHLENS_SHOTS", tmp_path / "shots")))
+
+
+def _environment(folder: Path) -> Path:
+    """A Python with nothing installed."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    return folder / "bin" / "python"
+
+
+PLAIN = ["squiggle", "hover", "quick-fix", "rename", "completion", "snippet", "notebook", "status"]
+
+
+@pytest.mark.parametrize("scenario", PLAIN)
+def test_with_a_python_that_is_set(scenario: str, room: Room):
+    room.play(scenario, {"meshlens.interpreter": str(_environment(room.folder / "python"))})
+
+
+def test_what_became_a_pmap_runs_under_jax(room: Room):
+    """The two questions were answered with "workers" and 8."""
+    room.play("parallelize", {"meshlens.interpreter": str(_environment(room.folder / "python"))})
+    devices = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
+    program = room.workspace / "11_one_training_run" / "single.py"
+    assert 'axis_name="workers"' in program.read_text("utf-8")
+    done = subprocess.run(
+        [sys.executable, program], env={**os.environ, **devices}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    losses = [float(line.split()[-1]) for line in done.stdout.splitlines()]
+    assert losses[-1] < losses[0] / 2
+
+
+def test_with_the_environment_of_the_folder(room: Room):
+    _environment(room.workspace / ".venv")
+    room.play("bare", {})
+    assert "bundled" in _log(room)
+    assert str(room.workspace / ".venv") in _log(room)
+
+
+def test_without_trust_nothing_of_the_folder_is_started(room: Room):
+    python = _environment(room.workspace / ".venv")
+    started = room.folder / "started"
+    python.unlink()
+    python.write_text(f'#!/bin/sh\ntouch {started}\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    (room.workspace / ".vscode").mkdir()
+    setting = {"meshlens.interpreter": str(python)}
+    (room.workspace / ".vscode" / "settings.json").write_text(json.dumps(setting))
+    room.play("restricted", {}, {"security.workspace.trust.startupPrompt": "never"}, [])
+    assert not started.exists()
+    room.play("bare", {})
+    assert started.exists(), "where the folder is trusted, it is started"
+
+
+def test_without_a_python(room: Room):
+    nothing = room.folder / "nothing"
+    nothing.mkdir()
+    room.play("no-python", {}, VSCODE_CLI="1", PATH=str(nothing))
+
+
+def _log(room: Room) -> str:
+    return "\n".join(
+        path.read_text("utf-8") for path in room.folder.glob("profile/user/logs/*/exthost*/**/*MeshLens*.log")
+    )

@@ -1,0 +1,63 @@
+"""The extension that was packaged for this machine, for tests that install it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from real_editors import absent
+
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+_SYSTEMS = {"Linux": "linux", "Darwin": "darwin", "Windows": "win32"}
+_MACHINES = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64", "arm64": "arm64"}
+
+
+def vsix() -> Path:
+    """The package, where `nox -s vscode` has put it or MESHLENS_VSIX names it."""
+    target = f"{_SYSTEMS[platform.system()]}-{_MACHINES[platform.machine()]}"
+    named = os.environ.get("MESHLENS_VSIX")
+    found = [Path(named)] if named else sorted(Path(__file__).parents[1].glob(f"dist/meshlens-{target}-*.vsix"))
+    if len(found) != 1:
+        return absent(f"an extension for {target} (nox -s package -- {target})")
+    return found[0]
+
+
+def unpack(package: Path, room: Path) -> Path:
+    """Unpacks an extension as an editor would.
+
+    Returns:
+        the extension's folder.
+    """
+    with zipfile.ZipFile(package) as archive:
+        archive.extractall(room)
+    return room / "extension"
+
+
+def bare_pythons(room: Path) -> dict[str, Path]:
+    """A new environment with nothing in it, not even pip, for every Python there is, by version.
+
+    Args:
+        room: where to make them.
+    """
+    made = {}
+    for version in PYTHONS:
+        found = shutil.which(f"python{version}")
+        if found and _starts([found, "-c", ""]):
+            subprocess.run([found, "-m", "venv", "--without-pip", room / version], check=True)
+            made[version] = room / version / "bin" / "python"
+    return made
+
+
+def without_network() -> list[str]:
+    """What to put before a command so that it reaches no network; empty where this machine has no such thing."""
+    unshare = ["unshare", "--net", "--map-root-user"]
+    return unshare if shutil.which("unshare") and _starts([*unshare, "true"]) else []
+
+
+def _starts(command: Sequence[str]) -> bool:
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0

