@@ -129,8 +129,6 @@ def super_attribute(run: Run, value: Super, name: str, site: Site, ctx: Context)
 
 def construct(run: Run, cls: Class, args: tuple[Arg, ...], site: Site, frame: Any, ctx: Context) -> Value:
     """Calls a class: makes the object and runs `__init__`, or fills in a dataclass's fields."""
-    from meshlens.axes.calls import call
-
     if is_enum(cls):
         return args[0].value if args else UNKNOWN
     number = run.world.number_of((cls, site, tuple((arg.label, arg.value) for arg in args)))
@@ -140,6 +138,21 @@ def construct(run: Run, cls: Class, args: tuple[Arg, ...], site: Site, frame: An
     run.written.append((number, True))
     held = run.heap.setdefault(number, {})
     held.clear()
+    _initialise(run, instance, args, held, frame, ctx)
+    # A constructor that ran before with the same arguments is not run again.
+    for name, value in run.initial.setdefault(number, dict(held)).items():
+        held.setdefault(name, value)
+    return instance
+
+
+def _initialise(
+    run: Run, instance: Instance, args: tuple[Arg, ...], held: dict[str, Value], frame: Any, ctx: Context
+) -> None:
+    from meshlens.axes.calls import call
+
+    cls = instance.cls
+    site = instance.made
+    assert site is not None
     initialiser = class_attribute(cls, "__init__")
     if initialiser is not None:
         call(run, Bound(instance, initialiser), args, site, site, frame, ctx)
@@ -155,7 +168,6 @@ def construct(run: Run, cls: Class, args: tuple[Arg, ...], site: Site, frame: An
     setup = class_attribute(cls, "setup")
     if isinstance(setup, Function) and has_unknown_base(cls):
         call(run, Bound(instance, setup), (), site, site, frame, ctx)
-    return instance
 
 
 def altered(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> Instance:

@@ -146,6 +146,7 @@ class Run:
         written: the objects whose attributes were set, in order, and whether each was just made.
         records: what the rules will read.
         heap: attributes of objects, by the object's number; copied from a module's state on first touch.
+        initial: the attributes that an object's constructor left it with.
         deps: (path, block) of every block whose text this run depends on; a block of which only the header
             counts is written as (path, "header:" + block).
         entered: sites of the functions whose bodies ran.
@@ -169,6 +170,7 @@ class Run:
         self.written: list[tuple[int, bool]] = []
         self.records = Records()
         self.heap: dict[Any, dict[str, Value]] = {}
+        self.initial: dict[int, dict[str, Value]] = {}
         self.deps: set[tuple[str, str]] = set()
         self.entered: set[Site] = set()
         self.made: dict[Site, tuple[Function, Context]] = {}
