@@ -45,6 +45,12 @@ def test_a_folder_is_written(tmp_path):
     assert ran.err == (
         "b.py:3: refused (nested-map): its function applies the pmap in line 3\n"
         "b.py:3: refused (nested-map): this pmap runs inside the pmap in line 3\n"
+        "\n"
+        "file  converted  refused\n"
+        "a.py          2        0\n"
+        "b.py          0        2\n"
+        "c.py          2        0\n"
+        "\n"
         "Converted 4, refused 2.\n"
     )
     assert "jax.pmap" not in (tmp_path / "a.py").read_text()
@@ -118,6 +124,34 @@ def test_what_jit_is_called_on_becomes_a_pmap_in_the_style_of_the_file(tmp_path)
     assert 'train_step = jax.pmap(step, axis_name="batch", in_axes=(None, 0), out_axes=None)\n' in text
     assert "self.update = jax.pmap(" in text
     assert "\n  def split(x):\n    if x.shape" in text
+
+
+def test_several_functions_of_a_file(tmp_path):
+    write(tmp_path, {"a.py": STEP})
+    ran = _convert(tmp_path, "a.py::p_step", "a.py::other", "--write")
+    assert (ran.code, ran.err) == (0, "Converted 2, refused 0.\n")
+    assert "jax.pmap" not in (tmp_path / "a.py").read_text()
+
+
+def test_reasons_are_counted(tmp_path):
+    unreduced = "import jax\n\n\n@jax.jit\ndef rows(batch):\n    return batch * 2\n\n\nrows(jax.numpy.ones(8))\n"
+    unknown = "\n\n@jax.jit\ndef other(what):\n    return what\n"
+    write(tmp_path, {"a.py": unreduced, "b.py": unreduced + unknown})
+    ran = meshlens("convert", ".", "--all", "--to", "pmap", cwd=tmp_path)
+    assert ran.code == 1
+    assert ran.err.split("\n")[3:] == [
+        "",
+        "file  converted  refused",
+        "a.py          0        1",
+        "b.py          0        2",
+        "",
+        "refused because   places",
+        "unreduced-output       2",
+        "unknown-in-axes        1",
+        "",
+        "Would convert 0, refused 3.",
+        "",
+    ]
 
 
 def test_a_method_is_named_with_its_class(tmp_path):

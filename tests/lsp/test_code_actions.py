@@ -53,7 +53,8 @@ async def test_a_safe_fix_comes_first_and_ignoring_last(tmp_path: Path, client: 
         assert [bool(one.is_preferred) for one in quick] == [True] + [False] * (len(quick) - 1)
         assert quick[-1].title == "Ignore unbound-axis on this line"
         others = [one.kind for one in actions if one not in quick]
-        assert others == ["source.fixAll.meshlens", "refactor.rewrite"]
+        assert others[0] == "source.fixAll.meshlens"
+        assert set(others[1:]) == {"refactor.rewrite"}
         await _apply(ed, quick[0])
         assert ed.texts["train.py"] == WRONG.replace("bacth", "batch").replace("\n", ends)
         assert not await ed.diagnostics("train.py")

@@ -54,6 +54,10 @@ class Spelling:
         """What to write for `jax.sharding.Mesh`."""
         return self._imported("jax.sharding", "Mesh", "Mesh")
 
+    def named_sharding(self) -> str:
+        """What to write for `jax.sharding.NamedSharding`."""
+        return self._imported("jax.sharding", "NamedSharding", "NamedSharding")
+
     def spec(self) -> str:
         """What to write for `jax.sharding.PartitionSpec`."""
         for known in ("jax.sharding.PartitionSpec", "jax.P", "jax.experimental.PartitionSpec"):

@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from meshlens.assists._averaging import OutAxes, Reductions, reducing, reductions
 from meshlens.assists._calls import PlainCall
 from meshlens.assists._form import Form
 from meshlens.assists._functions import Target, Use, dotted_name, reached
-from meshlens.assists._gradients import Taken, averaging, gradients_in
+from meshlens.assists._gradients import differentiated
 from meshlens.assists._jit import Folded
 from meshlens.assists._methods import must_have_a_fixed_object
 from meshlens.assists._model import Wishes
 from meshlens.assists._parameters import AXIS_PARAMETER, new_parameter
 from meshlens.assists._pmap import Obstacle
-from meshlens.assists._shared import OutAxes, in_axes_of, out_axes_of
+from meshlens.assists._shared import in_axes_of
 from meshlens.assists._spelling import Spelling
 from meshlens.axes.records import literal_name
 from meshlens.project.trees import walk
@@ -55,17 +56,20 @@ class Step:
 
     Attributes:
         form: how it is mapped, with its calls.
-        taken: where it takes gradients.
+        reductions: what it has to reduce over the devices.
         axis: the axis name as it is to be written.
         axes: for every argument, 0 if it is split and None if it is shared.
-        out: for every result, None if all devices hold the same, else 0.
     """
 
     form: Form
-    taken: tuple[Taken, ...]
+    reductions: Reductions
     axis: str
     axes: tuple[int | None, ...]
-    out: OutAxes
+
+    @property
+    def out(self) -> OutAxes:
+        """For every result, None if all devices hold the same, else 0."""
+        return self.reductions.out
 
     @property
     def folded(self) -> Folded | None:
@@ -74,8 +78,8 @@ class Step:
 
     @property
     def optional_axis(self) -> bool:
-        """Whether the function averages only where it is given an axis name, as it runs outside the map too."""
-        return self.form.others and bool(self.taken)
+        """Whether the function reduces only where it is given an axis name, as it runs outside the map too."""
+        return self.form.others and bool(self.reductions.lines or self.reductions.inside)
 
 
 def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Step:
@@ -86,29 +90,33 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     """
     _must_be_plain(view, target)
     must_have_a_fixed_object(view, target, form)
-    taken = gradients_in(view, target)
-    if not all(one.is_mean for one in taken):
-        raise Obstacle("no-mean", "the loss does not say that it is a mean over its rows")
     axis = f'"{axis_name_of(view, target, wishes)}"'
     static = form.folded.static if form.folded is not None else ()
     uses = tuple(_by_position(call) for call in form.calls)
-    axes = _wished(wishes.in_axes) if wishes.in_axes else in_axes_of(view, target, uses, taken, static)
+    learned = differentiated(view, target)
+    axes = _wished(wishes.in_axes) if wishes.in_axes else in_axes_of(view, target, uses, learned, static)
     if any(len(call.values) != len(axes) for call in form.calls):
         raise Obstacle("in-axes", f"in_axes has {len(axes)} entries, a call gives another number of arguments")
-    out = out_axes_of(target, axes, taken)
-    if form.calls and (out == 0 or (isinstance(out, tuple) and 0 in out)):
+    shared = {
+        parameter[0] for place, parameter in enumerate(target.parameters) if place >= len(axes) or axes[place] is None
+    }
+    found = reductions(view, target, frozenset({*shared, *_receiver(target)}))
+    if form.calls and (found.out == 0 or (isinstance(found.out, tuple) and 0 in found.out)):
         raise Obstacle("unreduced-output", f'"{target.name}" returns what differs between the devices')
-    return Step(form, taken, axis, axes, out)
+    return Step(form, found, axis, axes)
 
 
 def averaged(view: FileView, target: Target, step: Step, spelling: Spelling) -> list[FileEdit]:
-    """The lines that average the gradients of a step over the devices."""
-    pmean = spelling.of("jax", "lax.pmean") if step.taken else ""
+    """The edits that reduce over the devices what a step has to."""
     if not step.optional_axis:
-        return [averaging(view, target, one, pmean, step.axis) for one in step.taken]
+        return reducing(view, target, step.reductions, spelling, step.axis)
     added = new_parameter(view, target, AXIS_PARAMETER)
     guard = f"if {AXIS_PARAMETER} is not None:"
-    return [added, *(averaging(view, target, one, pmean, AXIS_PARAMETER, guard) for one in step.taken)]
+    return [added, *reducing(view, target, step.reductions, spelling, AXIS_PARAMETER, guard)]
+
+
+def _receiver(target: Target) -> tuple[str, ...]:
+    return (target.node[2][2][0][0],) if target.is_method and target.node[2][2] else ()
 
 
 def _by_position(call: PlainCall) -> Use:

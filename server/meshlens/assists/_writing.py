@@ -90,6 +90,13 @@ def comments_in(text: str) -> tuple[str, ...]:
     return tuple(token.string for token in tokens if token.type == tokenize.COMMENT)
 
 
+def wrapping(view: FileView, span: Span, before: str, after: str) -> list[FileEdit]:
+    """Edits that put text around an expression."""
+    return [
+        FileEdit(view.path, Edit(Span(at, at), text)) for at, text in ((span.start, before), (span.end, after)) if text
+    ]
+
+
 def in_order(edits: Iterable[FileEdit]) -> tuple[FileEdit, ...]:
     """Edits of which those that insert at one place are one, as editors do not agree on their order."""
     found: dict[tuple[Path, Span], str] = {}

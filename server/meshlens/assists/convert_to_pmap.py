@@ -75,10 +75,10 @@ from meshlens.assists._calls import PlainCall, wrapped
 from meshlens.assists._devices import pmap_devices
 from meshlens.assists._form import form_of
 from meshlens.assists._functions import Target, function_at, maps_around, uses_jax
-from meshlens.assists._helpers import with_helper
 from meshlens.assists._mapped_by_pmap import mapped_by_pmap
 from meshlens.assists._model import Answer, Proposal, Refused, Wishes
 from meshlens.assists._pmap import Obstacle
+from meshlens.assists._sharding import shard_helper
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._step import averaged, read_step
 from meshlens.assists._writing import in_order
@@ -87,17 +87,6 @@ from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "convert to pmap"
-_SHARD = '''\
-def {name}(tree):
-    """Splits the rows of every array into one block for each device."""
-    count = {count}
-
-    def split(x):
-        if x.shape[0] % count:
-            raise ValueError(f"{{x.shape[0]}} rows do not split over {{count}} devices: take a multiple of {{count}}")
-        return x.reshape(count, -1, *x.shape[1:])
-
-    return {tree_map}(split, tree)'''
 
 
 def convert_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
@@ -126,7 +115,7 @@ def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tupl
 
 def _shard(view: FileView, spelling: Spelling, wishes: Wishes) -> tuple[str, tuple[FileEdit, ...]]:
     count = str(prod(wishes.devices)) if wishes.devices else f"{spelling.of('jax', 'local_device_count')}()"
-    return with_helper(view, "shard", _SHARD, count=count, tree_map=spelling.tree_map())
+    return shard_helper(view, spelling, count)
 
 
 def _sharded(view: FileView, call: PlainCall, axes: tuple[int | None, ...], shard: str) -> list[FileEdit]:

@@ -52,14 +52,19 @@ params, losses = step(jnp.ones(3), jnp.ones((8, 4, 3)))
 
 from __future__ import annotations
 
-from meshlens.assists._functions import Target, function_at, maps_around
-from meshlens.assists._gradients import averaging, gradients_in
+from meshlens.assists._averaging import reducing, reductions
+from meshlens.assists._functions import Target, function_at, maps_around, reached
+from meshlens.assists._gradients import differentiated, named_makers, takes
 from meshlens.assists._model import Answer, Proposal, Refused, Wishes
 from meshlens.assists._pmap import Obstacle
+from meshlens.assists._shared import axis_of_parameter
 from meshlens.assists._spelling import Spelling
+from meshlens.assists._writing import in_order
+from meshlens.axes.values import Binder, Const, Seq
 from meshlens.project.new_imports import import_edits
+from meshlens.project.trees import Node, names_used, walk
 from meshlens.project.view import FileView
-from meshlens.text import FileEdit, Span
+from meshlens.text import Span
 
 _TITLE = "average the gradients over the devices"
 
@@ -67,20 +72,51 @@ _TITLE = "average the gradients over the devices"
 def synchronize_gradients(view: FileView, span: Span, wishes: Wishes) -> Answer:
     """Offers it on the name of a mapped function that takes gradients and reduces none."""
     target = function_at(view, span)
-    if target is None:
+    if target is None or not _takes_gradients(view, target) or is_synchronized(view, target):
         return None
     try:
-        found = gradients_in(view, target) if not is_synchronized(view, target) else ()
-        if not found:
-            return None
         axis = _axis(view, target, wishes)
+        found = reductions(view, target, _shared(view, target))
+        if not found.lines and not found.inside:
+            return None
         spelling = Spelling(view)
-        pmean = spelling.of("jax", "lax.pmean")
-        edits = [averaging(view, target, taken, pmean, axis) for taken in found]
+        edits = reducing(view, target, found, spelling, axis)
     except Obstacle as obstacle:
         return Refused(_TITLE, obstacle.code, obstacle.message)
-    made: tuple[FileEdit, ...] = (*import_edits(view, spelling.needed), *edits)
+    made = in_order((*import_edits(view, spelling.needed), *edits))
     return Proposal(_TITLE, lambda: made)
+
+
+def _takes_gradients(view: FileView, target: Target) -> bool:
+    return any(takes(view, node) for one in reached(view, target) for node in walk(one)) or bool(
+        named_makers(view, target).keys() & names_used(target.node)
+    )
+
+
+def _shared(view: FileView, target: Target) -> frozenset[str]:
+    """The parameters that are the same on every device, be they replicated or handed over once."""
+    learned = differentiated(view, target)
+    given = {axes for binder in maps_around(view, target) if (axes := _in_axes(binder)) is not None}
+    found = set()
+    for place, parameter in enumerate(target.node[2][2]):
+        once = bool(given) and all(place < len(axes) and axes[place] is None for axes in given)
+        if once or _is_state(view, target, parameter, place, learned):
+            found.add(parameter[0])
+    return frozenset(found)
+
+
+def _in_axes(binder: Binder) -> tuple[object, ...] | None:
+    given = binder.argument("in_axes")
+    if given is None or not isinstance(given.value, Seq) or given.value.open:
+        return None
+    return tuple(item.value if isinstance(item, Const) else 0 for item in given.value.items)
+
+
+def _is_state(view: FileView, target: Target, parameter: Node, place: int, learned: frozenset[str]) -> bool:
+    try:
+        return axis_of_parameter(view, target, parameter, place, (), learned) is None
+    except Obstacle:
+        return False
 
 
 def is_synchronized(view: FileView, target: Target) -> bool:

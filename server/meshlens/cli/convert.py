@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from meshlens.assists._everywhere import Outcome, convert_everywhere
-from meshlens.assists._model import Refused, Wishes
+from meshlens.assists._model import Wishes
 from meshlens.assists._targets import TARGETS, assist_for, places_named
 from meshlens.cli.checking import open_group
+from meshlens.cli.convert_report import report
 from meshlens.cli.fixing import patch
 from meshlens.cli.options import read_by
 from meshlens.cli.progress import progress
@@ -63,11 +64,16 @@ def command(
         complain(error)
     codes = [BROKEN] if request.errors else []
     for group in request.groups:
-        functions = {Path(path).resolve(): function for path, separator, function in named if separator}
-        jobs = [_Job(path, functions.get(path.resolve())) for path in group.files]
+        jobs = [_Job(path, function) for path in group.files for function in _functions_of(path, named)]
         wishes = Wishes(axis_name, in_axes, devices or (), group.settings.axis_name)
         codes.append(_convert(group, jobs, target, wishes, how))
     return max(codes, default=DONE)
+
+
+def _functions_of(path: Path, named: list[tuple[str, str, str]]) -> list[str | None]:
+    """The functions of a file that the command line names; None for everything in it."""
+    found = [one for where, separator, one in named if separator and Path(where).resolve() == path.resolve()]
+    return list(dict.fromkeys(found)) or [None]
 
 
 def _convert(group: Group, jobs: list[_Job], target: str, wishes: Wishes, how: str) -> int:
@@ -90,10 +96,12 @@ def _convert(group: Group, jobs: list[_Job], target: str, wishes: Wishes, how: s
             complain(f'{shown(job.path)}: nothing to convert is called "{job.function}"')
             return BROKEN
         outcomes += found
-    return _finish(before, contents, outcomes, how)
+    return _finish(before, contents, outcomes, how, tables=any(job.function is None for job in jobs))
 
 
-def _finish(before: Workspace, contents: dict[Path, bytes], outcomes: list[tuple[Path, Outcome]], how: str) -> int:
+def _finish(
+    before: Workspace, contents: dict[Path, bytes], outcomes: list[tuple[Path, Outcome]], how: str, *, tables: bool
+) -> int:
     if how == "write":
         try:
             write_all(contents)
@@ -103,14 +111,7 @@ def _finish(before: Workspace, contents: dict[Path, bytes], outcomes: list[tuple
     else:
         for path in sorted(contents):
             click.echo("".join(patch(shown(path), before.files[str(path)].raw, contents[path])), nl=False)
-    refused = [(path, outcome, outcome.refused) for path, outcome in outcomes if outcome.refused is not None]
-    for path, outcome, reason in refused:
-        click.echo(_refusal(path, outcome, reason), err=True)
-    converted = len(outcomes) - len(refused)
     verb = "Converted" if how == "write" else "Would convert"
-    click.echo(f"{verb} {converted}, refused {len(refused)}.", err=True)
-    return NOT_DONE if refused else DONE
-
-
-def _refusal(path: Path, outcome: Outcome, reason: Refused) -> str:
-    return f"{shown(path)}:{outcome.line}: refused ({reason.code}): {reason.message}"
+    for line in report(outcomes, verb, tables=tables):
+        click.echo(line, err=True)
+    return NOT_DONE if any(outcome.refused is not None for _, outcome in outcomes) else DONE

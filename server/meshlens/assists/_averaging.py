@@ -1,0 +1,138 @@
+"""What a step has to reduce over the devices so that all hold what one device would, and the lines that do it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from meshlens.assists._following import Follow
+from meshlens.assists._following_statements import follow_body
+from meshlens.assists._functions import Target, line_of
+from meshlens.assists._gradients import named_makers
+from meshlens.assists._kinds import OVER_DEVICES, Kind, either, flat
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._spelling import Spelling
+from meshlens.project.trees import Node, names_used, walk
+from meshlens.project.view import FileView
+from meshlens.text import Edit, FileEdit, Span
+
+OutAxes: TypeAlias = "tuple[int | None, ...] | int | None"
+_REDUCERS = {"mean": "pmean", "total": "psum"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reductions:
+    """What a step has to reduce over the devices.
+
+    Attributes:
+        lines: statements that bind means or sums, with these names and the collective.
+        inside: expressions that are means or sums, with the collective.
+        out: for every result, None if all devices hold the same then, else 0.
+    """
+
+    lines: tuple[tuple[Node, tuple[str, ...], str], ...]
+    inside: tuple[tuple[Node, str], ...]
+    out: OutAxes
+
+
+def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reductions:
+    """What a step has to reduce over the devices.
+
+    Args:
+        view: the file.
+        target: the step.
+        shared: its parameters that are the same on every device; the others hold rows.
+
+    Raises:
+        Obstacle: it takes gradients of something that is not known to be a mean over the rows.
+    """
+    inside: dict[int, tuple[Node, str]] = {}
+    follow = Follow(view, {one[0]: "same" if one[0] in shared else "rows" for one in target.node[2][2]})
+    follow.makers = {name: (maker, None) for name, maker in named_makers(view, target).items()}
+    follow.reduce = lambda node, how: inside.setdefault(node[1], (node, how))
+    follow.lines = {}
+    follow.reduced_later = _reduced(target)
+    follow_body(follow, target.body)
+    lines = tuple((statement, names, _REDUCERS[kind]) for (_, kind), (statement, names) in follow.lines.items())
+    return Reductions(lines, tuple(inside.values()), _out(follow.returned))
+
+
+def _out(returned: list[Kind]) -> OutAxes:
+    if not returned:
+        return None
+    kind = returned[0]
+    for other in returned[1:]:
+        kind = either(kind, other)
+    if isinstance(kind, str):
+        return None if kind == "same" else 0
+    found = tuple(None if flat(one) == "same" else 0 for one in kind)
+    return found[0] if len(set(found)) == 1 else found
+
+
+def _reduced(target: Target) -> frozenset[str]:
+    """The names that a function hands to collectives itself."""
+    calls = [node for statement in target.body for node in walk(statement) if node[0] == "call"]
+    return frozenset(
+        name
+        for call in calls
+        if call[2][-1] in OVER_DEVICES
+        for argument in call[3]
+        for name in names_used(argument[2])
+    )
+
+
+def reducing(
+    view: FileView, target: Target, found: Reductions, spelling: Spelling, axis: str, guard: str = ""
+) -> list[FileEdit]:
+    """The edits that reduce over the devices.
+
+    Args:
+        view: the file.
+        target: the step.
+        found: what is to be reduced.
+        spelling: spells the collectives.
+        axis: the axis name as it is written.
+        guard: the head of the statement under which it is done; "" for always.
+
+    Raises:
+        Obstacle: there is no place for it.
+    """
+    edits = [_below(view, target, *line, spelling, axis, guard) for line in found.lines]
+    if guard and found.inside:
+        line = line_of(view, target.at(found.inside[0][0][1]))
+        raise Obstacle(
+            "reduction-inside", f"line {line} reduces inside an expression, which other uses have to do without"
+        )
+    for node, how in found.inside:
+        span = view.span(target.at(node[1]))
+        edits.append(FileEdit(view.path, Edit(Span(span.start, span.start), f"{spelling.of('jax', f'lax.{how}')}(")))
+        edits.append(FileEdit(view.path, Edit(Span(span.end, span.end), f", axis_name={axis})")))
+    return edits
+
+
+def _below(
+    view: FileView,
+    target: Target,
+    statement: Node,
+    names: tuple[str, ...],
+    how: str,
+    spelling: Spelling,
+    axis: str,
+    guard: str,
+) -> FileEdit:
+    """The line below a statement that reduces what it binds."""
+    span = view.span(target.at(statement[1]))
+    end = view.source.find(b"\n", span.end)
+    end = end if end >= 0 else len(view.source)
+    end -= view.source[:end].endswith(b"\r")
+    rest = view.source[span.end : end].strip()
+    start = view.source.rfind(b"\n", 0, span.start) + 1
+    head = view.source[start : span.start].decode("utf-8", "replace")
+    if head.strip() or (rest and not rest.startswith(b"#")):
+        line = line_of(view, target.at(statement[1]))
+        raise Obstacle("gradient-line", f"line {line} holds more than one statement")
+    joined = ", ".join(names)
+    value = f"({joined})" if len(names) > 1 else joined
+    text = f"{joined} = {spelling.of('jax', f'lax.{how}')}({value}, axis_name={axis})"
+    lines = f"\n{head}{guard}\n{head}    {text}" if guard else f"\n{head}{text}"
+    return FileEdit(view.path, Edit(Span(end, end), lines))

@@ -1,0 +1,136 @@
+"""How a value depends on the rows of a batch that is split over devices, and what operations make of that.
+
+"same": every device has it alike.
+"rows": one entry for each row, of which a device has its own.
+"mean", "total": the mean or the sum over the rows of a device, or a linear expression of such.
+"count": how many rows a device has, or a multiple of that.
+"shape": the shape of what has rows.
+"mixed": anything else; nothing can be said of it.
+A tuple of kinds stands for a tuple or list of values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from meshlens.project.trees import Node
+
+Kind: TypeAlias = "str | tuple[Kind, ...]"
+
+LINEAR = frozenset({"mean", "total"})
+MEANS = frozenset({"mean", "average", "nanmean"})
+SUMS = frozenset({"sum", "nansum"})
+UNCHANGED = frozenset(
+    "asarray array astype stop_gradient squeeze float float32 copy device_put block_until_ready".split()
+)
+OVER_DEVICES = frozenset("pmean psum pmax pmin all_gather".split())
+_COUPLES = frozenset(
+    "var std nanvar nanstd median quantile percentile cov corrcoef sort argsort cumsum cumprod roll unique max min "
+    "amax amin prod any all norm logsumexp argmax argmin flip top_k global_norm nanmax nanmin ptp histogram".split()
+)
+_PRODUCTS = frozenset("dot matmul einsum tensordot inner outer vdot kron convolve correlate".split())
+
+
+def flat(kind: Kind) -> str:
+    """One kind for a value and its parts."""
+    return kind if isinstance(kind, str) else together(kind)
+
+
+def together(kinds: Iterable[Kind]) -> str:
+    """The kind of values that are kept together, or of which it is not known which one it is."""
+    found = {flat(kind) for kind in kinds} - {"same"}
+    if not found:
+        return "same"
+    return found.pop() if len(found) == 1 else "mixed"
+
+
+def kept(kinds: Iterable[Kind]) -> str:
+    """The kind of a container, which is reduced as a whole: that makes numbers of a mean out of integers beside it."""
+    found = {flat(kind) for kind in kinds}
+    return "mixed" if found & LINEAR and len(found) > 1 else together(found)
+
+
+def either(left: Kind, right: Kind) -> Kind:
+    """The kind of a value that may be the one or the other."""
+    if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
+        return tuple(either(one, other) for one, other in zip(left, right, strict=True))
+    return left if left == right else together((left, right))
+
+
+def combined(operator: str, left: Kind, right: Kind) -> str:
+    """The kind of `left operator right`."""
+    one, other = flat(left), flat(right)
+    if "mixed" in (one, other):
+        return "mixed"
+    if operator in ("+", "-"):
+        # A constant that is added to a mean is a mean of itself; a sum would count it once for each device.
+        return together((one, other)) if "count" not in (one, other) and {one, other} != {"total", "same"} else "mixed"
+    if operator == "*":
+        return together((one, other)) if "same" in (one, other) or one == other == "rows" else "mixed"
+    if operator == "/":
+        if (one, other) == ("total", "count"):
+            return "mean"
+        return one if other == "same" else "rows" if other == "rows" and one in ("same", "rows") else "mixed"
+    if operator == "@":
+        return "rows" if sorted((one, other)) == ["rows", "same"] else applied((one, other), coupled=True)
+    return applied((one, other))
+
+
+def applied(kinds: Iterable[Kind], *, coupled: bool = False) -> str:
+    """The kind of what an unknown function makes of its arguments.
+
+    Args:
+        kinds: those of the arguments.
+        coupled: whether it lets rows meet rows.
+    """
+    found = [flat(kind) for kind in kinds]
+    differing = set(found) - {"same", "shape"}
+    if not differing:
+        return "same"
+    if differing == {"rows"}:
+        return "mixed" if coupled and found.count("rows") > 1 else "rows"
+    return "mixed"
+
+
+def reduced(kind: Kind, over_rows: bool | None, result: str) -> str:
+    """The kind of a mean or a sum.
+
+    Args:
+        kind: that of what is reduced.
+        over_rows: whether the axes are those of the rows, too; None if that is not known.
+        result: "mean" or "total".
+    """
+    one = flat(kind)
+    if one == "rows":
+        return "mixed" if over_rows is None else result if over_rows else "rows"
+    return one if one in ("same", "mean", "total") else "mixed"
+
+
+def couples(name: str, over_rows: bool | None) -> bool:
+    """Whether a function of this name lets the rows that it gets meet."""
+    return (name in _COUPLES and over_rows is not False) or name in _PRODUCTS
+
+
+def is_product(name: str) -> bool:
+    """Whether a function of this name multiplies arrays, which is harmless while only one of them has rows."""
+    return name in _PRODUCTS
+
+
+def over_rows(axis: Node | None, keyword_only_default: bool | None = True) -> bool | None:
+    """Whether an `axis` argument names the axis of the rows, the first one; None if that is not known.
+
+    Args:
+        axis: the argument.
+        keyword_only_default: the answer where there is none.
+    """
+    if axis is None or (axis[0] == "const" and axis[2] is None):
+        return keyword_only_default
+    if axis[0] == "const" and type(axis[2]) is int:
+        return bool(axis[2] == 0)
+    if axis[0] == "unary" and axis[2] == "-" and axis[3][0] == "const":
+        return False
+    if axis[0] in ("tuple", "list"):
+        found = [over_rows(item) for item in axis[2]]
+        return None if None in found else any(found)
+    return None

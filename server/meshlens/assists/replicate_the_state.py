@@ -1,0 +1,178 @@
+"""Fresh state gets a copy on every device before a pmap takes it.
+
+State that an `init` has just made has no axis for the devices: JAX fails, or hands out slices of the parameters.
+The copies are made where the state is, outside the loop that calls the pmap, as what a step returns has the axis.
+
+`devices: 8`
+
+`single.py`:
+
+```python
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+model = nn.Dense(1)
+
+
+def step(params, batch):
+    grads = jax.grad(lambda p: jnp.mean(model.apply(p, batch) ** 2))(params)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+
+
+batch = (jnp.arange(48.0) / 48).reshape(8, 2, 3)
+params = model.init(jax.random.key(0), batch[0])
+for _ in range(3):
+    params = step(params, batch.reshape(16, 3))
+params = jax.tree.map(lambda p: jnp.stack([p] * 8), params)
+```
+
+`main.py`:
+
+```python
+import functools
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+model = nn.Dense(1)
+
+
+@functools.partial(jax.pmap, axis_name="batch")
+def step(params, batch):
+    grads = jax.grad(lambda p: jnp.mean(model.apply(p, batch) ** 2))(params)
+    grads = jax.lax.pmean(grads, axis_name="batch")
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+
+
+batch = (jnp.arange(48.0) / 48).reshape(8, 2, 3)
+params = model.init(jax.random.key(0), batch[0])
+for _ in range(3):
+    params = $0step(params, batch)
+```
+
+becomes
+
+`main.py`:
+
+```python
+import functools
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+
+def replicate(tree):
+    \"\"\"Puts a copy of every array on each device, with a leading axis for the devices.\"\"\"
+    devices = jax.local_devices()
+    sharding = NamedSharding(Mesh(np.array(devices), ("devices",)), P("devices"))
+    return jax.tree.map(lambda x: jax.device_put(jnp.stack([x] * len(devices)), sharding), tree)
+
+
+model = nn.Dense(1)
+
+
+@functools.partial(jax.pmap, axis_name="batch")
+def step(params, batch):
+    grads = jax.grad(lambda p: jnp.mean(model.apply(p, batch) ** 2))(params)
+    grads = jax.lax.pmean(grads, axis_name="batch")
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+
+
+batch = (jnp.arange(48.0) / 48).reshape(8, 2, 3)
+params = model.init(jax.random.key(0), batch[0])
+params = replicate(params)
+for _ in range(3):
+    params = step(params, batch)
+```
+"""
+
+from __future__ import annotations
+
+from meshlens.assists._mapped_call import Handed, device_list, handed_over, mapped_call_at
+from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._sharding import replicate_helper
+from meshlens.assists._spelling import Spelling
+from meshlens.assists._writing import around, in_order, wrapping
+from meshlens.axes.records import MappedCall
+from meshlens.axes.values import Site
+from meshlens.project.new_imports import import_edits
+from meshlens.project.trees import Node, names_bound, path_to, walk
+from meshlens.project.view import FileView
+from meshlens.text import Edit, FileEdit, Span
+
+_TITLE = "copy the state to every device"
+_LOOPS = ("for", "while")
+
+
+def replicate_the_state(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers it on a call of a pmap, for the arguments that are fresh state."""
+    calls = mapped_call_at(view, span)
+    handed = list(handed_over(view, calls, span)) if calls else []
+    chosen = [one for one in handed if one.some("fresh")]
+    chosen = [one for one in chosen if one.pointed_at] or chosen
+    if not chosen:
+        return None
+    try:
+        edits = _written(view, chosen, calls[0])
+    except Obstacle as obstacle:
+        return Refused(_TITLE, obstacle.code, obstacle.message)
+    return Proposal(_TITLE, lambda: edits)
+
+
+def _written(view: FileView, chosen: list[Handed], call: MappedCall) -> tuple[FileEdit, ...]:
+    spelling = Spelling(view)
+    replicate, helper = replicate_helper(view, spelling, device_list(view, call, spelling))
+    loop = _loop_around(view, call)
+    edits: list[FileEdit] = []
+    for one in chosen:
+        if loop is None:
+            edits += wrapping(view, one.span, f"{replicate}(", ")")
+        else:
+            edits.append(_before(view, one, call, loop, replicate))
+    return in_order((*import_edits(view, spelling.needed), *helper, *edits))
+
+
+def _loop_around(view: FileView, call: MappedCall) -> Node | None:
+    """The outermost loop of the function that makes a call."""
+    found = None
+    for node in path_to(view, call.call):
+        if node[0] in ("fn", "lambda"):
+            found = None
+        elif node[0] in _LOOPS and found is None:
+            found = node
+    return found
+
+
+def _before(view: FileView, handed: Handed, call: MappedCall, loop: Node, replicate: str) -> FileEdit:
+    """A line before a loop that makes the copies.
+
+    Raises:
+        Obstacle: the state is no variable, or the loop makes it anew.
+    """
+    if handed.node[0] != "name":
+        raise Obstacle(
+            "no-variable", "what is handed over in this loop is no variable that could be replaced before it"
+        )
+    name = handed.node[2]
+    others = [
+        node
+        for node in walk(loop)
+        if name in names_bound([node])
+        and node[0] in ("assign", "ann", "aug", "with", "walrus")
+        and not _stores(node, call)
+    ]
+    if others:
+        raise Obstacle("made-in-loop", f'"{name}" is made in the loop, not only by this call')
+    start = view.span(Site(call.call.path, call.call.block, loop[1])).start
+    indent, _ = around(view, Span(start, start))
+    return FileEdit(view.path, Edit(Span(start, start), f"{name} = {replicate}({name})\n{indent}"))
+
+
+def _stores(node: Node, call: MappedCall) -> bool:
+    return any(inner[0] == "call" and inner[1] == call.call.index for inner in walk(node))

@@ -1,0 +1,124 @@
+"""A call of a pmap hands over its batch in one piece for each device.
+
+Every array of the batch, which may be a tree, is reshaped to `(devices, rows of one device, …)`.
+A batch whose rows do not split evenly raises an error that says what to take.
+Offered on a call whose batch certainly has no axis for the devices, and on an argument for just that one.
+
+`devices: 8`
+
+`single.py`:
+
+```python
+import jax.numpy as jnp
+
+params = jnp.arange(3.0)
+batch = {"x": jnp.arange(48.0).reshape(16, 3) / 48, "y": jnp.arange(16.0) / 16}
+losses = jnp.full(8, jnp.mean((batch["x"] @ params - batch["y"]) ** 2))
+```
+
+`main.py`:
+
+```python
+import functools
+
+import jax
+import jax.numpy as jnp
+
+
+@functools.partial(jax.pmap, axis_name="batch", in_axes=(None, 0))
+def evaluate(params, batch):
+    loss = jnp.mean((batch["x"] @ params - batch["y"]) ** 2)
+    return jax.lax.pmean(loss, "batch")
+
+
+params = jnp.arange(3.0)
+batch = {"x": jnp.arange(48.0).reshape(16, 3) / 48, "y": jnp.arange(16.0) / 16}
+losses = $0evaluate(params, batch)
+```
+
+becomes
+
+`main.py`:
+
+```python
+import functools
+
+import jax
+import jax.numpy as jnp
+
+
+def shard(tree):
+    \"\"\"Splits the rows of every array into one block for each device.\"\"\"
+    count = jax.local_device_count()
+
+    def split(x):
+        if x.shape[0] % count:
+            raise ValueError(f"{x.shape[0]} rows do not split over {count} devices: take a multiple of {count}")
+        return x.reshape(count, -1, *x.shape[1:])
+
+    return jax.tree.map(split, tree)
+
+
+@functools.partial(jax.pmap, axis_name="batch", in_axes=(None, 0))
+def evaluate(params, batch):
+    loss = jnp.mean((batch["x"] @ params - batch["y"]) ** 2)
+    return jax.lax.pmean(loss, "batch")
+
+
+params = jnp.arange(3.0)
+batch = {"x": jnp.arange(48.0).reshape(16, 3) / 48, "y": jnp.arange(16.0) / 16}
+losses = evaluate(params, shard(batch))
+```
+"""
+
+from __future__ import annotations
+
+from meshlens.assists._mapped_call import Handed, device_count, handed_over, mapped_call_at
+from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._sharding import shard_helper
+from meshlens.assists._spelling import Spelling
+from meshlens.assists._writing import in_order, wrapping
+from meshlens.axes.records import MappedCall
+from meshlens.project.new_imports import import_edits
+from meshlens.project.view import FileView
+from meshlens.text import FileEdit, Span
+
+_TITLE = "split the batch over the devices"
+_SPLITS = ("shard", "split", "reshape", "replicate", "stack", "prefetch", "device_put", "broadcast")
+
+
+def shard_the_batch(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers it on a call of a pmap, for the arguments that certainly lack an axis for the devices."""
+    calls = mapped_call_at(view, span)
+    if not calls:
+        return None
+    handed = [one for one in handed_over(view, calls, span) if not one.every("fresh") and not one.every("key")]
+    chosen = [one for one in handed if one.pointed_at and not _is_split(view, one)]
+    chosen = chosen or [one for one in handed if _lacks_devices(view, one)]
+    if not chosen:
+        return None
+    try:
+        edits = _written(view, chosen, calls[0])
+    except Obstacle as obstacle:
+        return Refused(_TITLE, obstacle.code, obstacle.message)
+    return Proposal(_TITLE, lambda: edits)
+
+
+def _written(view: FileView, chosen: list[Handed], call: MappedCall) -> tuple[FileEdit, ...]:
+    spelling = Spelling(view)
+    shard, helper = shard_helper(view, spelling, device_count(view, call, spelling))
+    wrapped = [edit for one in chosen for edit in wrapping(view, one.span, f"{shard}(", ")")]
+    return in_order((*import_edits(view, spelling.needed), *helper, *wrapped))
+
+
+def _lacks_devices(view: FileView, handed: Handed) -> bool:
+    return bool(handed.rows) and view.devices.local_count not in (None, *handed.rows) and None not in handed.rows
+
+
+def _is_split(view: FileView, handed: Handed) -> bool:
+    """Whether an argument has an axis for the devices already, as far as its size or its text says."""
+    if handed.rows and view.devices.local_count in handed.rows:
+        return True
+    callee = handed.node[2] if handed.node[0] == "call" else ("",)
+    return any(word in str(callee[-1]) for word in _SPLITS) or handed.node[0] == "const"

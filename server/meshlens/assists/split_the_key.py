@@ -1,0 +1,87 @@
+"""A call of a pmap hands over one PRNG key for each device.
+
+One key has no axis that could be mapped: JAX fails, or gives every device half a key.
+With a key of their own the devices draw different numbers, as they should for dropout, noise and samples.
+
+`devices: 8`
+
+`single.py`:
+
+```python
+import jax
+import jax.numpy as jnp
+
+key = jax.random.key(0)
+out = jnp.stack([jnp.ones(4) + 0.1 * jax.random.normal(one, (4,)) for one in jax.random.split(key, 8)])
+```
+
+`main.py`:
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+@jax.pmap
+def augment(x, key):
+    return x + 0.1 * jax.random.normal(key, x.shape)
+
+
+key = jax.random.key(0)
+out = $0augment(jnp.ones((8, 4)), key)
+```
+
+becomes
+
+`main.py`:
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+@jax.pmap
+def augment(x, key):
+    return x + 0.1 * jax.random.normal(key, x.shape)
+
+
+key = jax.random.key(0)
+out = augment(jnp.ones((8, 4)), jax.random.split(key, jax.local_device_count()))
+```
+"""
+
+from __future__ import annotations
+
+from meshlens.assists._mapped_call import Handed, device_count, handed_over, mapped_call_at
+from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._spelling import Spelling
+from meshlens.assists._writing import in_order, wrapping
+from meshlens.axes.records import MappedCall
+from meshlens.project.new_imports import import_edits
+from meshlens.project.view import FileView
+from meshlens.text import FileEdit, Span
+
+_TITLE = "split the key over the devices"
+
+
+def split_the_key(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers it on a call of a pmap, for the arguments that are one key."""
+    calls = mapped_call_at(view, span)
+    handed = list(handed_over(view, calls, span)) if calls else []
+    chosen = [one for one in handed if one.every("key") and not one.some("keys")]
+    chosen = [one for one in chosen if one.pointed_at] or chosen
+    if not chosen:
+        return None
+    try:
+        edits = _written(view, chosen, calls[0])
+    except Obstacle as obstacle:
+        return Refused(_TITLE, obstacle.code, obstacle.message)
+    return Proposal(_TITLE, lambda: edits)
+
+
+def _written(view: FileView, chosen: list[Handed], call: MappedCall) -> tuple[FileEdit, ...]:
+    spelling = Spelling(view)
+    split, count = spelling.of("jax", "random.split"), device_count(view, call, spelling)
+    wrapped = [edit for one in chosen for edit in wrapping(view, one.span, f"{split}(", f", {count})")]
+    return in_order((*import_edits(view, spelling.needed), *wrapped))

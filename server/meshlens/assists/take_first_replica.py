@@ -1,0 +1,75 @@
+"""Of what all devices hold alike, code outside the map takes the copy of the first one.
+
+A reduced metric and the state of a step come back from a pmap with one copy for each device; what is printed, logged
+or saved is to be one of them.
+
+`devices: 8`
+
+```python
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+@functools.partial(jax.pmap, axis_name="batch", in_axes=(None, 0))
+def evaluate(params, x):
+    loss = jnp.mean((x @ params) ** 2)
+    return jax.lax.pmean({"loss": loss, "root": jnp.sqrt(loss)}, "batch")
+
+
+metrics = evaluate(jnp.ones(3), jnp.ones((8, 4, 3)))
+average = np.mean($0metrics["loss"])
+```
+
+becomes
+
+```python
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+@functools.partial(jax.pmap, axis_name="batch", in_axes=(None, 0))
+def evaluate(params, x):
+    loss = jnp.mean((x @ params) ** 2)
+    return jax.lax.pmean({"loss": loss, "root": jnp.sqrt(loss)}, "batch")
+
+
+metrics = evaluate(jnp.ones(3), jnp.ones((8, 4, 3)))
+average = np.mean(metrics["loss"][0])
+```
+"""
+
+from __future__ import annotations
+
+from meshlens.assists._model import Answer, Proposal, Wishes
+from meshlens.assists._replicas import Replica, replica_at
+from meshlens.assists._sharding import first_replica_helper
+from meshlens.assists._spelling import Spelling
+from meshlens.assists._writing import in_order, wrapping
+from meshlens.project.new_imports import import_edits
+from meshlens.project.view import FileView
+from meshlens.text import FileEdit, Span
+
+_TITLE = "take the copy of the first device"
+
+
+def take_first_replica(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers it on a variable that a pmap filled with copies, where it is read."""
+    found = replica_at(view, span)
+    if found is None:
+        return None
+    edits = _written(view, found)
+    return Proposal(_TITLE, lambda: edits)
+
+
+def _written(view: FileView, replica: Replica) -> tuple[FileEdit, ...]:
+    if replica.is_array:
+        return tuple(wrapping(view, replica.span, "", "[0]"))
+    spelling = Spelling(view)
+    name, helper = first_replica_helper(view, spelling)
+    return in_order((*import_edits(view, spelling.needed), *helper, *wrapping(view, replica.span, f"{name}(", ")")))
