@@ -2,6 +2,8 @@
 
 Where JAX is installed, the program of a case runs before and after, on eight virtual devices, and every array and
 number that its modules hold in the end must be the same.
+A case with `raises: NameError` is a program that fails with that before, and runs after; what it must end with stands
+in it as an `assert`.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ WISHES: dict[str, tuple[str, Callable[[str], Any]]] = {
     "in-axes": ("in_axes", str),
     "on-devices": ("devices", parse_device_sizes),
 }
+RAISES = "raises"
 
 
 @dataclass(frozen=True)
@@ -109,13 +112,19 @@ def test_same_numbers(source: Source, tmp_path: Path) -> None:
         path.write_bytes(content)
     names = list(project.sources)
     main = "main.py" if "main.py" in names else names[-1]
-    assert numbers_of_programs.differences(tmp_path / "before" / main, tmp_path / "after" / main) == []
+    before, changed = tmp_path / "before" / main, tmp_path / "after" / main
+    error = dict(source.case.settings).get(RAISES)
+    if error is not None:
+        [found] = numbers_of_programs.differences(before, changed)
+        assert found.startswith("the program does not run") and f"{error}: " in found
+        before = changed
+    assert numbers_of_programs.differences(before, changed) == []
 
 
 def _project(case: Case, root: Path) -> tuple[projects.Project, Wishes]:
     root.mkdir(exist_ok=True)
     given = {WISHES[key][0]: WISHES[key][1](value) for key, value in case.settings if key in WISHES}
-    settings = tuple((key, value) for key, value in case.settings if key not in WISHES)
+    settings = tuple((key, value) for key, value in case.settings if key not in {*WISHES, RAISES})
     return projects.write(replace(case, settings=settings), root), Wishes(**given)
 
 
