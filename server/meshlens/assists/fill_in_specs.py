@@ -56,7 +56,7 @@ assert rows.shape == (16,) and abs(mean - 70.5) < 1e-3
 
 from __future__ import annotations
 
-from meshlens.assists._functions import Target, functions
+from meshlens.assists._functions import Target, dotted_name, functions, reached
 from meshlens.assists._gradients import gradients_in
 from meshlens.assists._model import Answer, Proposal, Refused, Wishes
 from meshlens.assists._on_one_device import uses_under
@@ -70,11 +70,12 @@ from meshlens.axes.records import Binding, literal_name
 from meshlens.axes.values import Const, Data, Function, Mesh, Seq, Site, Spec, Value
 from meshlens.project.new_arguments import with_argument
 from meshlens.project.new_imports import import_edits
-from meshlens.project.trees import path_to
+from meshlens.project.trees import path_to, walk
 from meshlens.project.view import FileView
 from meshlens.text import FileEdit, Span
 
 _TITLE = "fill in the specs"
+_GRADIENTS = frozenset({"jax.grad", "jax.value_and_grad", "jax.vjp", "jax.linearize"})
 _SHARD_MAPS = ("jax.shard_map", "jax.experimental.shard_map.shard_map")
 
 
@@ -108,12 +109,22 @@ def _written(view: FileView, binding: Binding, missing: list[str]) -> tuple[File
         specs["out_specs"] = Items("tuple", out) if isinstance(out, tuple) else out
         _must_have_an_axis(view, binding, out)
     texts = [f"{name}={specs_text(specs[name], spec, axis)}" for name in missing]
-    if taken and binding.binder.checked and not {"check_vma", "check_rep"} & dict(binding.binder.arguments).keys():
+    if (
+        _differentiates(view, target)
+        and binding.binder.checked
+        and not {"check_vma", "check_rep"} & dict(binding.binder.arguments).keys()
+    ):
         texts.append("check_rep=False" if "experimental" in binding.binder.dotted else "check_vma=False")
     edits = [with_argument(view, binding.binder.site, text) for text in texts]
     if None in edits:
         raise Obstacle("applied-elsewhere", "the arguments of this shard_map are not written here")
     return in_order((*import_edits(view, spelling.needed), *(edit for edit in edits if edit is not None)))
+
+
+def _differentiates(view: FileView, target: Target) -> bool:
+    """Whether gradients are taken, which the check would sum over the devices."""
+    inside = (node for root in reached(view, target) for node in walk(root))
+    return any(node[0] in ("name", "attr") and dotted_name(view, node) in _GRADIENTS for node in inside)
 
 
 def _axis(view: FileView, binding: Binding) -> str:
