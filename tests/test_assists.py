@@ -1,8 +1,10 @@
 """Runs the cases of the assists: `tests/cases/assists/NAME.md` and the page of every assist; see `dsl.py`.
 
 Where JAX is installed, the program of a case runs before and after, on eight virtual devices, and every array and
-number that its modules hold in the end must be the same.  A case whose program does not run before has a `single.py`,
-which says for one device what must come out.
+number that its modules hold in the end must be the same.
+A case whose program does not run before has a `single.py`, which says for one device what must come out.
+A case with `raises: NameError` is a program that fails with that before, on some JAX at least, and runs after; what it
+must end with stands in it as an `assert`.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ WISHES: dict[str, tuple[str, Callable[[str], Any]]] = {
     "in-axes": ("in_axes", str),
     "on-devices": ("devices", parse_device_sizes),
 }
+RAISES = "raises"
 
 
 @dataclass(frozen=True)
@@ -110,14 +113,20 @@ def test_same_numbers(source: Source, tmp_path: Path) -> None:
         path.write_bytes(content)
     names = list(project.sources)
     main = "main.py" if "main.py" in names else names[-1]
-    before = "single.py" if "single.py" in names else main
-    assert numbers_of_programs.differences(tmp_path / "before" / before, tmp_path / "after" / main) == []
+    before = tmp_path / "before" / ("single.py" if "single.py" in names else main)
+    changed = tmp_path / "after" / main
+    found = numbers_of_programs.differences(before, changed)
+    error = dict(source.case.settings).get(RAISES)
+    if error is not None and found:
+        assert found[0].startswith("the program does not run") and f"{error}: " in found[0]
+        found = numbers_of_programs.differences(changed, changed)
+    assert found == []
 
 
 def _project(case: Case, root: Path) -> tuple[projects.Project, Wishes]:
     root.mkdir(exist_ok=True)
     given = {WISHES[key][0]: WISHES[key][1](value) for key, value in case.settings if key in WISHES}
-    settings = tuple((key, value) for key, value in case.settings if key not in WISHES)
+    settings = tuple((key, value) for key, value in case.settings if key not in {*WISHES, RAISES})
     return projects.write(replace(case, settings=settings), root), Wishes(**given)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from meshlens.axes.values import Site
 from meshlens.project.view import FileView
 
 
@@ -16,11 +17,13 @@ class Imported:
         path: the file.
         module: what stands behind `import` or `from`, dots included.
         name: what the file calls the module itself; None where it imports names from it.
+        first: of names, where the first of them stands; None for a star.
     """
 
     path: str
     module: str
     name: str | None
+    first: Site | None = None
 
 
 def imported_by(view: FileView, path: str) -> Iterator[Imported]:
@@ -44,7 +47,8 @@ def imported_by(view: FileView, path: str) -> Iterator[Imported]:
                     gap = "" if written.endswith(".") else "."
                     yield Imported(inner.path, f"{written}{gap}{text}", alias or text)
                 elif module.path is not None:
-                    yield Imported(module.path, written, None)
+                    first = Site(path, key, shape[4][0][2]) if text != "*" else None
+                    yield Imported(module.path, written, None, first)
 
 
 def reached_from(view: FileView, path: str) -> frozenset[str]:

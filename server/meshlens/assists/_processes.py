@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from pathlib import Path
 
 from meshlens.assists._functions import dotted_name
 from meshlens.assists._helpers import with_helper
@@ -15,7 +13,8 @@ from meshlens.assists._spelling import Spelling
 from meshlens.facts.model import Block
 from meshlens.project.trees import Node, children
 from meshlens.project.view import FileView
-from meshlens.text import Edit, FileEdit, LineIndex, Span
+from meshlens.project.views import view_of
+from meshlens.text import Edit, FileEdit, Span
 
 _JOIN = '''\
 def {name}():
@@ -118,6 +117,4 @@ def _top(view: FileView) -> Iterator[Block]:
 def _imported(view: FileView) -> Iterator[FileView]:
     """The files of the workspace that run when a file does, as views."""
     for path in sorted(reached_from(view, str(view.path)) - {str(view.path)}):
-        source = view.texts[path]
-        facts = view.solution.facts[path]
-        yield replace(view, path=Path(path), source=source, lines=LineIndex(source), facts=facts)
+        yield view_of(view, path)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from meshlens.assists._assigned import results_of
 from meshlens.assists._functions import Target, dotted_name, functions
-from meshlens.assists._model import Answer, Wishes
+from meshlens.assists._model import Answer, Proposal, Wishes
 from meshlens.assists._pmap import applications, decorated
 from meshlens.assists._registry import Assist, assist_named
 from meshlens.jaxapi.names import canonical
@@ -17,10 +17,10 @@ from meshlens.text import Span
 
 TARGETS = {
     "pmap": ("vmap-to-pmap", "convert-to-pmap"),
-    "shard_map": ("pmap-to-shard-map", "wrap-in-shard-map"),
+    "shard_map": ("pmap-to-shard-map", "nested-pmap-to-shard-map", "wrap-in-shard-map"),
     "vmap": ("pmap-to-vmap",),
 }
-"""The assists that make something: the first that has to do with the place says what can be done there."""
+"""The assists that make something: the first that can do it at a place, else the first that says why not."""
 
 
 def assist_for(target: str) -> Assist:
@@ -31,8 +31,13 @@ def assist_for(target: str) -> Assist:
     """
 
     def propose(view: FileView, span: Span, wishes: Wishes) -> Answer:
-        answers = (assist_named(name).propose(view, span, wishes) for name in TARGETS[target])
-        return next((answer for answer in answers if answer is not None), None)
+        refused: Answer = None
+        for name in TARGETS[target]:
+            answer = assist_named(name).propose(view, span, wishes)
+            if isinstance(answer, Proposal):
+                return answer
+            refused = refused or answer
+        return refused
 
     return Assist(target, propose, "")
 

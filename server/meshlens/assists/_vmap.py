@@ -20,8 +20,8 @@ _PLACES_ARRAYS = (b"device_put", b"NamedSharding", b"set_mesh")
 _WANTS_A_VALUE = frozenset({"range", "int", "float", "bool", "len", "print"})
 
 
-def read_vmap(view: FileView, binding: Binding) -> Pmap:
-    """All that has to be known of an application of `jax.vmap`, in the words of a pmap.
+def read_plainly(view: FileView, binding: Binding) -> Pmap:
+    """All that has to be known of an application of `jax.vmap`, or of a nested `jax.pmap`, in the words of a pmap.
 
     Raises:
         Obstacle: it cannot be read in full.
@@ -31,12 +31,12 @@ def read_vmap(view: FileView, binding: Binding) -> Pmap:
     calls = tuple(one for one in view.records.calls_of_maps if one.binder.site == binder.site and one.visible)
     arguments = dict(binder.arguments)
     if "*" in arguments or "**" in arguments:
-        raise Obstacle("splat", "a splat hides the arguments of this vmap")
+        raise Obstacle("splat", f"a splat hides the arguments of this {binder.kind}")
     if "spmd_axis_name" in arguments:
         raise Obstacle("spmd-axis-name", "pmap has nothing like the spmd_axis_name of this vmap")
     found = {(_prefix(one, "in_axes"), _prefix(one, "out_axes")) for one in same}
     if len(found) > 1:
-        raise Obstacle("several-meanings", "this vmap gets different arguments on different routes")
+        raise Obstacle("several-meanings", f"this {binder.kind} gets different arguments on different routes")
     ((in_axes, out_axes),) = found
     names = None if binding.parameters is None else tuple(name for name, how, _ in binding.parameters if how != "key")
     return Pmap(binding, calls, in_axes, out_axes, (), arguments, names)

@@ -50,7 +50,7 @@ from meshlens.assists._pmap import Obstacle, Pmap, pmap_at
 from meshlens.assists._prefix import Items, Prefix, axes_text
 from meshlens.assists._readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
 from meshlens.assists._spelling import Spelling
-from meshlens.assists._vmap import must_work_on_devices, plain_arguments, read_vmap
+from meshlens.assists._vmap import must_work_on_devices, plain_arguments, read_plainly
 from meshlens.assists._writing import Source, in_order
 from meshlens.project.new_imports import import_edits
 from meshlens.project.view import FileView
@@ -66,7 +66,7 @@ def vmap_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
         return None
     try:
         outer = jit_around(view, binding)
-        vmap = read_vmap(view, binding)
+        vmap = read_plainly(view, binding)
         must_be_spelled_here(view, binding)
         must_not_be_unwrapped(view)
         must_run_in_one_process(view, vmap, "each process would hand pmap its own rows, and a vmap has them all")

@@ -6,9 +6,10 @@ from meshlens.axes.naming import names_in
 from meshlens.axes.records import AxisUse
 from meshlens.axes.values import Binder, Const, Site
 from meshlens.project.literals import is_string, rewritten
+from meshlens.project.new_arguments import with_argument
 from meshlens.project.view import FileView
 from meshlens.rules._model import Fix
-from meshlens.text import Edit, FileEdit, Span
+from meshlens.text import Edit, FileEdit
 
 
 def fixes_for(
@@ -53,13 +54,5 @@ def _rename(view: FileView, site: Site, use: AxisUse, to: str, safety: str) -> l
 def _name_the_axis(view: FileView, binder: Binder, name: str) -> list[Fix]:
     if binder.kind not in ("pmap", "vmap") or any(given in ("*", "**", "axis_name") for given, _ in binder.arguments):
         return []
-    text = view.text(binder.site)
-    span = view.span(binder.site)
-    path = view.path_of(binder.site)
-    if text.endswith(")"):
-        inside = text[:-1].rstrip()
-        comma = "" if inside.endswith("(") else " " if inside.endswith(",") else ", "
-        at = span.start + len(inside.encode())
-        edit = FileEdit(path, Edit(Span(at, at), f'{comma}axis_name="{name}"'))
-        return [Fix(f'bind axis "{name}" at the {binder.kind}', (edit,))]
-    return []
+    edit = with_argument(view, binder.site, f'axis_name="{name}"')
+    return [Fix(f'bind axis "{name}" at the {binder.kind}', (edit,))] if edit is not None else []

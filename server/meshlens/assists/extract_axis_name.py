@@ -1,0 +1,162 @@
+"""An axis name that is written in several places becomes a constant.
+
+Every string of the file that certainly names this axis is replaced; so is that of another file that imports this one.
+A constant that is there already is used; other strings that happen to read alike stay.
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def normalized(x, axis_name="batch"):
+    return x - jax.lax.pmean(x, axis_name)
+
+
+labels = {"batch": 8}
+out = jax.pmap(normalized, axis_name="$0batch")(jnp.arange(8.0))
+total = jax.pmap(lambda x: jax.lax.psum(x, "batch"), "batch")(jnp.arange(8.0))
+```
+
+becomes
+
+```python
+import jax
+import jax.numpy as jnp
+
+AXIS = "batch"
+
+
+def normalized(x, axis_name=AXIS):
+    return x - jax.lax.pmean(x, axis_name)
+
+
+labels = {"batch": 8}
+out = jax.pmap(normalized, axis_name=AXIS)(jnp.arange(8.0))
+total = jax.pmap(lambda x: jax.lax.psum(x, "batch"), "batch")(jnp.arange(8.0))
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from meshlens.assists._importing import imported_by, reached_from
+from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._placing import behind_imports
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._spelling import fresh
+from meshlens.assists._writing import in_order
+from meshlens.axes.values import Site
+from meshlens.project.axis_symbols import AxisSymbol, axis_symbols
+from meshlens.project.literals import is_string
+from meshlens.project.new_imports import is_written
+from meshlens.project.trees import path_to
+from meshlens.project.view import FileView
+from meshlens.project.views import view_of
+from meshlens.text import Edit, FileEdit, Span
+
+_TITLE = "extract the axis name"
+
+
+def extract_axis_name(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers it on a string that names an axis."""
+    symbols = axis_symbols(view.solution)
+    found = [
+        (site, symbols.symbol(node))
+        for site, said in symbols.at.items()
+        if site.path == str(view.path) and is_string(view.text(site)) and view.span(site).contains(span)
+        for node in said
+        if node[0] == site
+    ]
+    if not found:
+        return None
+    site, symbol = found[0]
+    if _constant(view, site) is not None:
+        return None
+    title = f'{_TITLE} "{symbol.name}" to a constant'
+    try:
+        edits = _written(view, symbol)
+    except Obstacle as obstacle:
+        return Refused(title, obstacle.code, obstacle.message)
+    return Proposal(title, lambda: edits)
+
+
+def _written(view: FileView, symbol: AxisSymbol) -> tuple[FileEdit, ...]:
+    same = [one for one in axis_symbols(view.solution).named(symbol.name) if one.literals & symbol.literals]
+    literals = {site for one in same for site in one.literals if _is_plain(view, site)}
+    here = sorted((site for site in literals if view.is_here(site)), key=view.span)
+    name, after, edits = _constant_for(view, symbol, here)
+    for site in here:
+        if _constant(view, site) is None and view.span(site).start >= after:
+            edits.append(FileEdit(view.path, Edit(view.span(site), name)))
+    for path in sorted({site.path for site in literals} - {str(view.path)}):
+        edits += _elsewhere(view, path, name, [site for site in literals if site.path == path])
+    return in_order(edits)
+
+
+def _constant_for(view: FileView, symbol: AxisSymbol, here: list[Site]) -> tuple[str, int, list[FileEdit]]:
+    """The constant, where it is bound, and the edit that makes it where there is none."""
+    known = [(name, view.span(site).end) for site in here if (name := _constant(view, site)) is not None]
+    if known:
+        return (*known[0], [])
+    name = _name(view, symbol)
+    at, blank = behind_imports(view)
+    text = f'{name} = "{symbol.name}"'
+    if not at:
+        return name, 0, [FileEdit(view.path, Edit(Span(0, 0), f"{text}\n\n"))]
+    if at > view.span(here[0]).start:
+        raise Obstacle("no-place", "the axis name is used before a constant could be bound")
+    return name, at, [FileEdit(view.path, Edit(Span(at, at), f"\n\n{text}" + "\n" * max(1 - blank, 0)))]
+
+
+def _name(view: FileView, symbol: AxisSymbol) -> str:
+    """`AXIS`, or `BATCH_AXIS` where a file has several axes or the plain name is taken."""
+    symbols = axis_symbols(view.solution)
+    names = {node[1] for site, said in symbols.at.items() if site.path == str(view.path) for node in said}
+    word = re.sub(r"\W+", "_", symbol.name).strip("_").upper()
+    word = word if word.endswith("AXIS") else f"{word}_AXIS"
+    long = word if word.isidentifier() else "AXIS_NAME"
+    if len(names) == 1 and not is_written(view, "AXIS"):
+        return "AXIS"
+    return fresh(view, long)
+
+
+def _is_plain(view: FileView, site: Site) -> bool:
+    """Whether a literal is one that a variable can stand for."""
+    if not is_string(view.text(site)):
+        return False
+    path = path_to(view, site)
+    return bool(path) and path[-1][0] == "const" and not any(node[0] in ("fstr", "opaque", "match") for node in path)
+
+
+def _constant(view: FileView, site: Site) -> str | None:
+    """The module constant that a literal is the value of."""
+    path = path_to(view, site)
+    if len(path) == 2 and path[0][0] == "assign" and site.block in view.solution.facts[site.path].top:
+        targets = path[0][2]
+        if len(targets) == 1 and targets[0][0] == "name":
+            return str(targets[0][2])
+    return None
+
+
+def _elsewhere(view: FileView, path: str, name: str, sites: list[Site]) -> Iterator[FileEdit]:
+    """The edits of a file that imports this one, where that can bring the constant along."""
+    home = str(view.path)
+    other = view_of(view, path)
+    found = [one for one in imported_by(view, path) if one.path == home]
+    if not found or path in reached_from(view, home) or any(_constant(view, site) is not None for site in sites):
+        return
+    module = next((one.name for one in found if one.name is not None), None)
+    text = name
+    if module is not None:
+        text = f"{module}.{name}"
+    elif is_written(other, name) or found[0].first is None:
+        return
+    else:
+        start = view.span(found[0].first).start
+        yield FileEdit(other.path, Edit(Span(start, start), f"{name}, "))
+    start, _ = behind_imports(other)
+    for site in sites:
+        if view.span(site).start >= start:
+            yield FileEdit(other.path, Edit(view.span(site), text))

@@ -1,0 +1,187 @@
+"""A shard_map without `in_specs` or `out_specs` gets them: an entry for every argument and every result.
+
+What the function shares (parameters, state, scalars) gets `P()`, its batch is split over the first axis of the mesh;
+of the results those that a `psum` or `pmean` made equal get `P()`.
+The entries come from names, annotations and the gradients that are taken; where they do not say it, nothing is
+guessed and the argument is named.
+
+`devices: 8`, `raises: TypeError`
+
+```python
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("data",))
+
+
+@partial(jax.$0shard_map, mesh=mesh)
+def predict(params, batch):
+    rows = batch @ params
+    mean = jax.lax.pmean(rows.mean(), "data")
+    return rows, mean
+
+
+rows, mean = predict(jnp.ones(3), jnp.arange(48.0).reshape(16, 3))
+assert rows.shape == (16,) and abs(mean - 70.5) < 1e-3
+```
+
+becomes
+
+```python
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("data",))
+
+
+@partial(jax.shard_map, mesh=mesh, in_specs=(P(), P("data")), out_specs=(P("data"), P()))
+def predict(params, batch):
+    rows = batch @ params
+    mean = jax.lax.pmean(rows.mean(), "data")
+    return rows, mean
+
+
+rows, mean = predict(jnp.ones(3), jnp.arange(48.0).reshape(16, 3))
+assert rows.shape == (16,) and abs(mean - 70.5) < 1e-3
+```
+"""
+
+from __future__ import annotations
+
+from meshlens.assists._functions import Target, dotted_name, functions, reached
+from meshlens.assists._gradients import gradients_in
+from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._on_one_device import uses_under
+from meshlens.assists._pmap import Obstacle, decorated, pmap_at
+from meshlens.assists._prefix import Items, Prefix, specs_text
+from meshlens.assists._shared import in_axes_of, out_axes_of
+from meshlens.assists._spelling import Spelling
+from meshlens.assists._writing import in_order
+from meshlens.axes.joining import labels_of
+from meshlens.axes.records import Binding, literal_name
+from meshlens.axes.values import Const, Data, Function, Mesh, Seq, Site, Spec, Value
+from meshlens.project.new_arguments import with_argument
+from meshlens.project.new_imports import import_edits
+from meshlens.project.trees import path_to, walk
+from meshlens.project.view import FileView
+from meshlens.text import FileEdit, Span
+
+_TITLE = "fill in the specs"
+_GRADIENTS = frozenset({"jax.grad", "jax.value_and_grad", "jax.vjp", "jax.linearize"})
+_SHARD_MAPS = ("jax.shard_map", "jax.experimental.shard_map.shard_map")
+
+
+def fill_in_specs(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers it on an application of `shard_map` that lacks specs."""
+    binding = next((one for name in _SHARD_MAPS if (one := pmap_at(view, span, name)) is not None), None)
+    if binding is None:
+        return None
+    given = dict(binding.binder.arguments)
+    missing = [name for name in ("in_specs", "out_specs") if name not in given]
+    if not missing or "*" in given or "**" in given:
+        return None
+    try:
+        edits = _written(view, binding, missing)
+    except Obstacle as obstacle:
+        return Refused(_TITLE, obstacle.code, obstacle.message)
+    return Proposal(_TITLE, lambda: edits)
+
+
+def _written(view: FileView, binding: Binding, missing: list[str]) -> tuple[FileEdit, ...]:
+    axis = _axis(view, binding)
+    target = _operand(view, binding)
+    taken = gradients_in(view, target)
+    given = binding.binder.argument("in_specs")
+    axes = in_axes_of(view, target, (), taken, ()) if given is None else _given(target, given.value)
+    spelling = Spelling(view)
+    spec = spelling.spec()
+    specs: dict[str, Prefix] = {"in_specs": Items("tuple", axes)}
+    if "out_specs" in missing:
+        out = out_axes_of(target, axes, ())
+        specs["out_specs"] = Items("tuple", out) if isinstance(out, tuple) else out
+        _must_have_an_axis(view, binding, out)
+    texts = [f"{name}={specs_text(specs[name], spec, axis)}" for name in missing]
+    if (
+        _differentiates(view, target)
+        and binding.binder.checked
+        and not {"check_vma", "check_rep"} & dict(binding.binder.arguments).keys()
+    ):
+        texts.append("check_rep=False" if "experimental" in binding.binder.dotted else "check_vma=False")
+    edits = [with_argument(view, binding.binder.site, text) for text in texts]
+    if None in edits:
+        raise Obstacle("applied-elsewhere", "the arguments of this shard_map are not written here")
+    return in_order((*import_edits(view, spelling.needed), *(edit for edit in edits if edit is not None)))
+
+
+def _differentiates(view: FileView, target: Target) -> bool:
+    """Whether gradients are taken, which the check would sum over the devices."""
+    inside = (node for root in reached(view, target) for node in walk(root))
+    return any(node[0] in ("name", "attr") and dotted_name(view, node) in _GRADIENTS for node in inside)
+
+
+def _axis(view: FileView, binding: Binding) -> str:
+    """The first axis of the mesh, as it is written."""
+    mesh = binding.binder.mesh
+    names = [literal_name(name) for name in mesh.names] if isinstance(mesh, Mesh) else []
+    if not names or names[0] is None or (isinstance(mesh, Mesh) and mesh.open):
+        raise Obstacle("unknown-mesh", "the mesh of this shard_map is not known here")
+    manual = binding.binder.argument("axis_names")
+    if manual is not None:
+        raise Obstacle("axis-names", "which axes of the mesh the arguments lie along is not known")
+    for use in uses_under(view, binding.binder.site):
+        name = literal_name(use.name)
+        if name != names[0]:
+            said = f'"{name}"' if name is not None else "an axis that is not known"
+            raise Obstacle("several-axes", f"it reduces over {said}, and which arguments lie along it is not known")
+        if use.kind in ("all_gather", "all_to_all", "psum_scatter"):
+            raise Obstacle(
+                "gathered", f'whether what "{use.kind}" gives is wanted once or from each device is not known'
+            )
+    return f'"{names[0]}"'
+
+
+def _operand(view: FileView, binding: Binding) -> Target:
+    """The function that is mapped; of a lambda one that returns what it does."""
+    binder = binding.binder
+    node = decorated(view, binding)
+    if node is not None:
+        return Target(node, Site(binder.site.path, binder.site.block, node[2][1]), False)
+    site = binder.operand_site
+    path = path_to(view, site) if site is not None else ()
+    if site is not None and path and path[-1][0] == "lambda":
+        _, index, parameters, value = path[-1]
+        body = (("return", index, value),)
+        return Target(("fn", index, ("the lambda", index, parameters, (), body, frozenset())), site, False)
+    if isinstance(binder.operand, Function):
+        found = [one for one in functions(view) if one.site == binder.operand.site]
+        if found:
+            return found[0]
+    raise Obstacle("unknown-function", "the function that is mapped does not stand in this file")
+
+
+def _given(target: Target, specs: Value) -> tuple[int | None, ...]:
+    """Which parameters are split, by the `in_specs` that are there."""
+    items = specs.items if isinstance(specs, Seq) and not specs.open else (specs,) * len(target.parameters)
+    if not all(isinstance(item, Spec) and not item.open for item in items):
+        raise Obstacle("unknown-in-specs", "the in_specs of this shard_map are not known")
+    plain = [all(entry == Const(None) for entry in item.entries) for item in items if isinstance(item, Spec)]
+    return tuple(None if is_shared else 0 for is_shared in plain)
+
+
+def _must_have_an_axis(view: FileView, binding: Binding, out: Prefix | tuple[int | None, ...]) -> None:
+    """A number that differs between the devices has no axis along which they could lie side by side."""
+    for call in view.records.calls_of_maps:
+        if call.binder.site != binding.binder.site:
+            continue
+        parts = call.returned.items if isinstance(call.returned, Seq) and isinstance(out, tuple) else (call.returned,)
+        for axes, part in zip(out if isinstance(out, tuple) else (out,), parts, strict=False):
+            if axes == 0 and isinstance(part, Data) and part.shape == () and "reduced" not in labels_of(part):
+                raise Obstacle("unreduced-number", "it returns a number that differs between the devices; reduce it")

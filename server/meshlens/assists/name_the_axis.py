@@ -1,0 +1,151 @@
+"""A map without an axis name gets one, so that collectives can use it.
+
+The name is that of the collectives under the map which nothing binds, whichever file they stand in; where there are
+none, a pmap gets the name that the user prefers, or "batch".
+A name that would change what the program does is refused: one that code under the map asks for and falls back without.
+
+`raises: NameError`
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def normalized(x):
+    return x - jax.lax.pmean(x, axis_name="rows")
+
+
+out = jax.$0vmap(normalized)(jnp.arange(8.0))
+assert abs(out.mean()) < 1e-6
+```
+
+becomes
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def normalized(x):
+    return x - jax.lax.pmean(x, axis_name="rows")
+
+
+out = jax.vmap(normalized, axis_name="rows")(jnp.arange(8.0))
+assert abs(out.mean()) < 1e-6
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._pmap import Obstacle, decorated, pmap_at
+from meshlens.assists._readable import must_be_spelled_here
+from meshlens.assists._spelling import Spelling
+from meshlens.axes.records import AxisUse, Binding, literal_name
+from meshlens.axes.values import Const, Site
+from meshlens.project.new_arguments import with_argument
+from meshlens.project.new_imports import import_edits
+from meshlens.project.view import FileView
+from meshlens.text import Edit, FileEdit, Span
+
+_TITLE = "name the axis"
+_DEFAULT = "batch"
+
+
+def name_the_axis(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers it on an application of `pmap` or `vmap` that names no axis."""
+    binding = pmap_at(view, span) or pmap_at(view, span, "jax.vmap")
+    if binding is None or _is_named(binding):
+        return None
+    try:
+        name = _name(view, binding, wishes)
+        if name is None:
+            return None
+        must_be_spelled_here(view, binding)
+        edits = _written(view, binding, f'"{name}"')
+    except Obstacle as obstacle:
+        return Refused(_TITLE, obstacle.code, obstacle.message)
+    return Proposal(f'{_TITLE} "{name}"', lambda: edits)
+
+
+def _is_named(binding: Binding) -> bool:
+    given = binding.binder.argument("axis_name")
+    return given is not None and given.value != Const(None)
+
+
+def _name(view: FileView, binding: Binding, wishes: Wishes) -> str | None:
+    """The name to give; None where nothing asks for one.
+
+    Raises:
+        Obstacle: there is none that leaves the rest of the program as it is.
+    """
+    under = tuple(_under(view, binding.binder.site))
+    wanted = sorted({name for use in under if (name := _unbound(use, binding)) is not None and not use.context.guarded})
+    if wishes.axis_name is not None and not wanted:
+        wanted = [wishes.axis_name]
+    if len(wanted) > 1:
+        raise Obstacle("several-axes", f"the collectives under this map name {' and '.join(map(_quoted, wanted))}")
+    if wishes.axis_name is not None and wanted != [wishes.axis_name]:
+        raise Obstacle("axis-name", f"the collectives under this map name {_quoted(wanted[0])}")
+    if not wanted and binding.binder.kind != "pmap":
+        return None
+    name = wanted[0] if wanted else wishes.usual_axis_name or _DEFAULT
+    if not name.isprintable() or set(name) & set('"\\'):
+        raise Obstacle("axis-name", "an axis name with quotes or backslashes is better written by hand")
+    for use in under:
+        _must_stay(view, use, binding, name)
+    return name
+
+
+def _must_stay(view: FileView, use: AxisUse, binding: Binding, name: str) -> None:
+    """Makes sure that a use means what it meant when a map around it has a name."""
+    if literal_name(use.name) != name:
+        return
+    line = view.texts[use.call.path].count(b"\n", 0, view.span(use.call).start) + 1
+    where = f"line {line}" if view.is_here(use.call) else f"{use.call.path.rsplit('/', 1)[-1]}, line {line}"
+    if use.context.guarded and _unbound(use, binding) is not None:
+        raise Obstacle("guarded", f"{where} asks whether {_quoted(name)} is bound, and would be told that it is")
+    binder = use.context.env.binder_of(name)
+    if binder is None and use.context.env.open:
+        raise Obstacle("open-route", f"{where} may mean an axis {_quoted(name)} of callers that are not seen")
+    maps = [one.site for one in use.context.env.maps]
+    if binder is not None and binder.site in maps and maps.index(binder.site) < maps.index(binding.binder.site):
+        message = f"{where} means the {binder.kind} further out that names {_quoted(name)}, and would mean this one"
+        raise Obstacle("captured", message)
+
+
+def _unbound(use: AxisUse, binding: Binding) -> str | None:
+    """The name of a use that nothing binds and whose innermost nameless map is this one."""
+    name, env = literal_name(use.name), use.context.env
+    if name is None or env.open or env.binder_of(name) is not None:
+        return None
+    nameless = [one.site for one in env.maps if not one.names and one.kind in ("pmap", "vmap")]
+    return name if nameless and nameless[-1] == binding.binder.site else None
+
+
+def _under(view: FileView, site: Site) -> Iterator[AxisUse]:
+    for records in view.solution.by_file.values():
+        for use in records.uses:
+            if any(binder.site == site for binder in use.context.env.maps):
+                yield use
+
+
+def _written(view: FileView, binding: Binding, name: str) -> tuple[FileEdit, ...]:
+    spelling = Spelling(view)
+    site = binding.binder.site
+    span = view.span(site)
+    given = binding.binder.argument("axis_name")
+    if given is not None and given.site is not None:
+        return (FileEdit(view.path, Edit(view.span(given.site), name)),)
+    text = view.text(site)
+    if decorated(view, binding) is not None and not text.endswith(")"):
+        partial = f"{spelling.of('functools', 'partial')}({text}, axis_name={name})"
+        return (*import_edits(view, spelling.needed), FileEdit(view.path, Edit(span, partial)))
+    edit = with_argument(view, site, f"axis_name={name}")
+    return (edit,) if edit is not None else ()
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'

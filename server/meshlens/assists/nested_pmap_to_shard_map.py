@@ -1,0 +1,150 @@
+"""A pmap of a pmap becomes one `shard_map` on a mesh of two axes.
+
+JAX refuses nested pmaps since 0.8.0; before, they gave these numbers.
+The outer axis and the inner one become the axes of a mesh, and every argument lies along both where both pmaps map it.
+That works where the outer function is nothing but the inner pmap; what it does beside it would see shards.
+
+`devices: 8`, `raises: ValueError`
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def normalize(x):
+    return x - jax.lax.pmean(x, ("host", "chip"))
+
+
+f = jax.$0pmap(jax.pmap(normalize, axis_name="chip"), axis_name="host")
+x = jnp.arange(24.0).reshape(2, 4, 3)
+out = f(x)
+assert jnp.allclose(out, x - x.mean(axis=(0, 1)))
+```
+
+becomes
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+
+
+def without_mapped_axis(function, in_axes=0, out_axes=0):
+    \"\"\"Calls a function as pmap does: without the mapped axis, which has size 1 on a shard.\"\"\"
+
+    def each(change, axes, values):
+        def leaves(axis, value):
+            return value if axis is None else jax.tree.map(lambda x: change(x, axis), value)
+
+        return jax.tree.map(leaves, axes, values, is_leaf=lambda axis: axis is None)
+
+    def on_shard(*args):
+        return each(jnp.expand_dims, out_axes, function(*each(jnp.squeeze, in_axes, args)))
+
+    return on_shard
+
+
+def normalize(x):
+    return x - jax.lax.pmean(x, ("host", "chip"))
+
+
+mesh = Mesh(np.array(jax.devices()).reshape(2, 4), ("host", "chip"))
+f = jax.jit(
+    jax.shard_map(
+        without_mapped_axis(without_mapped_axis(normalize)),
+        mesh=mesh,
+        in_specs=(P("host", "chip"),),
+        out_specs=P("host", "chip"),
+        check_vma=False,
+    )
+)
+x = jnp.arange(24.0).reshape(2, 4, 3)
+out = f(x)
+assert jnp.allclose(out, x - x.mean(axis=(0, 1)))
+```
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from meshlens.assists._application import Layer, applied, kept
+from meshlens.assists._mapped_axis import mapped_axis_helper
+from meshlens.assists._mesh import axis_text, mesh_name
+from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._nested import Axes, Nest, nest_at, specs_of
+from meshlens.assists._placing import place_before
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
+from meshlens.assists._spelling import Spelling
+from meshlens.assists._writing import in_order
+from meshlens.project.new_imports import import_edits
+from meshlens.project.view import FileView
+from meshlens.text import FileEdit, Span
+
+_TITLE = "convert nested pmaps to one shard_map"
+_AXES = 2
+
+
+def nested_pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers it on two applications of `jax.pmap` of which one is the function of the other."""
+    try:
+        nest = nest_at(view, span)
+        if nest is None:
+            return None
+        must_be_spelled_here(view, nest.outer.binding)
+        must_be_spelled_here(view, nest.inner.binding)
+        must_not_be_unwrapped(view)
+        must_run_in_one_process(view, nest.outer, "each process hands pmap its own rows, shard_map takes those of all")
+        edits = _written(view, nest, wishes)
+    except Obstacle as obstacle:
+        return Refused(_TITLE, obstacle.code, obstacle.message)
+    return Proposal(_TITLE, lambda: edits)
+
+
+def _written(view: FileView, nest: Nest, wishes: Wishes) -> tuple[FileEdit, ...]:
+    spelling = Spelling(view)
+    site = nest.outer.binder.site
+    place = place_before(view, site)
+    names = (axis_text(view, nest.outer, place), axis_text(view, nest.inner, place))
+    if names[0] == names[1]:
+        raise Obstacle("same-axis", "both pmaps have the same axis name, or none")
+    axes = nest.in_axes(view)
+    mesh = _mesh(view, nest, axes, names, wishes, spelling)
+    before: tuple[FileEdit, ...] = ()
+    if place is not None:
+        mesh, before = mesh_name(view, mesh, site, place)
+    spec = spelling.spec()
+    helper, helper_edits = mapped_axis_helper(view, spelling)
+    layers = (
+        Layer(spelling.of("jax", "jit"), kept(view, "donate_argnums", nest.outer.given("donate_argnums"))),
+        Layer(
+            spelling.shard_map(),
+            (
+                f"mesh={mesh}",
+                f"in_specs={specs_of(axes, spec, names)}",
+                f"out_specs={specs_of(nest.out_axes(), spec, names)}",
+                spelling.unchecked(),
+            ),
+        ),
+        *(Layer(helper, one.written(view)) for one in (nest.outer_axes, nest.inner_axes)),
+    )
+    edit = applied(view, nest.inner.binding, layers, spelling, nest.span)
+    return in_order((*import_edits(view, spelling.needed), *helper_edits, *before, edit))
+
+
+def _mesh(
+    view: FileView, nest: Nest, axes: tuple[Axes, ...], names: tuple[str, str], wishes: Wishes, spelling: Spelling
+) -> str:
+    sizes: tuple[int, ...] | None = wishes.devices if len(wishes.devices) == _AXES else nest.sizes(axes)
+    target = view.devices.target
+    if sizes is None and target is not None and len(target.shape) == _AXES:
+        sizes = target.shape
+    if sizes is None:
+        raise Obstacle("unknown-sizes", 'how many rows the calls give along both axes is not known; say "2x4" for them')
+    devices = f"{spelling.of('jax', 'devices')}()"
+    if view.devices.count != prod(sizes):
+        devices = f"{devices}[:{prod(sizes)}]"
+    shape = ", ".join(map(str, sizes))
+    return f"{spelling.mesh()}({spelling.numpy('array')}({devices}).reshape({shape}), ({', '.join(names)}))"

@@ -1,0 +1,97 @@
+"""A function becomes `jax.jit(jax.shard_map(…))` on a mesh of two axes, the second of which splits nothing yet.
+
+It is what `wrap in shard_map` makes, on a mesh to which a model can be split next: the batch lies along the first
+axis, the devices along the second axis "model" hold and compute the same.
+The sizes of the mesh are those that the devices of the project are said to have (`devices = "2x4"`); where they are
+only counted, the second axis has size 2.
+
+`devices: 2x4`
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def loss_fn(params, batch):
+    return jnp.mean((batch @ params) ** 2)
+
+
+@jax.jit
+def $0step(params, batch):
+    loss, grads = jax.value_and_grad(loss_fn)(params, batch)
+    return params - 0.1 * grads, loss
+
+
+params = jnp.ones(3)
+for _ in range(3):
+    params, loss = step(params, jnp.arange(48.0).reshape(16, 3) / 48)
+```
+
+becomes
+
+```python
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+
+
+def loss_fn(params, batch):
+    return jnp.mean((batch @ params) ** 2)
+
+
+mesh = Mesh(np.array(jax.devices()[:8]).reshape(2, 4), ("batch", "model"))
+
+
+@jax.jit
+@functools.partial(
+    jax.shard_map, mesh=mesh, in_specs=(P(), P("batch")), out_specs=P(), check_vma=False
+)
+def step(params, batch):
+    loss, grads = jax.value_and_grad(loss_fn)(params, batch)
+    loss, grads = jax.lax.pmean((loss, grads), axis_name="batch")
+    return params - 0.1 * grads, loss
+
+
+params = jnp.ones(3)
+for _ in range(3):
+    params, loss = step(params, jnp.arange(48.0).reshape(16, 3) / 48)
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists.wrap_in_shard_map import wrap_in_shard_map
+from meshlens.project.view import FileView
+from meshlens.text import Span
+
+_TITLE = "wrap in shard_map on a mesh of two axes"
+_SECOND = 2
+
+
+def wrap_in_2d_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers it where a function can be wrapped in a shard_map."""
+    sizes = _sizes(view, wishes)
+    answer = wrap_in_shard_map(view, span, replace(wishes, devices=sizes or ()))
+    if not isinstance(answer, Proposal):
+        return None
+    if sizes is None:
+        message = 'the sizes of the mesh are not known: set an even number of devices, or "2x4", for the project'
+        return Refused(_TITLE, "unknown-devices", message)
+    return Proposal(f"wrap in shard_map on {'x'.join(map(str, sizes))} devices", answer.edits)
+
+
+def _sizes(view: FileView, wishes: Wishes) -> tuple[int, ...] | None:
+    """The sizes of the mesh that the user, or the project, asks for."""
+    if len(wishes.devices) == _SECOND:
+        return wishes.devices
+    target = view.devices.target
+    if target is not None and len(target.shape) == _SECOND and not wishes.devices:
+        return target.shape
+    count = wishes.devices[0] if wishes.devices else view.devices.count
+    return (count // _SECOND, _SECOND) if count is not None and count > _SECOND and count % _SECOND == 0 else None
