@@ -23,8 +23,7 @@ from inprocess import found_in, open_folder
 
 from meshlens.assists._everywhere import convert_everywhere
 from meshlens.assists._model import Wishes
-from meshlens.assists._registry import assist_named
-from meshlens.assists._targets import TARGETS, places_named
+from meshlens.assists._targets import assist_for, places_named
 from meshlens.project.workspace import Workspace
 
 _HINTS = {"shard_map": b"pmap", "pmap": b"jit"}
@@ -64,7 +63,7 @@ def measure(root: Path, target: str) -> Score:
             continue
         name = str(path.relative_to(root))
         try:
-            done = convert_everywhere(after, path, assist_named(TARGETS[target]), places_named(target, None), Wishes())
+            done = convert_everywhere(after, path, assist_for(target), places_named(target, None), Wishes())
         except Exception as error:
             score.crashed.append(f"{name}: {error!r}")
             continue
