@@ -13,6 +13,7 @@ import argparse
 import ast
 import difflib
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,6 +27,7 @@ from meshlens.assists._model import Wishes
 from meshlens.assists._targets import assist_for, places_named
 from meshlens.project.workspace import Workspace
 
+_KEYWORD = re.compile(r"(?<=[(, ])\w+=(?!=)")
 _HINTS = {"shard_map": b"pmap", "pmap": b"jit"}
 
 
@@ -106,10 +108,11 @@ def _touched(old: bytes, new: bytes, converted: set[int]) -> Iterator[str]:
     """The lines of a file that are not there any more and belong to nothing that was converted, with their text."""
     texts = old.decode("utf-8", "replace").splitlines()
     allowed = _allowed(ast.parse(old), converted)
-    matcher = difflib.SequenceMatcher(None, texts, new.decode("utf-8", "replace").splitlines(), autojunk=False)
-    for kind, start, end, _, _ in matcher.get_opcodes():
+    others = new.decode("utf-8", "replace").splitlines()
+    for kind, start, end, first, last in difflib.SequenceMatcher(None, texts, others, autojunk=False).get_opcodes():
         for line in range(start, end) if kind in ("replace", "delete") else ():
-            if line + 1 not in allowed and texts[line].strip():
+            by_position = _KEYWORD.sub("", texts[line])
+            if line + 1 not in allowed and texts[line].strip() and by_position not in others[first:last]:
                 yield f"{line + 1}: {texts[line].strip()}"
 
 
