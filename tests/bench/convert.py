@@ -20,11 +20,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from inprocess import found_in, open_folder
+from inprocess import found_in, open_folder, run_again
 
 from meshlens.assists._everywhere import convert_everywhere
 from meshlens.assists._model import Wishes
 from meshlens.assists._targets import assist_for, places_named
+from meshlens.project.discover import python_files
 from meshlens.project.workspace import Workspace
 
 _KEYWORD = re.compile(r"(?<=[(, ])\w+=(?!=)")
@@ -56,6 +57,8 @@ class Score:
 
 def measure(root: Path, target: str) -> Score:
     """Converts a whole project, one file after the other, as `meshlens convert --all` does."""
+    if not any(_HINTS[target] in path.read_bytes() for path in python_files([root]) if path.suffix == ".py"):
+        return Score(root.name)
     before = open_folder(root)
     after, score = before, Score(root.name)
     lines: dict[Path, set[int]] = {}
@@ -90,7 +93,8 @@ def _judge(before: Workspace, after: Workspace, lines: Mapping[Path, set[int]], 
         except SyntaxError as error:
             score.broken.append(f"{name}:{error.lineno}: {error.msg}")
         score.touched += [f"{name}:{line}" for line in _touched(old, new, lines.get(path, set()))]
-    fresh = _findings(after) - _findings(before)
+    paths = sorted({*_changed(before, after), *run_again(before, after)})
+    fresh = _findings(after, paths) - _findings(before, paths)
     score.new += [f"{path.relative_to(root)}: {code} {message}" for (path, code, message) in fresh.elements()]
 
 
@@ -98,10 +102,8 @@ def _changed(before: Workspace, after: Workspace) -> list[Path]:
     return [path for path in before.checked if before.files[str(path)] is not after.files[str(path)]]
 
 
-def _findings(workspace: Workspace) -> Counter[tuple[Path, str, str]]:
-    return Counter(
-        (one.path, one.code, one.message) for one in found_in(workspace, workspace.checked) if one.code != "AX901"
-    )
+def _findings(workspace: Workspace, paths: Iterable[Path]) -> Counter[tuple[Path, str, str]]:
+    return Counter((one.path, one.code, one.message) for one in found_in(workspace, paths) if one.code != "AX901")
 
 
 def _touched(old: bytes, new: bytes, converted: set[int]) -> Iterator[str]:
