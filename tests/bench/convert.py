@@ -13,20 +13,22 @@ import argparse
 import ast
 import difflib
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from inprocess import found_in, open_folder
+from inprocess import found_in, open_folder, run_again
 
 from meshlens.assists._everywhere import convert_everywhere
 from meshlens.assists._model import Wishes
-from meshlens.assists._registry import assist_named
-from meshlens.assists._targets import TARGETS, places_named
+from meshlens.assists._targets import assist_for, places_named
+from meshlens.project.discover import python_files
 from meshlens.project.workspace import Workspace
 
+_KEYWORD = re.compile(r"(?<=[(, ])\w+=(?!=)")
 _HINTS = {"shard_map": b"pmap", "pmap": b"jit"}
 
 
@@ -55,6 +57,8 @@ class Score:
 
 def measure(root: Path, target: str) -> Score:
     """Converts a whole project, one file after the other, as `meshlens convert --all` does."""
+    if not any(_HINTS[target] in path.read_bytes() for path in python_files([root]) if path.suffix == ".py"):
+        return Score(root.name)
     before = open_folder(root)
     after, score = before, Score(root.name)
     lines: dict[Path, set[int]] = {}
@@ -64,7 +68,7 @@ def measure(root: Path, target: str) -> Score:
             continue
         name = str(path.relative_to(root))
         try:
-            done = convert_everywhere(after, path, assist_named(TARGETS[target]), places_named(target, None), Wishes())
+            done = convert_everywhere(after, path, assist_for(target), places_named(target, None), Wishes())
         except Exception as error:
             score.crashed.append(f"{name}: {error!r}")
             continue
@@ -89,7 +93,8 @@ def _judge(before: Workspace, after: Workspace, lines: Mapping[Path, set[int]], 
         except SyntaxError as error:
             score.broken.append(f"{name}:{error.lineno}: {error.msg}")
         score.touched += [f"{name}:{line}" for line in _touched(old, new, lines.get(path, set()))]
-    fresh = _findings(after) - _findings(before)
+    paths = sorted({*_changed(before, after), *run_again(before, after)})
+    fresh = _findings(after, paths) - _findings(before, paths)
     score.new += [f"{path.relative_to(root)}: {code} {message}" for (path, code, message) in fresh.elements()]
 
 
@@ -97,20 +102,19 @@ def _changed(before: Workspace, after: Workspace) -> list[Path]:
     return [path for path in before.checked if before.files[str(path)] is not after.files[str(path)]]
 
 
-def _findings(workspace: Workspace) -> Counter[tuple[Path, str, str]]:
-    return Counter(
-        (one.path, one.code, one.message) for one in found_in(workspace, workspace.checked) if one.code != "AX901"
-    )
+def _findings(workspace: Workspace, paths: Iterable[Path]) -> Counter[tuple[Path, str, str]]:
+    return Counter((one.path, one.code, one.message) for one in found_in(workspace, paths) if one.code != "AX901")
 
 
 def _touched(old: bytes, new: bytes, converted: set[int]) -> Iterator[str]:
     """The lines of a file that are not there any more and belong to nothing that was converted, with their text."""
     texts = old.decode("utf-8", "replace").splitlines()
     allowed = _allowed(ast.parse(old), converted)
-    matcher = difflib.SequenceMatcher(None, texts, new.decode("utf-8", "replace").splitlines(), autojunk=False)
-    for kind, start, end, _, _ in matcher.get_opcodes():
+    others = new.decode("utf-8", "replace").splitlines()
+    for kind, start, end, first, last in difflib.SequenceMatcher(None, texts, others, autojunk=False).get_opcodes():
         for line in range(start, end) if kind in ("replace", "delete") else ():
-            if line + 1 not in allowed and texts[line].strip():
+            by_position = _KEYWORD.sub("", texts[line])
+            if line + 1 not in allowed and texts[line].strip() and by_position not in others[first:last]:
                 yield f"{line + 1}: {texts[line].strip()}"
 
 

@@ -33,6 +33,14 @@ def open_folder(root: Path) -> Workspace:
     return open_workspace([root], files=files, jax_version=version, jax_folders=folders)
 
 
+def run_again(before: Workspace, after: Workspace) -> list[Path]:
+    """The files that roots read which ran again: in no other can anything be found anew."""
+    known = before.solution.results
+    again = [result for key, result in after.solution.results.items() if known.get(key) is not result]
+    read = {path for result in again for path, _ in result.deps}
+    return [path for path in after.checked if str(path) in read]
+
+
 def found_in(workspace: Workspace, paths: Iterable[Path]) -> Iterator[Found]:
     """What the rules find in some files; ignore comments and settings have no say."""
     for path in paths:

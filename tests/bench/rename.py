@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from inprocess import found_in, open_folder
+from inprocess import found_in, open_folder, run_again
 from mutants import literal_pairs
 
 from meshlens.axes.values import Site
@@ -92,21 +92,13 @@ def _rename(
                 f"{path.relative_to(root)}:{_line_at(workspace, path, at)}" for path, at in (one, other)
             )
             score.split.append(f'"{symbol.name}" of {where}: {ends}')
-    for (path, line, code, message), _ in (_found(after, symbol.name, _touched(workspace, after)) - before).items():
+    for (path, line, code, message), _ in (_found(after, symbol.name, run_again(workspace, after)) - before).items():
         score.new.append(f'{path.relative_to(root)}:{line}: {code} {message} (the axis "{symbol.name}" of {where})')
 
 
 def _edited(workspace: Workspace, path: Path, changes: list[Edit]) -> bytes:
     file = workspace.files[str(path)]
     return file.notebook.with_edits(changes) if file.notebook is not None else apply(file.source, changes)
-
-
-def _touched(before: Workspace, after: Workspace) -> list[Path]:
-    """The files that roots read which ran again: in no other can anything be found anew."""
-    known = before.solution.results
-    again = [result for key, result in after.solution.results.items() if known.get(key) is not result]
-    read = {path for result in again for path, _ in result.deps}
-    return [path for path in after.checked if str(path) in read]
 
 
 def _found(workspace: Workspace, old: str, paths: Iterable[Path]) -> Counter[tuple[Path, int, str, str]]:

@@ -61,9 +61,15 @@ def mesh_name(view: FileView, text: str, site: Site, place: Place) -> tuple[str,
     for span, name in _assigned(view, site):
         if span.end <= place.at and view.source[span.start : span.end].decode("utf-8", "replace") == f"{name} = {text}":
             return name, ()
-    name = fresh(view, "mesh", "device_mesh", "pmap_mesh")
+    name = fresh(view, "mesh", "device_mesh", "pmap_mesh", inside=_function_around(view, site, place.at))
     edit = Edit(Span(place.at, place.at), place.text(f"{name} = {text}"))
     return name, (FileEdit(view.path, edit),)
+
+
+def _function_around(view: FileView, site: Site, at: int) -> Span | None:
+    """The innermost function that holds both a site and a place before it; a name that is new there hides nothing."""
+    spans = [view.span(Site(site.path, site.block, node[1])) for node in path_to(view, site) if node[0] == "fn"]
+    return next((span for span in reversed(spans) if span.start < at < span.end), None)
 
 
 def _assigned(view: FileView, site: Site) -> Iterator[tuple[Span, str]]:
@@ -98,10 +104,11 @@ def _devices(view: FileView, pmap: Pmap, spelling: Spelling) -> str:
 
 
 def _fresh_axis(view: FileView) -> str:
-    bound = {
-        name.value
-        for records in view.solution.by_file.values()
-        for one in records.bindings
-        for name in one.binder.names
-    }
-    return next((name for name in _NAMES if name not in bound), f"{_NAMES[0]}_of_pmap")
+    """A name that no collective means; a mesh may have it already, so that unnamed maps can share one."""
+    every = view.solution.by_file.values()
+    taken = {literal_name(use.name) for records in every for use in records.uses}
+    for records in every:
+        for one in records.bindings:
+            if one.binder.kind != "shard_map":
+                taken.update(name.value for name in one.binder.names)
+    return next((name for name in _NAMES if name not in taken), f"{_NAMES[0]}_of_pmap")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from meshlens.project.import_statements import name_of_module
-from meshlens.project.new_imports import Import, is_written, spelled
+from meshlens.project.new_imports import Import, is_written, is_written_in, spelled
 from meshlens.project.view import FileView
+from meshlens.text import Span
 
 _SHARD_MAP_IN_JAX = (0, 6, 1)
 _TREE_IN_JAX = (0, 4, 25)
@@ -89,12 +90,19 @@ class Spelling:
         return alias
 
 
-def fresh(view: FileView, *names: str) -> str:
-    """The first of some names that the file does not use, or the last one with a number."""
+def fresh(view: FileView, *names: str, inside: Span | None = None) -> str:
+    """The first of some names that is not used, or the last one with a number.
+
+    Args:
+        view: the file.
+        names: from the best to the last.
+        inside: where it must not be used; None for the whole file.
+    """
+    text = view.source if inside is None else view.source[inside.start : inside.end]
     for name in names:
-        if not is_written(view, name):
+        if not is_written_in(text, name):
             return name
     number = 2
-    while is_written(view, f"{names[-1]}{number}"):
+    while is_written_in(text, f"{names[-1]}{number}"):
         number += 1
     return f"{names[-1]}{number}"

@@ -43,7 +43,10 @@ losses = loss(jnp.ones(3), jnp.arange(96.0).reshape(8, 4, 3))
 
 from __future__ import annotations
 
+from math import prod
+
 from meshlens.assists._application import Layer, applied, kept
+from meshlens.assists._devices import pmap_devices
 from meshlens.assists._jit_around import Outer, jit_around
 from meshlens.assists._model import Answer, Proposal, Refused, Wishes
 from meshlens.assists._pmap import Obstacle, Pmap, pmap_at
@@ -71,13 +74,13 @@ def vmap_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
         must_not_be_unwrapped(view)
         must_run_in_one_process(view, vmap, "each process would hand pmap its own rows, and a vmap has them all")
         must_work_on_devices(view, vmap, wishes, outer)
-        edits = _written(view, vmap, outer)
+        edits = _written(view, vmap, outer, wishes)
     except Obstacle as obstacle:
         return Refused(_TITLE, obstacle.code, obstacle.message)
     return Proposal(_TITLE, lambda: edits)
 
 
-def _written(view: FileView, vmap: Pmap, outer: Outer | None) -> tuple[FileEdit, ...]:
+def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) -> tuple[FileEdit, ...]:
     spelling = Spelling(view)
     folded = dict(outer.arguments) if outer is not None else {}
     # A jit has traced them already, so nothing depends on their values.
@@ -87,6 +90,7 @@ def _written(view: FileView, vmap: Pmap, outer: Outer | None) -> tuple[FileEdit,
         *_axes(view, vmap, "in_axes", vmap.in_axes),
         *_axes(view, vmap, "out_axes", vmap.out_axes),
         *kept(view, "axis_size", vmap.given("axis_size")),
+        *_devices(view, wishes, spelling),
         *(f"{name}={view.text(site)}" for name, site in folded.items()),
     )
     if static:
@@ -95,6 +99,13 @@ def _written(view: FileView, vmap: Pmap, outer: Outer | None) -> tuple[FileEdit,
     layer = Layer(spelling.of("jax", "pmap"), arguments)
     edit = applied(view, vmap.binding, (layer,), spelling, outer.span if outer is not None else None)
     return in_order((*import_edits(view, spelling.needed), edit))
+
+
+def _devices(view: FileView, wishes: Wishes, spelling: Spelling) -> tuple[str, ...]:
+    """The devices that the user asks for, unless there are no others, which a pmap takes anyway."""
+    if not wishes.devices or prod(wishes.devices) == view.devices.count:
+        return ()
+    return (f"devices={pmap_devices(wishes, spelling)}",)
 
 
 def _axes(view: FileView, vmap: Pmap, name: str, axes: Prefix) -> tuple[str | Source, ...]:

@@ -65,7 +65,12 @@ def spelled(view: FileView, module: str, name: str) -> tuple[str, tuple[Import, 
 
 def is_written(view: FileView, name: str) -> bool:
     """Whether a name stands anywhere in a file, so that a new thing had better have another one."""
-    return re.search(rb"(?<![\w.])" + re.escape(name.encode()) + rb"\b", view.source) is not None
+    return is_written_in(view.source, name)
+
+
+def is_written_in(text: bytes, name: str) -> bool:
+    """Whether a name stands anywhere in a part of a file, not behind a dot."""
+    return re.search(rb"(?<![\w.])" + re.escape(name.encode()) + rb"\b", text) is not None
 
 
 def import_edits(view: FileView, needed: Iterable[Import]) -> tuple[FileEdit, ...]:
