@@ -110,6 +110,10 @@ def test_what_is_said(tmp_path, line, sentence):
             'JAX_PLATFORMS is "cuda", which does not start here; unset it or install what it names',
         ),
         (
+            raised("RuntimeError", "Unable to initialize backend 'cuda':  (set JAX_PLATFORMS='' to automatically …"),
+            'JAX_PLATFORMS is "cuda", which does not start here; unset it or install what it names',
+        ),
+        (
             raised("RuntimeError", "Unable to initialize backend 'cuda': not in the list (set JAX_PLATFORMS='')"),
             'JAX_PLATFORMS is "cuda", which does not start here (not in the list); '
             "unset it or install what it names",

@@ -146,7 +146,8 @@ def _not_initialized(interpreter: str, kind: str, text: str, platforms: str, acc
     unknown = _UNKNOWN_BACKEND.search(text)
     backend = found[1] if found else next(filter(None, unknown.groups()), "") if unknown else ""
     if platforms and (backend or (kind == "AssertionError" and not text)):
-        said = f" ({_shortened(found[2].split('(set JAX_PLATFORMS')[0])})" if found and found[2].strip() else ""
+        why = _shortened(found[2].split("(set JAX_PLATFORMS")[0]) if found else ""
+        said = f" ({why})" if why else ""
         return f'JAX_PLATFORMS is "{platforms}", which does not start here{said}; unset it or install what it names'
     if backend:
         said = _shortened(found[2].split("(you may need")[0]) if found else text
