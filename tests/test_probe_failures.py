@@ -163,6 +163,15 @@ def test_how_it_ends(tmp_path, body, sentence):
     assert probed(python, tmp_path).failure == sentence.replace("{python}", python)
 
 
+def test_jax_on_the_path_of_a_cluster(tmp_path):
+    (tmp_path / "modules" / "jax" / "_src").mkdir(parents=True)
+    missing = {"step": "import", "type": "ModuleNotFoundError", "text": "No module named 'jax'", "missing": "jax"}
+    python = says(tmp_path, answer(devices=[], versions={}, error=missing))
+    assert probed(python, tmp_path, PYTHONPATH=f"{tmp_path}:{tmp_path / 'modules'}").failure == (
+        f'jax is on PYTHONPATH only, which is not read here; install it for "{python}", or {SET}'
+    )
+
+
 def test_an_interpreter_that_hangs(tmp_path):
     python = fake(tmp_path, "time.sleep(600)")
     report = run_probe(Question(python, seconds=0.3), environ={}, root=tmp_path)

@@ -123,6 +123,11 @@ def missing_jax(interpreter: str, accelerators: tuple[Device, ...]) -> str:
     return f'jax is not installed for "{interpreter}"; install it with {install}, or {_ANOTHER}'
 
 
+def only_on_path(interpreter: str) -> str:
+    """JAX lies where only PYTHONPATH leads, as modules of clusters have it."""
+    return f'jax is on PYTHONPATH only, which is not read here; install it for "{interpreter}", or {_ANOTHER}'
+
+
 def passed_over(
     interpreter: str, accelerators: tuple[Device, ...], versions: Mapping[str, str], errors: Mapping[str, object]
 ) -> str:
