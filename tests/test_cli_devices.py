@@ -142,6 +142,32 @@ def test_a_project_that_is_not_trusted(tmp_path, monkeypatch):
     assert not (tmp_path / "log").exists()
 
 
+MESH = "import jax\n\nmesh = jax.make_mesh((4, 2), ('data', 'model'))\n"
+
+
+def test_check_counts_the_devices_that_are_there_only_if_it_is_told_to(tmp_path):
+    root = project(tmp_path, answer(), 'devices = "detected"\n')
+    write(root, {"main.py": MESH})
+    assert meshlens("check", cwd=root).code == 0
+    assert not (tmp_path / "log").exists()
+    ran = meshlens("check", "--devices", "detected", cwd=root)
+    assert (ran.code, asked(tmp_path)) == (1, 1)
+    assert "AX301" in ran.out
+    assert meshlens("check", "--no-cache", cwd=root).out == ran.out
+    assert asked(tmp_path) == 1
+
+
+def test_check_says_why_no_devices_were_detected(tmp_path):
+    root = project(tmp_path, raised("RuntimeError", "The TPU is already in use by process with pid 7"))
+    write(root, {"main.py": MESH})
+    ran = meshlens("check", "--devices", "detected", cwd=root)
+    assert ran.code == 2
+    assert ran.err == (
+        "meshlens: devices were not detected: the TPU is in use by process 7; end that process, "
+        "or ask again when it is done\n"
+    )
+
+
 @pytest.fixture
 def tpus(tmp_path, monkeypatch):
     from meshlens.devices import runner
@@ -164,6 +190,7 @@ def test_a_tpu_is_told_by_its_chips_until_it_is_asked_for(tmp_path, tpus):
     assert meshlens("devices", "--installed", cwd=root).err == ""
     again = meshlens("devices", "--refresh", cwd=root)
     assert "devices      1 × TPU v5 lite (backend tpu)\n" in again.out
+    assert meshlens("devices", cwd=root) == again
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+from base64 import urlsafe_b64encode
 from dataclasses import replace
 
 import pytest
@@ -98,6 +101,48 @@ def test_an_active_environment_counts_only_inside_the_project(tmp_path, monkeypa
     monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "env"))
     assert find_jax_version(tmp_path, SETTINGS) == (0, 8, 1)
     assert find_jax_version(tmp_path / "project", SETTINGS) is None
+
+
+PACKAGES = "lib/python3.12/site-packages"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {".pixi/envs/default/bin/python": "", f".pixi/envs/default/{PACKAGES}/jax-0.8.1.dist-info/METADATA": ""},
+        {
+            ".conda/conda-meta/history": "",
+            ".conda/bin/python": "",
+            f".conda/{PACKAGES}/jax-0.8.1.dist-info/METADATA": "",
+        },
+        {
+            ".venv/lib/python3.9/site-packages/jax-0.4.1.dist-info/METADATA": "",
+            f".venv/{PACKAGES}/jax-0.8.1.dist-info/METADATA": "",
+        },
+    ],
+    ids=["pixi", "conda", "two Pythons"],
+)
+def test_environments_of_other_tools(tmp_path, files):
+    found = locate_jax_version(write(tmp_path, {**files, "requirements.txt": "jax==0.4.26\n"}), SETTINGS)
+    assert found is not None
+    assert found.version == (0, 8, 1)
+    assert found.origin.startswith("installed in .")
+
+
+def test_an_environment_that_poetry_keeps_elsewhere(tmp_path, monkeypatch):
+    digest = hashlib.sha256(os.path.realpath(tmp_path / "project").encode()).digest()
+    environment = f"kept/project-{urlsafe_b64encode(digest)[:8].decode()}-py3.12"
+    write(
+        tmp_path,
+        {
+            f"{environment}/bin/python": "",
+            f"{environment}/{PACKAGES}/jax-0.8.1.dist-info/METADATA": "",
+            "project/poetry.lock": '[[package]]\nname = "jax"\nversion = "0.4.13"\n',
+        },
+    )
+    assert find_jax_version(tmp_path / "project", SETTINGS) == (0, 4, 13)
+    monkeypatch.setenv("POETRY_VIRTUALENVS_PATH", str(tmp_path / "kept"))
+    assert find_jax_version(tmp_path / "project", SETTINGS) == (0, 8, 1)
 
 
 NESTED = {

@@ -110,6 +110,10 @@ def test_what_is_said(tmp_path, line, sentence):
             'JAX_PLATFORMS is "cuda", which does not start here; unset it or install what it names',
         ),
         (
+            raised("RuntimeError", "Unable to initialize backend 'cuda':  (set JAX_PLATFORMS='' to automatically …"),
+            'JAX_PLATFORMS is "cuda", which does not start here; unset it or install what it names',
+        ),
+        (
             raised("RuntimeError", "Unable to initialize backend 'cuda': not in the list (set JAX_PLATFORMS='')"),
             'JAX_PLATFORMS is "cuda", which does not start here (not in the list); '
             "unset it or install what it names",
@@ -157,6 +161,15 @@ def test_a_platform_that_is_not_there(tmp_path, line, sentence):
 def test_how_it_ends(tmp_path, body, sentence):
     python = fake(tmp_path, body)
     assert probed(python, tmp_path).failure == sentence.replace("{python}", python)
+
+
+def test_jax_on_the_path_of_a_cluster(tmp_path):
+    (tmp_path / "modules" / "jax" / "_src").mkdir(parents=True)
+    missing = {"step": "import", "type": "ModuleNotFoundError", "text": "No module named 'jax'", "missing": "jax"}
+    python = says(tmp_path, answer(devices=[], versions={}, error=missing))
+    assert probed(python, tmp_path, PYTHONPATH=f"{tmp_path}:{tmp_path / 'modules'}").failure == (
+        f'jax is on PYTHONPATH only, which is not read here; install it for "{python}", or {SET}'
+    )
 
 
 def test_an_interpreter_that_hangs(tmp_path):

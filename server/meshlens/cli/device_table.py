@@ -14,7 +14,7 @@ from meshlens.cli.terminal import wants_colour
 from meshlens.devices.interpreters import Interpreter
 from meshlens.devices.picture import picture
 from meshlens.devices.report import Device, Report, summary
-from meshlens.devices.topology import Topology, describe
+from meshlens.devices.topology import DETECTED, Topology, describe
 
 _FIRST = ("jax", "jaxlib")
 _MOST_ROWS = 64
@@ -50,7 +50,7 @@ def _facts(interpreter: Interpreter, report: Report, target: Topology | None) ->
     if rest := ", ".join(f"{name} {version}" for name, version in report.versions if name not in _FIRST):
         table.add_row("packages", rest)
     table.add_row("devices", _what_there_is(report))
-    if target is not None:
+    if target is not None and target.text != DETECTED:
         table.add_row("target", describe(target))
     return table
 

@@ -13,6 +13,7 @@ import click
 from meshlens.cache_files import FOLDER
 from meshlens.cli.device_table import render
 from meshlens.cli.options import read_by
+from meshlens.cli.progress import progress
 from meshlens.cli.request import absolute, shown
 from meshlens.cli.terminal import complain, speak_utf8
 from meshlens.devices.interpreters import Interpreter, Wishes, choose_interpreter
@@ -79,7 +80,10 @@ def command(
         raise click.ClickException(_NO_PYTHON)
     question = Question(chosen.path, "installed" if installed else "devices", closed, may_start_tpu=refresh)
     ask = new_report if refresh else report_of
-    report = _noted(ask(question, root / FOLDER), installed=installed or untrusted)
+    with progress() as bar:
+        bar.stage(f"Asking {chosen.path}", None)
+        found = ask(question, root / FOLDER)
+    report = _noted(found, installed=installed or untrusted)
     target = target_of(settings.devices, report)
     _print(chosen, report, target, as_json=as_json)
     return 2 if report.failure or configuration.errors else 0

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from meshlens.cli.detected import with_detected
 from meshlens.project.configuration import (
     Configuration,
     find_configuration,
@@ -109,7 +110,9 @@ def ask(
         configuration = _configuration(home, configurations)
         if configuration.errors:
             continue
-        groups.append(_group(root, configuration, options, sorted(files), texts or {}))
+        group, trouble = _group(root, configuration, options, sorted(files), texts or {})
+        groups.append(group)
+        errors += [trouble] if trouble else []
     for configuration in configurations.values():
         errors.extend(configuration.errors)
     return Request(tuple(groups), tuple(dict.fromkeys(errors)))
@@ -144,12 +147,12 @@ def _group(
     options: Mapping[str, Any],
     files: Sequence[Path],
     texts: Mapping[Path, bytes],
-) -> Group:
-    settings = with_options(configuration.settings, options)
+) -> tuple[Group, str | None]:
+    settings, trouble = with_detected(with_options(configuration.settings, options), root, options)
     folders = find_jax_folders(files, root, settings)
     jax = locate_jax_version(root, settings) or default_jax_version()
     settings = replace(settings, jax_version=jax.version)
-    return Group(root, configuration, settings, jax, folders, tuple(files), texts)
+    return Group(root, configuration, settings, jax, folders, tuple(files), texts), trouble
 
 
 def _configuration(path: Path | None, known: dict[Path | None, Configuration]) -> Configuration:

@@ -68,7 +68,7 @@ def environment_of(python: str) -> Path:
 
 def packages_of(environment: Path) -> Iterator[Path]:
     """Where the packages of an environment lie, those of the newest Python first."""
-    yield from sorted(environment.glob("lib/python3*/site-packages"), reverse=True)
+    yield from sorted(environment.glob("lib/python3*/site-packages"), key=_numbers, reverse=True)
     if (windows := environment / "Lib" / "site-packages").is_dir():
         yield windows
 
@@ -159,6 +159,10 @@ def _place(home: Path, environ: Mapping[str, str], variable: str, linux: str, ma
         return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local", windows)
     base = environ.get(variable)
     return Path(base, Path(linux).name) if base else home / linux
+
+
+def _numbers(packages: Path) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", packages.parent.name)))
 
 
 def _listed(folder: Path) -> list[Path]:

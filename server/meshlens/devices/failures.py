@@ -123,6 +123,11 @@ def missing_jax(interpreter: str, accelerators: tuple[Device, ...]) -> str:
     return f'jax is not installed for "{interpreter}"; install it with {install}, or {_ANOTHER}'
 
 
+def only_on_path(interpreter: str) -> str:
+    """JAX lies where only PYTHONPATH leads, as modules of clusters have it."""
+    return f'jax is on PYTHONPATH only, which is not read here; install it for "{interpreter}", or {_ANOTHER}'
+
+
 def passed_over(
     interpreter: str, accelerators: tuple[Device, ...], versions: Mapping[str, str], errors: Mapping[str, object]
 ) -> str:
@@ -146,7 +151,8 @@ def _not_initialized(interpreter: str, kind: str, text: str, platforms: str, acc
     unknown = _UNKNOWN_BACKEND.search(text)
     backend = found[1] if found else next(filter(None, unknown.groups()), "") if unknown else ""
     if platforms and (backend or (kind == "AssertionError" and not text)):
-        said = f" ({_shortened(found[2].split('(set JAX_PLATFORMS')[0])})" if found and found[2].strip() else ""
+        why = _shortened(found[2].split("(set JAX_PLATFORMS")[0]) if found else ""
+        said = f" ({why})" if why else ""
         return f'JAX_PLATFORMS is "{platforms}", which does not start here{said}; unset it or install what it names'
     if backend:
         said = _shortened(found[2].split("(you may need")[0]) if found else text

@@ -83,7 +83,8 @@ def package_folders() -> list[str]:
         return [folder for folder in sys.path if os.path.isdir(folder)]
     environment, shares_base = _virtual_environment(sys.executable)
     bases = [sys.base_prefix, sys.base_exec_prefix] if shares_base else []
-    python = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    without_gil = "t" if "t" in getattr(sys, "abiflags", "") else ""
+    python = f"python{sys.version_info[0]}.{sys.version_info[1]}{without_gil}"
     tails = [
         ("lib", python, "site-packages"),
         ("lib64", python, "site-packages"),

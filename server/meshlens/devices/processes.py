@@ -96,7 +96,7 @@ def _wait(
         if sum(os.fstat(file.fileno()).st_size for file in files) > _MOST_OUTPUT:
             return "flood"
         time.sleep(pause)
-        pause = min(pause * 1.5, 0.05)
+        pause = min(pause * 1.5, 0.02)
     return "ended"
 
 

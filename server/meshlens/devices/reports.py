@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import meshlens
@@ -55,11 +56,13 @@ def kept_report(question: Question, folder: Path | None, environ: Mapping[str, s
     """The report that is kept and still holds; starts nothing."""
     if folder is None or question.untrusted:
         return None
-    entry = _entries(folder / FILE).get(_key(question))
-    if not isinstance(entry, dict) or entry.get("stamp") != _stamp(question, environ):
-        return None
-    with suppress(BadReport):
-        return from_json(entry.get("report"))
+    entries = _entries(folder / FILE)
+    # What a TPU said when a user asked for it goes before what was told without starting it.
+    for wanted in dict.fromkeys((replace(question, may_start_tpu=True), question)):
+        entry = entries.get(_key(wanted))
+        if isinstance(entry, dict) and entry.get("stamp") == _stamp(question, environ):
+            with suppress(BadReport):
+                return from_json(entry.get("report"))
     return None
 
 

@@ -92,6 +92,8 @@ def run_probe(
         if is_stopped():
             raise ProbeStopped
         report = _answered(report, ended, seconds, environment, machine)
+        if report.version("jax") is None and report.failure is not None and _is_on_path("jax", environ):
+            report = replace(report, failure=failures.only_on_path(question.interpreter))
     return replace(report, seconds=round(time.monotonic() - begin, 3))
 
 
@@ -129,6 +131,11 @@ def _answered(report: Report, ended: Ended, seconds: float, environment: Mapping
     if report.level == "installed" and "jax" not in versions:
         return replace(said, failure=failures.missing_jax(interpreter, machine.accelerators))
     return replace(said, note=_note(said, answer, environment, machine))
+
+
+def _is_on_path(package: str, environ: Mapping[str, str]) -> bool:
+    folders = filter(None, environ.get("PYTHONPATH", "").split(os.pathsep))
+    return any(os.path.isdir(os.path.join(folder, package, "_src")) for folder in folders)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

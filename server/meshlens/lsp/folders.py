@@ -67,22 +67,31 @@ def root_for(path: Path, given: tuple[Path, ...]) -> Path:
     return nearest or project_root(path)
 
 
-def open_folder(root: Path, editor: Mapping[str, Any]) -> tuple[Folder, tuple[str, ...]]:
+def open_folder(
+    root: Path, editor: Mapping[str, Any], interpreter: str | None = None
+) -> tuple[Folder, tuple[str, ...]]:
     """A project without files yet, and one line for each setting that is wrong.
 
     Args:
         root: the folder.
         editor: what the editor sets, by key; it goes before what the configuration file says.
+        interpreter: what the editor says is its Python.
     """
     configuration = read_configuration(find_configuration(root), "")
     changes, errors = editor_settings(editor)
     settings = replace(configuration.settings, **changes)
     if "exclude" in changes:
         settings = replace(settings, exclude=configuration.settings.exclude + settings.exclude)
-    jax = locate_jax_version(root, settings) or default_jax_version()
+    jax = jax_version_of(root, settings, interpreter)
     workspace = open_workspace([root], files=[], jax_version=jax.version, devices=target_of(settings.devices, None))
     features = editor_features(editor)
     return Folder(root, configuration, settings, jax, workspace, features=features), (*configuration.errors, *errors)
+
+
+def jax_version_of(root: Path, settings: Settings, interpreter: str | None) -> JaxVersion:
+    """The version of JAX that a project is judged by; the Python of the editor tells it where none is set."""
+    known = settings if settings.interpreter else replace(settings, interpreter=interpreter)
+    return locate_jax_version(root, known) or default_jax_version()
 
 
 def editor_settings(editor: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -97,6 +97,10 @@ class Probing:
         chosen = self._chosen.get(root)
         return chosen.path if chosen is not None else None
 
+    def said_of(self, root: Path) -> str | None:
+        """What the editor says is the Python of a project."""
+        return self._said.get(root, self._said[None])
+
     def failure_of(self, root: Path) -> str | None:
         """Why the devices of a project are not known, and what to do; None where nothing is wrong."""
         report = self.report_of(root)

@@ -90,7 +90,8 @@ class Session:
         return folder if folder is not None else self._open(root)
 
     def _open(self, root: Path) -> Folder:
-        folder, wrong = open_folder(root, self.editor_settings(root))
+        interpreter = self.probing.said_of(root) if self.probing is not None else None
+        folder, wrong = open_folder(root, self.editor_settings(root), interpreter)
         if self.probing is not None:
             folder = self.probing.known(folder)
         self.folders[root] = folder

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from meshlens.devices.environments import environment_of, environments_of, packages_of
 from meshlens.jaxapi.changes import NEWEST
 from meshlens.settings import Settings, spell_version
 
@@ -33,7 +34,7 @@ _POETRY = re.compile(r"^\s*jax\s*=\s*(?:\{[^}\n]*version\s*=\s*)?[\"']([^\"'\n]+
 _CONDA = re.compile(r"^dependencies:\s*$", re.MULTILINE)
 
 _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
-_TELLING = re.compile(r"requirements|\.lock$|\.toml$|\.ya?ml$|^setup\.(?:py|cfg)$|venv$|^jax$")
+_TELLING = re.compile(r"requirements|\.lock$|\.toml$|\.ya?ml$|^setup\.(?:py|cfg)$|venv$|^\.pixi$|^\.conda$|^jax$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,20 +99,28 @@ def default_jax_version() -> JaxVersion:
 
 
 def package_folders(root: Path, settings: Settings) -> Iterator[Path]:
-    """Where the environment of a project has its packages; the interpreter that is set goes first."""
-    environments: list[Path] = []
+    """Where the environments of a project have their packages; the interpreter that is set goes first.
+
+    Then come `.venv` and `venv`, then what other tools have made for the folder, inside it or elsewhere: conda, pixi,
+    poetry, hatch, pipenv.
+    """
+    seen: set[Path] = set()
+    for environment in _environments(root, settings):
+        if environment not in seen:
+            seen.add(environment)
+            yield from packages_of(environment)
+
+
+def _environments(root: Path, settings: Settings) -> Iterator[Path]:
     if settings.interpreter:
         interpreter = (Path(settings.folder or root) / Path(settings.interpreter).expanduser()).absolute()
-        environments.append(interpreter.parent.parent if not interpreter.is_dir() else interpreter)
-    environments += [root / ".venv", root / "venv"]
+        yield interpreter if interpreter.is_dir() else environment_of(str(interpreter))
+    yield root / ".venv"
+    yield root / "venv"
     active = os.environ.get("VIRTUAL_ENV")
     if active and Path(active).is_relative_to(root):
-        environments.append(Path(active))
-    for environment in environments:
-        if not environment.is_dir():
-            continue
-        yield from sorted(environment.glob("lib/python3*/site-packages"), reverse=True)
-        yield from (folder for folder in (environment / "Lib" / "site-packages",) if folder.is_dir())
+        yield Path(active)
+    yield from (environment.folder for environment in environments_of(root))
 
 
 def _installed(packages: Path) -> Version | None:

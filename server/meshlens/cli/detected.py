@@ -1,0 +1,45 @@
+"""What the value "detected" of `devices` stands for on the command line.
+
+A configuration file alone starts nothing: whoever checks a project that is not theirs must not run its Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from meshlens.settings import Settings
+
+
+def with_detected(settings: Settings, root: Path, options: Mapping[str, Any]) -> tuple[Settings, str | None]:
+    """The settings with the devices that there are, where they ask for those, and a sentence where that failed.
+
+    With `--devices detected` the project's Python is asked; where only its configuration says so, what
+    `meshlens devices` was told before is taken, and nothing is known without it.
+
+    Args:
+        settings: those of a project, after the options.
+        root: the folder of the project.
+        options: fields of the settings that the command line sets.
+    """
+    if settings.devices != "detected":
+        return settings, None
+    from meshlens.cache_files import FOLDER
+    from meshlens.devices.interpreters import Wishes, choose_interpreter
+    from meshlens.devices.reports import kept_report, report_of
+    from meshlens.devices.runner import Question
+    from meshlens.devices.topology import topology_of
+
+    asked = options.get("devices") == "detected"
+    chosen = choose_interpreter(root, Wishes(settings.interpreter, settings.folder))
+    if chosen is None:
+        return settings, 'no Python was found to detect devices with; set "interpreter"' if asked else None
+    question = Question(chosen.path)
+    report = report_of(question, root / FOLDER) if asked else kept_report(question, root / FOLDER)
+    if report is None:
+        return settings, None
+    if report.failure is not None:
+        return settings, f"devices were not detected: {report.failure}" if asked else None
+    return replace(settings, devices=topology_of(report) or settings.devices), None
