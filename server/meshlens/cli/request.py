@@ -109,7 +109,14 @@ def ask(
         configuration = _configuration(home, configurations)
         if configuration.errors:
             continue
-        groups.append(_group(root, configuration, options, sorted(files), texts or {}))
+        group = _group(root, configuration, options, sorted(files), texts or {})
+        if group.settings.devices == "detected":
+            from meshlens.cli.detected import detected_devices
+
+            devices, problem = detected_devices(root, group.settings)
+            group = replace(group, settings=replace(group.settings, devices=devices))
+            errors += [problem] if problem is not None else []
+        groups.append(group)
     for configuration in configurations.values():
         errors.extend(configuration.errors)
     return Request(tuple(groups), tuple(dict.fromkeys(errors)))
