@@ -11,9 +11,11 @@ from meshlens.devices.report import Device, Report
 from meshlens.devices.topology import parse_topology
 from meshlens.ide.device_words import status
 from meshlens.ide.hover import hover
+from meshlens.ide.inlay_hints import InlayHintsWanted, inlay_hints
 from meshlens.ide.lenses import lenses
 from meshlens.project.view import FileView
 from meshlens.project.workspace import open_workspace
+from meshlens.text import Span
 
 PYTHON = "/opt/venv/bin/python"
 CPU = Report(PYTHON, "devices", devices=(Device("cpu", "cpu", 0),), default_backend="cpu", process_count=1)
@@ -155,6 +157,22 @@ def test_a_question_about_devices(target, report, name, text):
 )
 def test_a_status(target, report, text):
     assert status(view_of(target, report).devices) == text
+
+
+def test_hints():
+    source = (
+        "import jax\nfrom jax import device_count as count\n\n"
+        "print(jax.device_count(), jax.local_device_count(), jax.process_count(), x.device_count())\n"
+    )
+
+    def hints(target: str | None, report: Report | None) -> list[tuple[str, str]]:
+        view = view_of(target, report, source)
+        found = inlay_hints(view, InlayHintsWanted(sizes=True), Span(0, len(source)))
+        return [(hint.text, hint.tooltip) for hint in found]
+
+    assert hints("v5e-16", CPU) == [(text, "target v5e-16") for text in ("= 16", "= 4", "= 4")]
+    assert hints(None, GPUS) == [(text, "detected") for text in ("= 2", "= 2", "= 1")]
+    assert hints(None, None) == []
 
 
 def test_a_lens():

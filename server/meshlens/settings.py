@@ -207,7 +207,10 @@ class EditorSettings:
         default=True,
     )
     inlay_hints_axes: bool = _feature("Show the axes that a helper runs under behind its `def`.", default=False)
-    inlay_hints_sizes: bool = _feature("Show the size of an axis behind its name in a collective.", default=False)
+    inlay_hints_sizes: bool = _feature(
+        "Show the size of an axis behind its name in a collective, and the number behind `jax.device_count()`.",
+        default=False,
+    )
 
 
 def keys() -> dict[str, Field[Any]]:

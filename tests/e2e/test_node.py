@@ -18,7 +18,7 @@ SHOWN = {
     "everywhere": ["step"],
     "incoming": ["train"],
     "outgoing": ['psum "batch"', 'pmean "batch"'],
-    "lenses": ["up to 8 devices · axis batch · 2 collectives"],
+    "lenses": ["up to 8 devices (target 8) · axis batch · 2 collectives"],
     "hints": ["axes: batch"],
 }
 

@@ -167,7 +167,7 @@ async def test_hints_and_lenses(tmp_path: Path):
         assert any("batch" in str(one.label) for one in hints or ())
         lenses = await ed.client.text_document_code_lens_async(types.CodeLensParams(ed.document("train.py")))
         assert [one.command.title for one in lenses or () if one.command] == [
-            "up to 8 devices · axis batch · 2 collectives"
+            "up to 8 devices (target 8) · axis batch · 2 collectives"
         ]
 
 

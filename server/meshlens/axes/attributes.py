@@ -87,7 +87,7 @@ def of_data(value: Data, name: str) -> Value:
     if name in ("shape", "ndim", "dtype"):
         return UNKNOWN
     if name == "T" and value.shape is not None:
-        return Data(value.labels, value.shape[::-1])
+        return Data(value.labels - {"in-order"}, value.shape[::-1])
     if name == "at":
         return value
     return Bound(value, ext(f"array.{name}")) if name in ARRAY_METHODS else data_attribute(value, name)

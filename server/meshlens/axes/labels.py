@@ -30,6 +30,7 @@ the others describe one value and end at the first operation on it.
     key, keys              one PRNG key; an array of them
     fresh                  state just made by an `init`, one copy
     devices                an array or list of devices
+    in-order               they stand in the order of `jax.devices()`
     replicated-result      result of a map that holds the same reduced value on every device
 """
 

@@ -61,7 +61,7 @@ def call_library(
         return Const(count) if count is not None else Data(frozenset({"device-count"}), ())
     if name in libraries.DEVICE_LISTS:
         count = _device_count(run, libraries.DEVICE_LISTS[name], site)
-        return Data(frozenset({"devices"}), (count,), "jax.devices")
+        return Data(frozenset({"devices", "in-order"}), (count,), "jax.devices")
     if name in libraries.PROCESS_QUERIES:
         return Data(frozenset({"index"}) if libraries.PROCESS_QUERIES[name] == "index" else frozenset(), ())
     if name in ("jax.experimental.mesh_utils.create_device_mesh",):
@@ -234,7 +234,9 @@ def _shaped(row: libraries.Shaped, args: tuple[Arg, ...], labels: frozenset[obje
         return Data(labels, arrays.literal_shape(first))
     if row.how in ("reshape", "broadcast"):
         wanted = arrays.sizes(value) if value is not None else None
-        kept = first.labels & {"devices", "device-grid"} if isinstance(first, Data) else frozenset()
+        kept = first.labels & {"devices", "device-grid", "in-order"} if isinstance(first, Data) else frozenset()
+        if any(arg.label == "order" for arg in args):
+            kept -= {"in-order"}
         return Data(labels | kept, arrays.reshaped(arrays.shape_of(first), wanted))
     if row.how == "stack":
         return Data(labels, _stacked(first))

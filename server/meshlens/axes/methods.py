@@ -111,7 +111,9 @@ def _of_array(
     if name == "reshape":
         wanted = args[0].value if len(args) == 1 else Seq("tuple", tuple(arg.value for arg in args))
         sizes = arrays.sizes(wanted)
-        kept = receiver.labels & {"devices", "uniform"}
+        kept = receiver.labels & {"devices", "uniform", "in-order"}
+        if any(arg.label == "order" for arg in args):
+            kept -= {"in-order"}
         result = Data(labels | kept, arrays.reshaped(receiver.shape, sizes))
         run.records.calls.append(
             ApiCall(

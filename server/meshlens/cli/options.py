@@ -43,7 +43,7 @@ _OPTIONS = (
         "--devices",
         metavar="N",
         callback=read_by(parse_devices),
-        help='How many devices the code is meant for: 8, "2x4".',
+        help='The devices the code is meant for: 8, "2x4", "v5e-16", "8xH100", "detected".',
     ),
     click.option(
         "--jax-version", metavar="VERSION", callback=read_by(parse_version), help="The version of JAX to go by."

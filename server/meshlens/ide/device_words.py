@@ -34,9 +34,9 @@ def own_devices(devices: Devices) -> str | None:
 
 
 def here(devices: Devices) -> str | None:
-    """The devices that are here, where others are aimed at: "here: 1 CPU device"; None where nothing is known."""
+    """The devices that are here: "here: 1 CPU device"; None where they are not known, or the code is meant for them."""
     found = _found(devices)
-    return f"here: {found}" if found and devices.target is not None and devices.origin != "detected" else None
+    return f"here: {found}" if found and devices.origin != "detected" else None
 
 
 def has_devices(report: Report | None) -> bool:

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 from meshlens.axes.records import Binding
 from meshlens.axes.values import Binder, Bound, Function, Mapped, Partial, Site, Wrapped
+from meshlens.devices.topology import DETECTED
 from meshlens.ide.device_words import here
 from meshlens.ide.devices import devices_of
 from meshlens.ide.environment_words import map_words
@@ -69,7 +70,8 @@ def _title(prose: Prose, binder: Binder) -> str:
     inner = mapped_in(binder.operand)
     on = f", {devices}" if devices else ""
     inside = f", around {map_words(prose, inner.binder)}" if inner is not None else ""
-    found = here(prose.view.devices) if binder.kind in MAPS_ON_DEVICES else None
+    is_said = devices is not None and devices.endswith(f"({DETECTED})")
+    found = here(prose.view.devices) if binder.kind in MAPS_ON_DEVICES and not is_said else None
     return f"Mapped by {map_words(prose, binder)}{over}{on}{inside}{f'; {found}' if found else ''}."
 
 

@@ -6,7 +6,8 @@ from meshlens.axes.arrays import product
 from meshlens.axes.values import Const, Mesh
 from meshlens.ide.device_words import here
 from meshlens.ide.devices import mesh_sizes
-from meshlens.ide.mesh_picture import left_out, mesh_grid, mesh_svg
+from meshlens.ide.mesh_devices import device_ids
+from meshlens.ide.mesh_picture import as_svg, as_text, drawing_of
 from meshlens.ide.prose import Prose, counted
 
 
@@ -26,20 +27,31 @@ def mesh_text(prose: Prose, mesh: Mesh) -> str | None:
     found = here(prose.view.devices) if mesh.kind == "Mesh" else None
     ending = f"; {found}." if found else "."
     text = f"{text}: {devices}{ending}" if devices else f"{text}{ending}"
-    return prose.page(text, *_picture(prose, mesh), _made(prose, mesh))
+    return prose.page(text, picture(prose, mesh), _numbers(prose, mesh), _made(prose, mesh))
 
 
-def _picture(prose: Prose, mesh: Mesh) -> list[str | None]:
-    outer = left_out(mesh)
-    note = None
-    if outer:
-        axes = " × ".join(f"{prose.axis(name)} ({size})" for name, size in outer)
-        note = f"Drawn for one position along {axes}."
-    image = mesh_svg(mesh) if prose.style == "svg" else None
-    if image is not None:
-        return [f"![mesh]({image})", note]
-    grid = mesh_grid(mesh)
-    return [prose.drawing(grid), note] if grid is not None else []
+def picture(prose: Prose, mesh: Mesh, shards: tuple[tuple[str, int], ...] | None = None) -> str | None:
+    """The mesh as it is drawn for this client; None while names or sizes are not known.
+
+    Args:
+        prose: how to write.
+        mesh: the mesh.
+        shards: the shard of an array that lies on each device.
+    """
+    drawing = drawing_of(mesh, device_ids(prose.view, mesh), shards)
+    if drawing is None:
+        return None
+    return f"![mesh]({as_svg(drawing)})" if prose.style == "svg" else prose.drawing(as_text(drawing))
+
+
+def _numbers(prose: Prose, mesh: Mesh) -> str | None:
+    """What the numbers in the picture are, where they are not what one would take them for."""
+    if drawing_of(mesh) is None or mesh.kind != "Mesh" or device_ids(prose.view, mesh) is not None:
+        return None
+    target, report = prose.view.devices.target, prose.view.devices.detected
+    if target is None and (report is None or not report.devices):
+        return None
+    return "The numbers are positions in the mesh; which device stands where is not known here."
 
 
 def _made(prose: Prose, mesh: Mesh) -> str:

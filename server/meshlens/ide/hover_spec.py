@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from meshlens.axes.mapped_values import is_shared
 from meshlens.axes.values import Arg, Dict, Made, Mesh, Seq, Site, Spec, Value
 from meshlens.ide.devices import mesh_devices, mesh_sizes, spec_names
-from meshlens.ide.hover_mesh import mesh_text, missing_axes
+from meshlens.ide.hover_mesh import mesh_text, missing_axes, picture
 from meshlens.ide.prose import Prose, counted
+from meshlens.ide.shards import shards_of
 from meshlens.project.view import FileView
 
 _SHARDING = "jax.sharding.NamedSharding"
@@ -38,7 +39,17 @@ def spec_text(prose: Prose, spec: Spec, mesh: Mesh | None = None) -> str | None:
         _replicated(prose, spec, known) if not keywords else None,
         *_missing(prose, spec, found),
         _mesh_line(prose, known),
+        *_shards(prose, spec, known),
     )
+
+
+def _shards(prose: Prose, spec: Spec, mesh: Mesh | None) -> Iterator[str]:
+    """The picture of which block of the array lies on which device."""
+    shards = shards_of(spec, mesh) if mesh is not None else None
+    drawn = picture(prose, mesh, shards) if mesh is not None and shards is not None else None
+    if drawn is not None:
+        yield "Which block of the array each device holds:"
+        yield drawn
 
 
 def sharding_text(prose: Prose, sharding: Made) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from meshlens.axes.records import AxisEnv, AxisUse, literal_name
 from meshlens.axes.values import Site
+from meshlens.ide.device_hints import device_counts
 from meshlens.ide.devices import axis_size
 from meshlens.ide.environment import bindings_of, contexts, distinct
 from meshlens.ide.tokens import header_end
@@ -20,7 +21,8 @@ class InlayHintsWanted:
 
     Attributes:
         axes: behind the `def` of a helper, the axes that are bound while it runs.
-        sizes: behind the axis name of a collective, how many indices the axis has.
+        sizes: behind the axis name of a collective, how many indices the axis has; behind `jax.device_count()` and its
+            sisters, the number.
     """
 
     axes: bool = False
@@ -53,6 +55,7 @@ def inlay_hints(view: FileView, wanted: InlayHintsWanted, within: Span) -> tuple
     found = [
         *(_axes(view, within) if wanted.axes else ()),
         *(_sizes(view, within) if wanted.sizes else ()),
+        *((InlayHint(*one) for one in device_counts(view, within)) if wanted.sizes else ()),
     ]
     return tuple(sorted(found, key=lambda hint: hint.offset))
 

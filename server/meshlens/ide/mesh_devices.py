@@ -30,7 +30,7 @@ def device_ids(view: FileView, mesh: Mesh) -> tuple[int, ...] | None:
         return order[:total] if unsaid and not _is_tpu(view) else None
     first = given if given is not None else call.args[0].value if call.args else None
     labels: frozenset[object] = getattr(first, "labels", frozenset())
-    whole = "devices" in labels and first is not None and product(shape_of(first)) == len(order)
+    whole = "in-order" in labels and first is not None and product(shape_of(first)) == len(order)
     return order if whole and total == len(order) else None
 
 

@@ -6,18 +6,21 @@ In a workspace that is not trusted nothing that lies in it is run, and JAX is no
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 
+from meshlens.cache_files import FOLDER
 from meshlens.devices.interpreters import Interpreter, Wishes, choose_interpreter
 from meshlens.devices.report import Report
-from meshlens.devices.runner import ProbeStopped, Question, run_probe
+from meshlens.devices.reports import new_report, report_of
+from meshlens.devices.runner import ProbeStopped, Question
 from meshlens.lsp.folders import Folder
 from meshlens.lsp.session import Session
+from meshlens.project.configuration import is_project
 from meshlens.project.devices import target_of
 
 PAUSE = 1.0
@@ -30,8 +33,6 @@ SWITCH = "MESHLENS_DETECT_DEVICES"
 """The variable that is 0 where no Python is to be asked, as in tests."""
 
 NO_PYTHON = 'no Python was found for this folder; set "interpreter" to the one that has JAX'
-
-_log = logging.getLogger("meshlens")
 
 
 @dataclass(slots=True)
@@ -74,8 +75,8 @@ class Probing:
         return () if self.trusted else (*self._session.given, *self._session.folders) or (Path("/"),)
 
     def want(self, root: Path) -> None:
-        """Has the Python of a project asked in a while, unless that was done or is being done."""
-        if root in self._chosen or root in self._waiting or not self._may_ask(root):
+        """Has the Python of a project asked in a while: whenever it is opened, as what is kept on disk may hold."""
+        if root in self._waiting or not self._may_ask(root):
             return
         self._waiting[root] = asyncio.get_running_loop().call_later(PAUSE, self._begin, root)
 
@@ -111,7 +112,7 @@ class Probing:
     async def refresh(self, root: Path) -> None:
         """Asks the Python of a project again, because a user wants it: a TPU may be started too."""
         if self._may_ask(root):
-            await self._ask(root, self._asked_by_user)
+            await self._ask(root, by_user=True)
 
     def tell_interpreter(self, scope: Path | None, interpreter: str | None) -> None:
         """Takes what the editor says of the Python of a folder, or of all."""
@@ -150,18 +151,20 @@ class Probing:
         self._waiting.pop(root, None)
         if root not in self._session.folders:
             return
-        task = asyncio.ensure_future(self._ask(root, self._asked_by_itself))
+        task = asyncio.ensure_future(self._ask(root, by_user=False))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _ask(self, root: Path, how: Callable[[str], Awaitable[Report | None]]) -> None:
+    async def _ask(self, root: Path, *, by_user: bool) -> None:
         trusted = self.trusted
         chosen = await asyncio.to_thread(self._choose, root)
         if trusted != self.trusted:
             return
         self._chosen[root] = chosen
-        if chosen is not None and await how(chosen.path) is None:
-            return
+        if chosen is not None:
+            question = Question(chosen.path, untrusted=self.untrusted, may_start_tpu=by_user)
+            if await self._answered(question, _cache_of(root), by_user=by_user) is None:
+                return
         self._put([one for one, found in self._chosen.items() if found == chosen])
 
     def _choose(self, root: Path) -> Interpreter | None:
@@ -174,33 +177,28 @@ class Probing:
         )
         return choose_interpreter(root, wishes, untrusted=self.untrusted)
 
-    async def _asked_by_itself(self, python: str) -> Report | None:
-        known = self._reports.get(python)
-        return known if known is not None else await self._run(Question(python, untrusted=self.untrusted))
-
-    async def _asked_by_user(self, python: str) -> Report | None:
-        return await self._run(Question(python, untrusted=self.untrusted, may_start_tpu=True))
-
-    async def _run(self, question: Question) -> Report | None:
+    async def _answered(self, question: Question, cache: Path | None, *, by_user: bool) -> Report | None:
         """One Python is asked one thing at a time: who comes meanwhile gets the same answer."""
+        known = self._reports.get(question.interpreter)
+        if not by_user and known is not None and known.failure is None and cache is None:
+            return known
         run = self._runs.get(question.interpreter)
         if run is None or run.stop.is_set():
             run = self._runs[question.interpreter] = _Run()
-            run.task = asyncio.ensure_future(self._answer(question, run))
+            ask = partial(new_report if by_user else report_of, question, cache, is_stopped=run.stop.is_set)
+            run.task = asyncio.ensure_future(self._run(question.interpreter, run, ask))
         assert run.task is not None
         return await asyncio.shield(run.task)
 
-    async def _answer(self, question: Question, run: _Run) -> Report | None:
-        try:
-            report = await asyncio.to_thread(_probe, question, run)
-        finally:
-            if self._runs.get(question.interpreter) is run:
-                del self._runs[question.interpreter]
+    async def _run(self, python: str, run: _Run, ask: Callable[[], Report]) -> Report | None:
+        report = await asyncio.to_thread(_aside, run, ask)
+        if self._runs.get(python) is run:
+            del self._runs[python]
         if report is None or run.stop.is_set():
             return None
-        self._reports[question.interpreter] = report
+        self._reports[python] = report
         if report.failure is not None:
-            _log.warning("devices: %s", report.failure)
+            self._session.warn_once(f"devices: {report.failure}")
         return report
 
     def _put(self, roots: list[Path]) -> None:
@@ -230,10 +228,15 @@ def _check_again(session: Session, root: Path) -> None:
     session.pull_again()
 
 
-def _probe(question: Question, run: _Run) -> Report | None:
-    """Runs aside; whatever goes wrong is in the report, or None where nobody waits any more."""
+def _cache_of(root: Path) -> Path | None:
+    """Where reports are kept: in a project, but not beside a few loose files."""
+    return root / FOLDER if is_project(root) else None
+
+
+def _aside(run: _Run, ask: Callable[[], Report]) -> Report | None:
+    """Runs in a thread; whatever goes wrong is in the report, or None where nobody waits any more."""
     try:
-        return run_probe(question, is_stopped=run.stop.is_set)
+        return ask()
     except ProbeStopped:
         return None
     finally:

@@ -1,0 +1,192 @@
+"""Devices over a real session: what is told and when, with programs that stand in for the project's Python."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fake_interpreters import ANSWER, answer, fake, is_alive, says
+from raw_client import Failed, Server
+
+PLAIN: dict[str, Any] = {"textDocument": {"hover": {"contentFormat": ["plaintext"]}, "diagnostic": {}}}
+SOURCE = """\
+import jax
+
+mesh = jax.make_mesh((4, 2), ("data", "model"))
+
+
+@jax.pmap
+def double(x):
+    return 2 * x
+"""
+CPU = ANSWER["devices"]
+H100 = [{**CPU[0], "platform": "gpu", "kind": "NVIDIA H100 80GB HBM3", "id": number} for number in range(8)]  # type: ignore[index]
+CHANGED = "meshlens/devicesDidChange"
+
+
+@contextmanager
+def session(root: Path, options: dict[str, Any], **environment: str) -> Iterator[Server]:
+    """A server that asks Pythons, with a file open."""
+    server = Server(root, MESHLENS_DETECT_DEVICES="1", **environment)
+    try:
+        server.initialize(root, PLAIN, initializationOptions={"devicesDidChange": True, **options})
+        server.open((root / "main.py").as_uri(), SOURCE)
+        yield server
+    finally:
+        server.stop()
+
+
+def hover(server: Server, root: Path, line: int, character: int) -> str:
+    """The text of a hover."""
+    place = {"line": line, "character": character}
+    found = server.request(
+        "textDocument/hover", {"textDocument": {"uri": (root / "main.py").as_uri()}, "position": place}
+    )
+    return str(found["contents"]["value"])
+
+
+def test_it_tells_what_the_interpreter_says(tmp_path: Path):
+    python = says(tmp_path / "elsewhere", answer(devices=H100, default_backend="gpu"))
+    with session(tmp_path, {"interpreter": python}) as server:
+        told = server.wait(CHANGED)
+        assert (told["summary"], told["failure"], told["interpreter"]) == ("8 × NVIDIA H100 80GB HBM3", None, python)
+        assert [one["id"] for one in told["detected"]["devices"]] == list(range(8))
+        assert "up to 8 × NVIDIA H100 80GB HBM3 (detected)." in hover(server, tmp_path, 5, 6)
+        assert server.request("meshlens/devices", {"uri": (tmp_path / "main.py").as_uri()}) == {
+            key: value for key, value in told.items() if key != "uri"
+        }
+
+
+def test_a_target_and_what_is_here(tmp_path: Path):
+    (tmp_path / "meshlens.toml").write_text('devices = "8xH100"\n')
+    with session(tmp_path, {"interpreter": says(tmp_path / "elsewhere", answer())}) as server:
+        told = server.wait(CHANGED)
+        assert told["summary"] == "target 8xH100, here 1 CPU device"
+        assert (told["target"]["text"], told["target"]["count"], told["target"]["shape"]) == ("8xH100", 8, [8])
+        assert "up to 8 × NVIDIA H100 80GB (target 8xH100); here: 1 CPU device." in hover(server, tmp_path, 5, 6)
+
+
+def test_devices_that_are_here_count_where_that_is_set(tmp_path: Path):
+    (tmp_path / "meshlens.toml").write_text('devices = "detected"\n')
+    with session(tmp_path, {"interpreter": says(tmp_path / "elsewhere", answer())}) as server:
+        server.wait(CHANGED)
+        (found,) = server.findings((tmp_path / "main.py").as_uri())
+        assert found["message"] == "a mesh of 8 devices, 1 device was detected"
+
+
+def test_a_file_goes_by_what_it_says_itself(tmp_path: Path):
+    with session(tmp_path, {"interpreter": says(tmp_path / "elsewhere", answer())}) as server:
+        server.wait(CHANGED)
+        uri = (tmp_path / "own.py").as_uri()
+        server.open(uri, f"# meshlens: devices=v5e-4\n{SOURCE}")
+        shown = server.request("meshlens/devices", {"uri": uri})
+        assert (shown["summary"], shown["origin"]) == ("target v5e-4, here 1 CPU device", "comment")
+        (found,) = server.findings(uri)
+        assert found["message"] == "a mesh of 8 devices, target v5e-4 has 4 devices"
+
+
+def test_it_is_asked_again_when_a_user_wants_it(tmp_path: Path):
+    python = says(tmp_path / "elsewhere", answer())
+    with session(tmp_path, {"interpreter": python}) as server:
+        assert server.wait(CHANGED)["summary"] == "1 CPU device"
+        says(tmp_path / "elsewhere", answer(devices=H100))
+        assert server.request("meshlens/devices", {})["summary"] == "1 CPU device"
+        assert server.request("meshlens/devices", {"refresh": True})["summary"] == "8 × NVIDIA H100 80GB HBM3"
+
+
+def test_another_interpreter(tmp_path: Path):
+    first = says(tmp_path / "first", answer())
+    second = says(tmp_path / "second", answer(devices=H100))
+    with session(tmp_path, {"interpreter": first}) as server:
+        assert server.wait(CHANGED)["interpreter"] == first
+        before = len(server.notified)
+        server.notify("meshlens/didChangeInterpreter", {"uri": tmp_path.as_uri(), "interpreter": second})
+        told = server.wait(CHANGED, before)
+        assert (told["interpreter"], told["summary"]) == (second, "8 × NVIDIA H100 80GB HBM3")
+
+
+def test_a_failure_is_one_sentence(tmp_path: Path):
+    with session(tmp_path, {"interpreter": fake(tmp_path / "elsewhere", "print('no JSON')")}) as server:
+        told = server.wait(CHANGED)
+        assert told["summary"] == "devices not known"
+        assert told["failure"]
+        assert "\n" not in told["failure"]
+
+
+def test_a_switch(tmp_path: Path):
+    asked = tmp_path / "asked"
+    python = fake(tmp_path / "elsewhere", f"open({str(asked)!r}, 'w').close()")
+    with session(tmp_path, {"interpreter": python, "settings": {"detectDevices": False}}) as server:
+        server.request("meshlens/devices", {"refresh": True})
+        assert not asked.exists()
+        server.notify("workspace/didChangeConfiguration", {"settings": {"meshlens": {"detectDevices": True}}})
+        server.request("meshlens/devices", {"refresh": True})
+        assert asked.exists()
+
+
+def test_answers_are_right_while_an_interpreter_hangs(tmp_path: Path):
+    number = tmp_path / "number"
+    python = fake(
+        tmp_path / "elsewhere",
+        f"signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        f"open({str(number)!r}, 'w').write(str(os.getpid()))\ntime.sleep(1000)",
+    )
+    with session(tmp_path, {"interpreter": python}) as server:
+        refresh = server.ask("meshlens/devices", {"refresh": True})
+        while not (number.exists() and number.read_text()):
+            time.sleep(0.02)
+        uri = (tmp_path / "main.py").as_uri()
+        assert hover(server, tmp_path, 5, 6).startswith("def double(x)\nMapped by pmap (main.py:6)")
+        for version in range(2, 12):
+            server.change(uri, version, {"text": f"{SOURCE}\njax.lax.psum(1, 'axis{version}')\n"})
+            (found,) = server.findings(uri)
+            assert f'axis "axis{version}" is not bound here' in found["message"]
+        assert server.request("meshlens/devices", {"uri": uri})["detected"] is None
+        shown = server.request("workspace/executeCommand", {"command": "meshlens.printDebugInformation"})
+        assert "jax is not imported here" in shown
+        assert is_alive(int(number.read_text()))
+        del refresh
+    assert not is_alive(int(number.read_text()))
+
+
+def test_meshes(tmp_path: Path):
+    (tmp_path / "meshlens.toml").write_text("devices = 8\n")
+    with session(tmp_path, {"interpreter": says(tmp_path / "elsewhere", answer())}) as server:
+        shown = server.request("meshlens/meshes", {"uri": (tmp_path / "main.py").as_uri()})
+        assert shown == {
+            "meshes": [
+                {
+                    "label": "mesh",
+                    "axes": [{"name": "data", "size": 4}, {"name": "model", "size": 2}],
+                    "range": {"start": {"line": 2, "character": 7}, "end": {"line": 2, "character": 47}},
+                    "devices": [0, 1, 2, 3, 4, 5, 6, 7],
+                }
+            ],
+            "functions": [
+                {
+                    "name": "double",
+                    "range": {"start": {"line": 6, "character": 4}, "end": {"line": 6, "character": 10}},
+                    "axes": [],
+                    "binder": "pmap",
+                }
+            ],
+        }
+
+
+def test_virtual_devices(tmp_path: Path):
+    with session(tmp_path, {}, XLA_FLAGS="--xla_dump_to=/x --xla_force_host_platform_device_count=2") as server:
+        shown = server.request("meshlens/virtualDevices", {"devices": "2x4"})
+        assert shown == {
+            "env": {
+                "JAX_PLATFORMS": "cpu",
+                "JAX_NUM_CPU_DEVICES": "8",
+                "XLA_FLAGS": "--xla_dump_to=/x --xla_force_host_platform_device_count=8",
+            }
+        }
+        with pytest.raises(Failed, match=r'^"devices": expected a number of devices \(8\)'):
+            server.request("meshlens/virtualDevices", {"devices": "many"})
