@@ -1,11 +1,14 @@
 // What the tests inside the extension host share: waiting, answering questions, and a list of what was asked.
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as vscode from "vscode";
 
-/** A test: a name and what it does. */
-export type Tests = Record<string, () => Promise<void>>;
+/** Tests by name, and what is so while they run. */
+export interface Suite {
+  readonly around?: (run: () => Promise<void>) => Promise<void>;
+  readonly tests: Readonly<Record<string, () => Promise<void>>>;
+}
 
 const LIMIT_MILLISECONDS = 30_000;
 
@@ -94,28 +97,22 @@ export async function answering(
   return asked;
 }
 
-/** What a server that only pretends was told since it was started last: the methods with their parameters. */
-export function toldTo(log: string): [string, unknown][] {
+let pretenders = 0;
+let log = "";
+
+/** What the server that pretends was told: the methods with their parameters. */
+export function told(): [string, unknown][] {
   const lines = readFileSync(log, "utf8").trim().split("\n");
-  const messages = lines.map((line) => JSON.parse(line) as [string, unknown]);
-  return messages.slice(messages.findLastIndex(([method]) => method === "initialize"));
+  return lines.map((line) => JSON.parse(line) as [string, unknown]);
 }
 
-let pretenders = 0;
-
 /** Runs a step with a server that only pretends, and that knows these requests of ours. */
-export async function withPretender<T>(known: string, step: (log: string) => Promise<T>): Promise<T> {
+export async function withPretender(known: string, step: () => Promise<void>): Promise<void> {
   pretenders += 1;
-  const log = join(inWorkspace("").fsPath, `told-${pretenders}.jsonl`);
+  log = join(inWorkspace("").fsPath, `told-${pretenders}.jsonl`);
   const command = [process.execPath, join(__dirname, "pretender.js"), log, known];
-  return withSetting("path", command, async () => {
-    await until("the pretender", () => {
-      try {
-        return toldTo(log).some(([method]) => method === "initialized");
-      } catch {
-        return false;
-      }
-    });
-    return step(log);
+  await withSetting("path", command, async () => {
+    await until("the pretender", () => existsSync(log) && told().some(([method]) => method === "initialized"));
+    await step();
   });
 }

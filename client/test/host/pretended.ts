@@ -2,170 +2,157 @@
 
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
-import { answering, open, type Tests, toldTo, until, withPretender, withSetting } from "./harness";
+import { answering, open, type Suite, told, until, withPretender, withSetting } from "./harness";
 
 const ALL = "devices,meshes,convert,virtualDevices";
 
-function last(log: string, method: string): Record<string, unknown> {
-  const found = toldTo(log).findLast(([name]) => name === method);
+function last(method: string): Record<string, unknown> {
+  const found = told().findLast(([name]) => name === method);
   assert.ok(found, `nobody asked ${method}`);
   return found[1] as Record<string, unknown>;
 }
 
-const count = (log: string, method: string) => toldTo(log).filter(([name]) => name === method).length;
+const count = (method: string) => told().filter(([name]) => name === method).length;
+const command = async (name: string) => vscode.commands.executeCommand(`meshlens.${name}`);
+const revert = () => vscode.commands.executeCommand("workbench.action.files.revert");
 
-export const pretended: Tests = {
-  "the server learns whether the workspace is trusted, and which Python it has": () =>
-    withPretender(ALL, async (log) => {
-      const options = last(log, "initialize")["initializationOptions"];
+/** What the menu offers. */
+async function menu(): Promise<string> {
+  const [asked] = await answering("showQuickPick", [], () => command("showMenu"));
+  return (asked?.[0] as vscode.QuickPickItem[]).map(({ label }) => label).join();
+}
+
+/** Chooses a topology by its label. */
+async function choose(label: string): Promise<unknown> {
+  const find = (items: vscode.QuickPickItem[]) => items.find((item) => item.label === label);
+  await answering("showQuickPick", [find], () => command("chooseTargetTopology"));
+  return vscode.workspace.getConfiguration("meshlens").inspect("devices")?.workspaceValue;
+}
+
+export const pretended: Suite = {
+  around: (run) => withPretender(ALL, run),
+  tests: {
+    "the server learns whether the workspace is trusted, and which Python it has": async () => {
+      const options = last("initialize")["initializationOptions"];
       assert.deepEqual(options, { trusted: vscode.workspace.isTrusted, interpreter: null, devicesDidChange: true });
       await Promise.resolve();
-    }),
+    },
 
-  "the devices are asked for, and again when another file comes to the front": () =>
-    withPretender(ALL, async (log) => {
-      await open("single.py");
-      await until("the question", () => String(last(log, "meshlens/devices")["uri"]).endsWith("single.py"));
-      await open("03_helper_outside_the_map.py");
-      await until("the next one", () => String(last(log, "meshlens/devices")["uri"]).endsWith("map.py"));
-    }),
+    "the devices are asked for when another file comes to the front": async () => {
+      for (const name of ["single.py", "03_helper_outside_the_map.py"]) {
+        await open(name);
+        await until(
+          "the question",
+          () => count("meshlens/devices") > 0 && String(last("meshlens/devices")["uri"]).endsWith(name),
+        );
+      }
+    },
 
-  "a refresh says what was found": () =>
-    withPretender(ALL, async (log) => {
-      const shown = await answering("showInformationMessage", [], () =>
-        Promise.resolve(vscode.commands.executeCommand("meshlens.refreshDevices")),
-      );
-      assert.equal(last(log, "meshlens/devices")["refresh"], true);
+    "a refresh says what was found": async () => {
+      const shown = await answering("showInformationMessage", [], () => command("refreshDevices"));
+      assert.equal(last("meshlens/devices")["refresh"], true);
       assert.deepEqual(shown, [["MeshLens: target 2x4, here 1 CPU"]]);
-    }),
+    },
 
-  "parallelize asks two questions with the server's answers in them, and makes the edit": () =>
-    withPretender(ALL, async (log) => {
+    "parallelize asks two questions with the server's answers in them, and makes the edit": async () => {
       const document = await open("single.py", "step(params");
-      const asked = await answering("showInputBox", [" workers ", "4"], () =>
-        Promise.resolve(vscode.commands.executeCommand("meshlens.parallelizeWithPmap")),
-      );
+      const asked = await answering("showInputBox", [" workers ", "4"], () => command("parallelizeWithPmap"));
       const values = asked.map(([options]) => (options as vscode.InputBoxOptions).value);
       assert.deepEqual(values, ["batch", "8"]);
       assert.equal(document.lineAt(0).text, "# pmap over workers on 4");
-      const { to, axisName, devices, textDocument } = last(log, "meshlens/convert");
+      const { to, axisName, devices, textDocument } = last("meshlens/convert");
       assert.deepEqual([to, axisName, devices], ["pmap", "workers", "4"]);
       assert.equal(typeof (textDocument as { version: unknown }).version, "number");
-      await vscode.commands.executeCommand("workbench.action.files.revert");
-    }),
+      await revert();
+    },
 
-  "a question that is left unanswered changes nothing": () =>
-    withPretender(ALL, async (log) => {
+    "a question that is left unanswered changes nothing": async () => {
       const document = await open("single.py", "step(params");
-      await answering("showInputBox", ["workers", undefined], () =>
-        Promise.resolve(vscode.commands.executeCommand("meshlens.parallelizeWithPmap")),
-      );
+      const before = count("meshlens/convert");
+      await answering("showInputBox", ["workers", undefined], () => command("parallelizeWithPmap"));
       assert.ok(!document.isDirty);
-      assert.equal(count(log, "meshlens/convert"), 1);
-    }),
+      assert.equal(count("meshlens/convert"), before + 1);
+    },
 
-  "a refusal is told with its reason": () =>
-    withPretender(ALL, async () => {
+    "a refusal is told with its reason": async () => {
       const document = await open("single.py", "step(params");
       const shown = await answering("showInformationMessage", [], () =>
-        answering("showInputBox", ["taken", ""], () =>
-          Promise.resolve(vscode.commands.executeCommand("meshlens.parallelizeWithPmap")),
-        ),
+        answering("showInputBox", ["taken", ""], () => command("parallelizeWithPmap")),
       );
       assert.deepEqual(shown, [['MeshLens: the axis "taken" is bound already (axis-name)']]);
       assert.ok(!document.isDirty);
-    }),
+    },
 
-  "migrating to shard_map asks nothing": () =>
-    withPretender(ALL, async () => {
+    "migrating to shard_map asks nothing": async () => {
       const document = await open("single.py", "step(params");
-      const asked = await answering("showInputBox", [], () =>
-        Promise.resolve(vscode.commands.executeCommand("meshlens.migrateToShardMap")),
-      );
+      const asked = await answering("showInputBox", [], () => command("migrateToShardMap"));
       assert.deepEqual(asked, []);
       assert.equal(document.lineAt(0).text, "# shard_map over batch on 8");
-      await vscode.commands.executeCommand("workbench.action.files.revert");
-    }),
+      await revert();
+    },
 
-  "the target topology is written where the workspace keeps its settings": () =>
-    withPretender(ALL, async () => {
-      const chosen = (items: vscode.QuickPickItem[]) => items.find(({ label }) => label === "2x4");
-      await answering("showQuickPick", [chosen], () =>
-        Promise.resolve(vscode.commands.executeCommand("meshlens.chooseTargetTopology")),
-      );
-      const section = () => vscode.workspace.getConfiguration("meshlens").inspect("devices");
-      assert.equal(section()?.workspaceValue, "2x4");
-      const none = (items: vscode.QuickPickItem[]) => items.find(({ label }) => label === "None");
-      await answering("showQuickPick", [none], () =>
-        Promise.resolve(vscode.commands.executeCommand("meshlens.chooseTargetTopology")),
-      );
-      assert.equal(section()?.workspaceValue, undefined);
-    }),
+    "the target topology is written where the workspace keeps its settings": async () => {
+      assert.equal(await choose("2x4"), "2x4");
+      assert.equal(await choose("None"), undefined);
+    },
 
-  "a file runs on virtual devices, in the environment that the server names": () =>
-    withPretender(ALL, async () => {
-      const document = await open("virtual.py");
+    "a file runs on virtual devices, in the environment that the server names": async () => {
+      await open("virtual.py");
       const ended = new Promise<number | undefined>((resolve) => {
         const listener = vscode.tasks.onDidEndTaskProcess(({ exitCode }) => {
           listener.dispose();
           resolve(exitCode);
         });
       });
-      const asked = await answering("showInputBox", ["3"], () =>
-        Promise.resolve(vscode.commands.executeCommand("meshlens.runOnVirtualDevices")),
-      );
+      const asked = await answering("showInputBox", ["3"], () => command("runOnVirtualDevices"));
       assert.equal((asked[0]?.[0] as vscode.InputBoxOptions).value, "8");
-      assert.equal(await ended, 3, document.fileName);
-    }),
+      assert.equal(await ended, 3);
+    },
 
-  "the view asks for the meshes of the file in front": () =>
-    withPretender(ALL, async (log) => {
+    "the view asks for the meshes of the file in front": async () => {
       await open("single.py");
-      await vscode.commands.executeCommand("meshlens.meshes.focus");
-      await until("the question", () => toldTo(log).some(([method]) => method === "meshlens/meshes"));
+      await command("meshes.focus");
+      await until("the question", () => count("meshlens/meshes") > 0);
       await vscode.commands.executeCommand("workbench.view.explorer");
-    }),
+    },
 
-  "what an older server does not know is asked once, and said": () =>
-    withPretender("", async (log) => {
-      await open("single.py", "step(params");
-      const command = () => Promise.resolve(vscode.commands.executeCommand("meshlens.parallelizeWithPmap"));
-      const shown = await answering("showInformationMessage", [], async () => {
-        await command();
-        await command();
-      });
-      assert.equal(count(log, "meshlens/convert"), 1);
-      assert.equal(shown.length, 2);
-    }),
-
-  "the menu leaves out what the server does not know": async () => {
-    const labels = async () => {
-      const [asked] = await answering("showQuickPick", [], () =>
-        Promise.resolve(vscode.commands.executeCommand("meshlens.showMenu")),
-      );
-      return (asked?.[0] as vscode.QuickPickItem[]).map(({ label }) => label).join();
-    };
-    await withPretender(ALL, async () => {
-      assert.match(await labels(), /Refresh Devices/);
-    });
-    await withPretender("", async (log) => {
-      await open("single.py");
-      await until("the question", () => count(log, "meshlens/devices") > 0);
-      await until("the answer", async () => !(await labels()).includes("Refresh Devices"));
-      assert.match(await labels(), /Restart Server/);
-    });
+    "the menu offers what the server knows": async () => {
+      assert.match(await menu(), /Refresh Devices.*Run on Virtual Devices.*Restart Server/);
+    },
   },
+};
 
-  "a server that does not start is said in one sentence": async () => {
-    const shown = await answering("showErrorMessage", [], (asked) =>
-      withSetting("path", [process.execPath, "-e", "process.exit(1)"], async () => {
-        await until("the sentence", () => asked.length > 0);
-        await new Promise((resolve) => setTimeout(resolve, 1000));
-      }),
-    );
-    assert.deepEqual(
-      shown.map(([sentence]) => sentence),
-      ["The language server of MeshLens did not start."],
-    );
+export const older: Suite = {
+  around: (run) => withPretender("", run),
+  tests: {
+    "what the server does not know is asked once, and said": async () => {
+      await open("single.py", "step(params");
+      const shown = await answering("showInformationMessage", [], async () => {
+        await command("parallelizeWithPmap");
+        await command("parallelizeWithPmap");
+      });
+      assert.equal(count("meshlens/convert"), 1);
+      assert.equal(shown.length, 2);
+    },
+
+    "the menu leaves it out": async () => {
+      await until("the answer", async () => !(await menu()).includes("Refresh Devices"));
+      assert.match(await menu(), /Restart Server/);
+    },
+  },
+};
+
+export const failing: Suite = {
+  tests: {
+    "a server that does not start is said in one sentence": async () => {
+      const shown = await answering("showErrorMessage", [], (asked) =>
+        withSetting("path", [process.execPath, "-e", "process.exit(1)"], async () => {
+          await until("the sentence", () => asked.length > 0);
+          await new Promise((resolve) => setTimeout(resolve, 1000));
+        }),
+      );
+      const sentences = shown.map(([sentence]) => sentence);
+      assert.deepEqual(sentences, ["The language server of MeshLens did not start."]);
+    },
   },
 };

@@ -2,28 +2,40 @@
 
 import { appendFileSync, renameSync } from "node:fs";
 import * as vscode from "vscode";
-import { open, type Tests } from "./harness";
-import { pretended } from "./pretended";
+import { open, type Suite } from "./harness";
+import { failing, older, pretended } from "./pretended";
 import { real } from "./real";
 
+const SUITES: Readonly<Record<string, Suite>> = { real, pretended, older, failing };
+const ONLY = process.env["MESHLENS_TEST_ONLY"] ?? "";
+const OUT = process.env["MESHLENS_TEST_OUT"] ?? "host-tests.jsonl";
+
 export async function run(): Promise<void> {
-  const out = process.env["MESHLENS_TEST_OUT"] ?? "host-tests.jsonl";
-  const partial = `${out}.partial`;
-  const only = process.env["MESHLENS_TEST_ONLY"] ?? "";
-  const suites: Record<string, Tests> = { real, pretended };
   await open("single.py");
   await vscode.extensions.getExtension("meshlens.meshlens")?.activate();
-  for (const [suite, tests] of Object.entries(suites)) {
-    for (const [name, test] of Object.entries(tests)) {
-      if (`${suite}: ${name}`.includes(only)) {
-        const begun = Date.now();
-        const failure = await test().then(
-          () => null,
-          (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error)),
-        );
-        appendFileSync(partial, `${JSON.stringify({ suite, name, failure, milliseconds: Date.now() - begun })}\n`);
-      }
+  for (const [name, suite] of Object.entries(SUITES)) {
+    if (ONLY === "" || ONLY.startsWith(name)) {
+      const around = suite.around ?? ((all) => all());
+      await note(name, "all", () => around(() => runAll(name, suite)));
     }
   }
-  renameSync(partial, out);
+  renameSync(`${OUT}.partial`, OUT);
+}
+
+async function runAll(name: string, { tests }: Suite): Promise<void> {
+  for (const [title, test] of Object.entries(tests)) {
+    if (`${name}: ${title}`.includes(ONLY)) {
+      await note(name, title, test);
+    }
+  }
+}
+
+async function note(suite: string, name: string, test: () => Promise<void>): Promise<void> {
+  const begun = Date.now();
+  const failure = await test().then(
+    () => null,
+    (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error)),
+  );
+  const milliseconds = Date.now() - begun;
+  appendFileSync(`${OUT}.partial`, `${JSON.stringify({ suite, name, failure, milliseconds })}\n`);
 }
