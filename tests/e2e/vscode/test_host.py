@@ -1,4 +1,4 @@
-"""Tests that run inside VS Code's extension host: commands, settings, the server's life; `client/test/host` has them."""
+"""Tests inside the extension host: commands, settings, the life of the server; `client/test/host` has them."""
 
 from __future__ import annotations
 
