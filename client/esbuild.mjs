@@ -20,7 +20,8 @@ const shared = {
 };
 
 if (tests) {
-  const found = readdirSync(join(client, "test"), { recursive: true }).filter((name) => name.endsWith(".test.ts"));
+  const found = readdirSync(join(client, "test")).filter((name) => name.endsWith(".test.ts"));
+  found.push("host/run.ts", "host/pretender.ts");
   await build({
     ...shared,
     entryPoints: found.map((name) => join("test", name)),

@@ -1,6 +1,7 @@
 // "Print Debug Information": what a report of a problem needs, in an editor.
 
 import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
 import type { Server } from "./server";
 
 // The command of this name is the server's; the client library registers it as soon as the server says so.
@@ -17,8 +18,17 @@ export async function showDebugInformation(context: vscode.ExtensionContext, ser
     `server: ${condition.kind}${condition.kind === "failed" ? `: ${condition.reason}` : ""}`,
   ];
   if (condition.kind === "running") {
-    lines.push("", String(await condition.client.sendRequest("workspace/executeCommand", { command: ASK_SERVER })));
+    lines.push("", await askServer(condition.client));
   }
   const document = await vscode.workspace.openTextDocument({ content: `${lines.join("\n")}\n`, language: "plaintext" });
   await vscode.window.showTextDocument(document, { preview: true });
+}
+
+/** What the server says of itself; one that cannot say it now is part of the picture. */
+async function askServer(client: LanguageClient): Promise<string> {
+  try {
+    return String(await client.sendRequest("workspace/executeCommand", { command: ASK_SERVER }));
+  } catch (error) {
+    return `the server does not answer: ${error instanceof Error ? error.message : String(error)}`;
+  }
 }

@@ -40,12 +40,20 @@ export interface Needs {
   readonly command: () => Promise<Command | { readonly refused: string } | undefined>;
 }
 
+/** Says what goes wrong in the log alone: what a user has to know is said once, by us. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
 /** The one server of this window. */
 export class Server implements vscode.Disposable {
   readonly #needs: Needs;
   readonly #changed = new vscode.EventEmitter<Condition>();
   #condition: Condition = { kind: "stopped" };
-  #client: LanguageClient | undefined;
+  #client: QuietClient | undefined;
+  #isStarting = false;
   #last: Promise<void> = Promise.resolve();
 
   /** Tells each change of the condition. */
@@ -110,11 +118,14 @@ export class Server implements vscode.Disposable {
         this.#become({ kind: "starting" });
       }
     });
+    this.#isStarting = true;
     const started = client.start().then(() => true);
     started.catch((error: unknown) => {
       this.#needs.channel.error(error instanceof Error ? error : String(error));
     });
-    if ((await within(START_MILLISECONDS, started)) !== true) {
+    const isRunning = await within(START_MILLISECONDS, started);
+    this.#isStarting = false;
+    if (isRunning !== true) {
       client.serverProcess?.kill();
       this.#become({ kind: "failed", reason: vscode.l10n.t("The language server of MeshLens did not start.") });
     }
@@ -132,7 +143,7 @@ export class Server implements vscode.Disposable {
     this.#become({ kind: "stopped" });
   }
 
-  #make(command: Command): LanguageClient {
+  #make(command: Command): QuietClient {
     const { folder, channel, middleware, initializationOptions } = this.#needs;
     const run: Executable = {
       command: command.program,
@@ -156,13 +167,16 @@ export class Server implements vscode.Disposable {
       stdioOptions: { stdout: logLines, stderr: logLines },
       traceOutputChannel: channel,
     };
-    const client = new LanguageClient("meshlens", "MeshLens", { run, debug: run }, options);
+    const client = new QuietClient("meshlens", "MeshLens", { run, debug: run }, options);
     return client;
   }
 
-  /** A server that has run is started again after a while; one that never ran would fail the same way. */
-  async #closed(client: LanguageClient, crashes: Crashes): Promise<CloseHandlerResult> {
-    const wait = this.#condition.kind === "running" ? crashes.another(Date.now()) : undefined;
+  /** A server that has run is started again after a while; one that does not even start would fail the same way. */
+  async #closed(client: QuietClient, crashes: Crashes): Promise<CloseHandlerResult> {
+    if (this.#isStarting) {
+      return { action: CloseAction.DoNotRestart, handled: true };
+    }
+    const wait = crashes.another(Date.now());
     if (wait === undefined) {
       this.#become({ kind: "failed", reason: vscode.l10n.t("The language server of MeshLens stopped.") });
       return { action: CloseAction.DoNotRestart, handled: true };

@@ -27,7 +27,7 @@ ALLOWED = (
     r"extension/snippets/[\w-]+\.code-snippets",
     r"extension/images/[\w-]+\.(png|svg)",
     r"extension/walkthrough/[\w-]+\.md",
-    r"extension/docs/tour/[\w/]+\.(py|toml)",
+    r"extension/docs/tour/[\w/]+\.(md|py|svg|toml)",
     r"extension/bundled/run\.py",
     rf"extension/bundled/libs/({'|'.join(LIBRARIES)})/.+\.(py|pyi|typed|md|toml|scm|json|code-snippets|txt)",
     r"extension/bundled/libs/typing_extensions\.py",

@@ -13,8 +13,7 @@ await play(async (workbench, page) => {
   const file = preview.locator(".monaco-list-row", { hasText: "single.py" }).first();
   await file.waitFor();
   await workbench.shot("parallelize-preview");
-  // What needs a confirmation is not ticked at first.
-  if (!(await file.locator("input").isChecked())) await file.locator("input").click();
+  check(await file.locator("input").isChecked(), "half of such an edit is a broken program");
   await preview.locator(".monaco-button", { hasText: "Apply" }).click();
   await workbench.save(FILE, (text) => text.includes('axis_name="workers"'));
   await workbench.shot("parallelize");
