@@ -105,9 +105,11 @@ def editors(session: nox.Session) -> None:
 def jupyter(session: nox.Session) -> None:
     """JupyterLab, which starts the server by itself, and again beside python-lsp-server."""
     session.install(".[test]", "jupyterlab>=4.4", "jupyterlab-lsp>=5.2", "ipykernel")
-    for packages in ([], ["python-lsp-server[pyflakes]>=1.12"]):
-        session.install(*packages, ".")
-        session.run("pytest", "tests/e2e/jupyter", *session.posargs)
+    # An environment that is used again has it from the last time.
+    session.run("python", "-m", "pip", "uninstall", "--quiet", "--yes", "python-lsp-server")
+    session.run("pytest", "tests/e2e/jupyter", *session.posargs)
+    session.install("python-lsp-server[pyflakes]>=1.12")
+    session.run("pytest", "tests/e2e/jupyter", *session.posargs)
 
 
 @nox.session
