@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from browser import drive, free_port, wait_for
-from packaged import vsix
 from real_editors import absent
 
 HERE = Path(__file__).parent / "e2e" / "vscode"
@@ -41,10 +40,10 @@ def installed() -> Path:
     return place if (place / "config.yaml").is_file() else absent("code-server (tests/e2e/vscode/install.sh)")
 
 
-def extensions(room: Path) -> Path:
-    """A folder of extensions that has ours, put there as a user would."""
+def extensions(room: Path, package: Path) -> Path:
+    """A folder of extensions that has one, put there as a user would."""
     subprocess.run(
-        [*_program(), "--extensions-dir", room, "--user-data-dir", room / ".user", "--install-extension", vsix()],
+        [*_program(), "--extensions-dir", room, "--user-data-dir", room / ".user", "--install-extension", package],
         check=True,
         capture_output=True,
         timeout=SECONDS,

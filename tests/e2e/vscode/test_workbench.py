@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from browser import notebook
+from packaged import vsix
 from workbench import extensions, play, serving
 
 pytestmark = pytest.mark.editors
@@ -53,7 +54,7 @@ class Room:
 
 @pytest.fixture(scope="module")
 def extension(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return extensions(tmp_path_factory.mktemp("extensions"))
+    return extensions(tmp_path_factory.mktemp("extensions"), vsix())
 
 
 @pytest.fixture
