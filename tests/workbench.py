@@ -6,18 +6,14 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
-import time
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 
-from packaged import vsix
-from real_editors import absent, tool
+from browser import drive, free_port, wait_for
+from real_editors import absent
 
 HERE = Path(__file__).parent / "e2e" / "vscode"
 SECONDS = 120
@@ -44,10 +40,10 @@ def installed() -> Path:
     return place if (place / "config.yaml").is_file() else absent("code-server (tests/e2e/vscode/install.sh)")
 
 
-def extensions(room: Path) -> Path:
-    """A folder of extensions that has ours, put there as a user would."""
+def extensions(room: Path, package: Path) -> Path:
+    """A folder of extensions that has one, put there as a user would."""
     subprocess.run(
-        [*_program(), "--extensions-dir", room, "--user-data-dir", room / ".user", "--install-extension", vsix()],
+        [*_program(), "--extensions-dir", room, "--user-data-dir", room / ".user", "--install-extension", package],
         check=True,
         capture_output=True,
         timeout=SECONDS,
@@ -79,9 +75,7 @@ def serving(
     """
     _write(profile / "user" / "User" / "settings.json", {**SETTINGS, **settings})
     _write(profile / "user" / "Machine" / "settings.json", machine)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with (profile / "log").open("wb") as log:
         own = ["--extensions-dir", extensions, "--user-data-dir", profile / "user", "--auth", "none"]
         quiet = ["--bind-addr", f"127.0.0.1:{port}", "--disable-telemetry", "--disable-update-check"]
@@ -93,7 +87,7 @@ def serving(
             start_new_session=True,
         )
     try:
-        _wait_for(f"http://127.0.0.1:{port}/healthz", process)
+        wait_for(f"http://127.0.0.1:{port}/healthz", process)
         yield f"http://127.0.0.1:{port}/"
     finally:
         with suppress(ProcessLookupError):
@@ -114,21 +108,10 @@ def play(scenario: str, address: str, workspace: Path, shots: Path, profile: Pat
     Returns:
         what the scenario tells.
     """
-    if not (HERE / "node_modules").is_dir():
-        npm = [tool("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-        subprocess.run(npm, cwd=HERE, check=True, capture_output=True)
-    shots.mkdir(parents=True, exist_ok=True)
-    told = {"address": address, "workspace": str(workspace), "shots": str(shots), "chromium": tool("chromium")}
-    done = subprocess.run(
-        [tool("node"), HERE / "scenarios" / f"{scenario}.mjs"],
-        env={**os.environ, "SCENARIO": json.dumps(told)},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
+    script = HERE / "scenarios" / f"{scenario}.mjs"
+    done, said = drive(script, shots, address=address, workspace=str(workspace))
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}\n{_logs(profile)}"
-    return json.loads(done.stdout.splitlines()[-1]) if done.stdout.strip() else {}
+    return said
 
 
 def _logs(profile: Path) -> str:
@@ -155,13 +138,3 @@ def _program() -> list[str | Path]:
 def _write(path: Path, content: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=2), "utf-8")
-
-
-def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + SECONDS
-    while time.monotonic() < until and process.poll() is None:
-        with suppress(URLError, ConnectionError, TimeoutError):
-            urllib.request.urlopen(address, timeout=5).close()
-            return
-        time.sleep(0.1)
-    raise TimeoutError(f"code-server does not answer at {address}")

@@ -1,24 +1,22 @@
-"""Real Emacs with eglot; too much to install on every machine that runs the tests, so it is left out without it."""
+"""Real Emacs with eglot."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from real_editors import FIXED, RENAMED, documented, project, run, said
+from real_editors import FIXED, RENAMED, documented, project, run, said, tool
 
 pytestmark = pytest.mark.editors
 SCRIPT = Path(__file__).parent / "emacs" / "eglot.el"
 
 
-@pytest.mark.skipif(shutil.which("emacs") is None, reason="Emacs is not installed")
 def test_eglot(tmp_path: Path):
     init = tmp_path / "init.el"
     init.write_text(documented("Emacs", "elisp")[0])
     root = project(tmp_path / "project")
-    seen = said(run(["emacs", "--batch", "-l", SCRIPT, "train.py"], root, MESHLENS_INIT=str(init)).stdout)
+    seen = said(run([tool("emacs"), "--batch", "-l", SCRIPT, "train.py"], root, MESHLENS_INIT=str(init)).stdout)
     assert seen["diagnostic"] == '"bacth"'
     assert "did you mean" in seen["message"]
     assert "batch" in seen["hover"]

@@ -15,7 +15,7 @@ from packaged import PYTHONS, bare_pythons, unpack, vsix, without_network
 from raw_client import Server
 from real_editors import FILES
 
-pytestmark = [pytest.mark.editors, pytest.mark.vscode]
+pytestmark = pytest.mark.editors
 LARGEST = 8_000_000
 LIBRARIES = """attr attrs cattr cattrs click exceptiongroup jedi lsprotocol meshlens parso pygls tomli tree_sitter
 tree_sitter_python typing_extensions""".split()

@@ -14,9 +14,11 @@ from typing import Any
 
 import pytest
 
+from browser import notebook
+from packaged import vsix
 from workbench import extensions, play, serving
 
-pytestmark = [pytest.mark.editors, pytest.mark.vscode]
+pytestmark = pytest.mark.editors
 TOUR = Path(__file__).parents[3] / "docs" / "tour"
 CELLS = ("import jax\n\ndef step(x):\n    return jax.lax.psum(x, 'bacth')", "jax.pmap(step, axis_name='batch')(rows)")
 
@@ -52,19 +54,13 @@ class Room:
 
 @pytest.fixture(scope="module")
 def extension(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return extensions(tmp_path_factory.mktemp("extensions"))
+    return extensions(tmp_path_factory.mktemp("extensions"), vsix())
 
 
 @pytest.fixture
 def room(tmp_path: Path, extension: Path) -> Room:
     workspace = Path(shutil.copytree(TOUR, tmp_path / "tour"))
-    cells = [
-        {"cell_type": "code", "execution_count": None, "id": f"c{n}", "metadata": {}, "outputs": [], "source": source}
-        for n, source in enumerate(CELLS)
-    ]
-    kernel = {"language_info": {"name": "python"}}
-    notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
-    (workspace / "steps.ipynb").write_text(json.dumps(notebook))
+    (workspace / "steps.ipynb").write_text(notebook(*CELLS))
     return Room(tmp_path, workspace, extension, Path(os.environ.get("MESHLENS_SHOTS", tmp_path / "shots")))
 
 
@@ -74,7 +70,7 @@ def _environment(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-PLAIN = ["squiggle", "hover", "quick-fix", "rename", "completion", "snippet", "notebook", "status"]
+PLAIN = ["squiggle", "hover", "quick-fix", "rename", "completion", "snippet", "notebook", "status", "mesh-view"]
 
 
 @pytest.mark.parametrize("scenario", PLAIN)

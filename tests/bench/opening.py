@@ -1,0 +1,116 @@
+"""Times a Python file's way to its first squiggle in VS Code, beside an extension that underlines without looking.
+
+    python tests/bench/opening.py --rounds 5
+
+Both are started in turn, with a clean profile each time, in code-server (`nox -s vscode` has installed it, or
+MESHLENS_CODE_SERVER names it).  `shown`: from Enter to the text; `underlined`: to the first squiggle; `activated`: what
+the extension host says that activation took.  Milliseconds; compare columns, as the machine's load is in all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from browser import drive
+from packaged import vsix
+from workbench import extensions, serving
+
+HERE = Path(__file__).parent
+TOUR = HERE.parents[1] / "docs" / "tour"
+EMPTY = """
+const vscode = require("vscode");
+exports.activate = () => {
+  const found = vscode.languages.createDiagnosticCollection("empty");
+  const place = new vscode.Range(7, 60, 7, 67);
+  const look = (document) =>
+    document.languageId === "python" && found.set(document.uri, [new vscode.Diagnostic(place, "empty")]);
+  vscode.workspace.textDocuments.forEach(look);
+  vscode.workspace.onDidOpenTextDocument(look);
+};
+"""
+MANIFEST = {
+    "name": "empty",
+    "displayName": "Empty",
+    "publisher": "empty",
+    "version": "0.0.1",
+    "engines": {"vscode": "^1.91.0"},
+    "main": "./extension.js",
+    "activationEvents": ["onLanguage:python"],
+    "extensionKind": ["workspace"],
+}
+DESCRIBED = """<?xml version="1.0" encoding="utf-8"?>
+<PackageManifest Version="2.0.0" xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011"><Metadata>
+<Identity Language="en-US" Id="empty" Version="0.0.1" Publisher="empty"/><DisplayName>Empty</DisplayName>
+</Metadata><Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation><Dependencies/>
+<Assets><Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json"/></Assets></PackageManifest>
+"""
+TYPES = """<?xml version="1.0" encoding="utf-8"?>
+<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension=".json"
+ContentType="application/json"/><Default Extension=".js" ContentType="application/javascript"/><Default
+Extension=".vsixmanifest" ContentType="text/xml"/></Types>
+"""
+
+
+def empty(room: Path) -> Path:
+    """An extension that underlines a word of every Python file that is opened."""
+    made = room / "empty.vsix"
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("[Content_Types].xml", TYPES)
+        archive.writestr("extension.vsixmanifest", DESCRIBED)
+        archive.writestr("extension/package.json", json.dumps(MANIFEST))
+        archive.writestr("extension/extension.js", EMPTY)
+    return made
+
+
+def opened(name: str, installed: Path, python: Path) -> dict[str, Any]:
+    """One start with an extension and one file."""
+    with tempfile.TemporaryDirectory() as folder:
+        room = Path(folder)
+        workspace = Path(shutil.copytree(TOUR, room / "tour"))
+        machine = {"meshlens.interpreter": str(python)}
+        with serving(room / "profile", installed, {}, machine, ["--disable-workspace-trust"]) as address:
+            told = {"address": address, "workspace": str(workspace), "extension": name}
+            done, said = drive(HERE / "opening.mjs", room / "shots", **told)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        return said
+
+
+def main() -> None:
+    """Prints a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    rounds = parser.parse_args().rounds
+    with tempfile.TemporaryDirectory() as folder:
+        room = Path(folder)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", room / "python"], check=True)
+        python = room / "python" / "bin" / "python"
+        packages = {"Empty": empty(room), "MeshLens": vsix()}
+        installed = {name: extensions(room / name, package) for name, package in packages.items()}
+        # The first start of a server compiles its modules, once in the life of an extension.
+        first = opened("MeshLens", installed["MeshLens"], python)
+        taken = {name: [] for name in packages}
+        for _ in range(rounds):
+            for name in packages:
+                taken[name].append(opened(name, installed[name], python))
+    print(
+        f"{'median of ' + str(rounds):14}" + "".join(f"{name:>12}" for name in packages) + f"{'ratio':>8}{'first':>8}"
+    )
+    for what in ("shown", "underlined", "activated"):
+        empty_one, ours = (statistics.median(one[what] for one in taken[name]) for name in packages)
+        print(f"{what:14}{empty_one:12.0f}{ours:12.0f}{ours / max(empty_one, 1):8.1f}{first[what]:8.0f}")
+
+
+if __name__ == "__main__":
+    main()

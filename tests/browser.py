@@ -1,0 +1,81 @@
+"""A browser for tests: a script that drives it, told what it needs and telling what it saw."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+
+from real_editors import tool
+
+HERE = Path(__file__).parent / "e2e"
+SECONDS = 180
+
+
+def drive(script: Path, shots: Path, **told: Any) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
+    """Runs a script of `tests/e2e` that drives a browser.
+
+    Args:
+        script: a module of node.
+        shots: where screenshots go.
+        told: what the script needs to know.
+
+    Returns:
+        how it ended, and what its last line tells.
+    """
+    if not (HERE / "node_modules").is_dir():
+        npm = [tool("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+        subprocess.run(npm, cwd=HERE, check=True, capture_output=True)
+    shots.mkdir(parents=True, exist_ok=True)
+    scenario = {"shots": str(shots), "chromium": tool("chromium", "chromium-browser", "google-chrome"), **told}
+    done = subprocess.run(
+        [tool("node"), script],
+        env={**os.environ, "SCENARIO": json.dumps(scenario)},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    said = done.stdout.strip().splitlines()
+    return done, json.loads(said[-1]) if done.returncode == 0 and said else {}
+
+
+def free_port() -> int:
+    """A port of the loopback that nobody listens on now."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
+    """Waits until a server answers.
+
+    Raises:
+        TimeoutError: it ended, or says nothing.
+    """
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        with suppress(URLError, ConnectionError, TimeoutError):
+            urllib.request.urlopen(address, timeout=5).close()
+            return
+        time.sleep(0.1)
+    raise TimeoutError(f"nobody answers at {address}")
+
+
+def notebook(*cells: str) -> str:
+    """A notebook of Python."""
+    code: dict[str, Any] = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
+    written: Sequence[Any] = [{**code, "id": f"c{number}", "source": cell} for number, cell in enumerate(cells)]
+    metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"},
+    }
+    return json.dumps({"cells": written, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})

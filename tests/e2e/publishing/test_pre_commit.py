@@ -1,0 +1,88 @@
+"""The hooks under pre-commit, and the step of the action, in a repository that somebody has."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command_line import write
+from real_editors import FILES, absent
+
+pytestmark = pytest.mark.editors
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    root = write(tmp_path / "repository", FILES)
+    _run(["git", "init", "--quiet"], root)
+    _run(["git", "add", "."], root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Where pre-commit keeps what it has installed."""
+    return str(tmp_path_factory.mktemp("hooks"))
+
+
+def test_the_hook_stops_a_commit(repository: Path, home: str):
+    done = _hook("meshlens", repository, home)
+    assert done.returncode == 1, done.stdout
+    assert 'axis "bacth" is not bound here (bound: "batch")' in done.stdout
+    assert "train.py:7" in done.stdout
+
+
+def test_the_other_hook_repairs(repository: Path, home: str):
+    done = _hook("meshlens-fix", repository, home)
+    assert done.returncode == 1, "a hook that changes files fails, so that they are looked at"
+    assert "files were modified by this hook" in done.stdout
+    assert '"bacth"' not in (repository / "train.py").read_text("utf-8")
+    _run(["git", "add", "."], repository)
+    assert _hook("meshlens-fix", repository, home).returncode == 0
+
+
+def test_the_step_of_the_action_annotates(repository: Path, tmp_path: Path):
+    step = re.search(r"^ +run: \|\n((?: {8,}.*\n)+)", (ROOT / "action.yml").read_text("utf-8"), re.MULTILINE)
+    assert step
+    told = {"ARGUMENTS": ".", "VERSION": "", "GITHUB_ACTION_PATH": str(ROOT), "PIPX_HOME": str(tmp_path / "pipx")}
+    bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step[1]]
+    done = _run(bash, repository, **told)
+    assert done.returncode == 1, done.stderr
+    assert re.search(r"^::error .*file=train\.py,line=7,.*::.*is not bound here", done.stdout, re.MULTILINE), (
+        done.stdout
+    )
+
+
+def _hook(name: str, repository: Path, home: str) -> subprocess.CompletedProcess[str]:
+    if _run(["git", "rev-parse", "HEAD"], ROOT).returncode:
+        absent("a git checkout of MeshLens")
+    program = Path(sys.executable).parent / "pre-commit"
+    if not program.is_file():
+        absent("pre-commit")
+    return _run([program, "try-repo", ROOT, name, "--all-files"], repository, PRE_COMMIT_HOME=home)
+
+
+def _run(command: list[str | Path], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    own = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    assert shutil.which(command[0], path=own), f"{command[0]} is not installed"
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={
+            **os.environ,
+            "PATH": own,
+            "PRE_COMMIT_HOME": str(folder.parent / "hooks"),
+            "PYTHONPATH": "",
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
