@@ -56,13 +56,14 @@ assert rows.shape == (16,) and abs(mean - 70.5) < 1e-3
 
 from __future__ import annotations
 
+from meshlens.assists._averaging import OutAxes, reductions
 from meshlens.assists._functions import Target, dotted_name, functions, reached
-from meshlens.assists._gradients import gradients_in
+from meshlens.assists._gradients import differentiated
 from meshlens.assists._model import Answer, Proposal, Refused, Wishes
 from meshlens.assists._on_one_device import uses_under
 from meshlens.assists._pmap import Obstacle, decorated, pmap_at
 from meshlens.assists._prefix import Items, Prefix, specs_text
-from meshlens.assists._shared import in_axes_of, out_axes_of
+from meshlens.assists._shared import in_axes_of
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._writing import in_order
 from meshlens.axes.joining import labels_of
@@ -98,14 +99,15 @@ def fill_in_specs(view: FileView, span: Span, wishes: Wishes) -> Answer:
 def _written(view: FileView, binding: Binding, missing: list[str]) -> tuple[FileEdit, ...]:
     axis = _axis(view, binding)
     target = _operand(view, binding)
-    taken = gradients_in(view, target)
     given = binding.binder.argument("in_specs")
-    axes = in_axes_of(view, target, (), taken, ()) if given is None else _given(target, given.value)
+    axes = (
+        in_axes_of(view, target, (), differentiated(view, target), ()) if given is None else _given(target, given.value)
+    )
     spelling = Spelling(view)
     spec = spelling.spec()
     specs: dict[str, Prefix] = {"in_specs": Items("tuple", axes)}
     if "out_specs" in missing:
-        out = out_axes_of(target, axes, ())
+        out = _out(view, target, axes)
         specs["out_specs"] = Items("tuple", out) if isinstance(out, tuple) else out
         _must_have_an_axis(view, binding, out)
     texts = [f"{name}={specs_text(specs[name], spec, axis)}" for name in missing]
@@ -119,6 +121,14 @@ def _written(view: FileView, binding: Binding, missing: list[str]) -> tuple[File
     if None in edits:
         raise Obstacle("applied-elsewhere", "the arguments of this shard_map are not written here")
     return in_order((*import_edits(view, spelling.needed), *(edit for edit in edits if edit is not None)))
+
+
+def _out(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxes:
+    parameters = zip(target.parameters, axes, strict=False)
+    found = reductions(view, target, frozenset(parameter[0] for parameter, axis in parameters if axis is None))
+    if found.lines or found.inside:
+        raise Obstacle("unreduced-number", "it returns a number that differs between the devices; reduce it")
+    return found.out
 
 
 def _differentiates(view: FileView, target: Target) -> bool:
