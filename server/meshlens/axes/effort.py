@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from meshlens.axes.records import Context
 from meshlens.axes.run import MOST_PLAIN_RUNS, MOST_TELLING_RUNS, Run, Shared
@@ -68,11 +69,23 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
             effort[(function.site, handed)] = 1
         return None
     latest = run.world.latest.get(function.site)
-    if latest is None or telling[0] or latest.given != values:
-        # What other arguments gave may be another shape, another key, another class.
+    if latest is None or telling[0]:
         return UNKNOWN
     run.relied.add(latest.root)
-    return latest.value
+    return latest.value if latest.given == values else _whatever_given(latest.value)
+
+
+def _whatever_given(value: Value) -> Value:
+    """What a function gives for other arguments as well: functions, objects, meshes, but no number, shape or key."""
+    if isinstance(value, Seq):
+        return Seq(value.kind, tuple(map(_whatever_given, value.items)), value.open)
+    if isinstance(value, Dict):
+        return Dict(tuple((key, _whatever_given(item)) for key, item in value.items), value.open)
+    if isinstance(value, Union):
+        return Union(tuple(dict.fromkeys(map(_whatever_given, value.options))), value.of_table)
+    if isinstance(value, Mesh):
+        return replace(value, names=(), sizes=None, open=True)
+    return UNKNOWN if isinstance(value, (Data, Const, Spec, Made)) else value
 
 
 def tells(values: Iterable[Value]) -> bool:
