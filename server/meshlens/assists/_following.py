@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from meshlens.assists._functions import dotted_name, functions
+from meshlens.assists._functions import dotted_name, functions_called
 from meshlens.assists._kinds import (
     LINEAR,
     MEANS,
@@ -142,7 +142,7 @@ def function_of(follow: Follow, callee: Node) -> tuple[Node, Follow | None] | No
         return follow.local[callee[2]]
     if callee[2] in follow.env:
         return None
-    found = [one for one in functions(follow.view) if one.name == callee[2] and not one.is_method]
+    found = [one for one in functions_called(follow.view, callee[2]) if not one.is_method]
     homes = {one.site: home_of(follow.view, one.at(one.node[1])) for one in found}
     inside = [one for one in found if homes[one.site] == follow.home] if follow.home is not None else []
     found = inside or [one for one in found if homes[one.site] is None]
