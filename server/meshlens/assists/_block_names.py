@@ -1,4 +1,4 @@
-"""Which names one block of a file reads, binds and defines: kept for its tree, so that an edit elsewhere costs nothing."""
+"""Which names one block of a file reads, binds and defines: kept for its tree, as most edits are elsewhere."""
 
 from __future__ import annotations
 
@@ -57,9 +57,8 @@ def names_in_block(top: Node, is_below: bool) -> BlockNames:
             stored.add(target[1])
             if target[0] == "attr":
                 found.stored_attributes.add(target[3])
-        bound = {"top": found.bound_at_top, "inside": found.bound_inside}.get(where)
-        for name in bound_by(node) if bound is not None else ():
-            bound[name] += 1
+        for name in bound_by(node) if where in ("top", "inside") else ():
+            (found.bound_at_top if where == "top" else found.bound_inside)[name] += 1
         if tag == "assign" and node[3][0] == "call" and node[3][2][0] == "name":
             found.made_of[node[3][2][2]].update(target[2] for target in node[2] if target[0] == "name")
         if tag in ("fn", "lambda"):
