@@ -45,9 +45,10 @@ def parse_device_sizes(value: object) -> tuple[int, ...]:
         BadSetting: it is none of these.
     """
     try:
-        return parse_topology(value).shape
+        found = parse_topology(value)
     except BadTopology as error:
         raise BadSetting(str(error)) from None
+    return (found.count,) if found.platform else found.shape
 
 
 def parse_version(value: object) -> tuple[int, ...]:

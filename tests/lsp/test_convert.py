@@ -114,7 +114,7 @@ async def test_every_refusal_has_a_code_and_a_sentence(tmp_path: Path):
     ("wishes", "said"),
     [
         ({"to": "xmap"}, '"to" is one of'),
-        ({"devices": "many"}, "devices: expected a number of devices"),
+        ({"devices": "many"}, "devices: "),
         ({"version": 7}, "the text has changed"),
     ],
 )

@@ -11,6 +11,7 @@ from meshlens.assists._functions import Target, line_of
 from meshlens.assists._gradients import named_makers
 from meshlens.assists._kinds import OVER_DEVICES, Kind, either, flat
 from meshlens.assists._pmap import Obstacle
+from meshlens.assists._scopes import home_of
 from meshlens.assists._spelling import Spelling
 from meshlens.project.trees import Node, names_used, walk
 from meshlens.project.view import FileView
@@ -52,6 +53,7 @@ def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reduct
     follow.reduce = lambda node, how: inside.setdefault(node[1], (node, how))
     follow.lines = {}
     follow.reduced_later = _reduced(target)
+    follow.home = home_of(view, target.at(target.node[1]))
     follow_body(follow, target.body)
     lines = tuple((statement, names, _REDUCERS[kind]) for (_, kind), (statement, names) in follow.lines.items())
     return Reductions(lines, tuple(inside.values()), _out(follow.returned))

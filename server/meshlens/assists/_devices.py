@@ -40,10 +40,10 @@ def device_mesh(wishes: Wishes, axis: str, spelling: Spelling) -> str:
         return f"{spelling.mesh()}({devices}, ({axis},))"
     if len(wishes.devices) > 2:
         raise Obstacle("mesh-axes", 'a mesh gets two axes at most here, such as "2x4"')
-    if axis == f'"{_SECOND}"':
+    if axis[1:-1] == _SECOND:
         raise Obstacle("axis-name", f'"{_SECOND}" is the name of the second axis of the mesh')
     sizes = ", ".join(map(str, wishes.devices))
-    return f'{spelling.mesh()}({devices}.reshape({sizes}), ({axis}, "{_SECOND}"))'
+    return f"{spelling.mesh()}({devices}.reshape({sizes}), ({axis}, {axis[0]}{_SECOND}{axis[0]}))"
 
 
 def _first(wishes: Wishes, spelling: Spelling) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from meshlens.assists._functions import Target, dotted_name, functions
+from meshlens.assists._functions import dotted_name, functions_called
 from meshlens.assists._kinds import (
     LINEAR,
     MEANS,
@@ -49,6 +49,7 @@ class Follow:
         reduce: is told of an expression that is to be reduced over the devices, and by what; None inside helpers.
         lines: of the step itself, the statements that bind what is to be reduced below them, by site and kind.
         reduced_later: the names that the step reduces itself.
+        home: the outermost function around the step; None for the top level.
         returned: the kinds that it returns.
     """
 
@@ -60,6 +61,7 @@ class Follow:
     reduce: Callable[[Node, str], object] | None = None
     lines: dict[tuple[int, str], tuple[Node, tuple[str, ...]]] | None = None
     reduced_later: frozenset[str] = frozenset()
+    home: str | None = None
     returned: list[Kind] = field(default_factory=list)
 
     def kind(self, node: Node) -> Kind:
@@ -120,7 +122,7 @@ def called(follow: Follow, function: Node, around: Follow | None, arguments: lis
         else:
             env[name] = by_name.get(name, "same")
     inner = Follow(follow.view, env, dict(around.local) if around is not None else {}, follow.depth + 1)
-    inner.makers = dict((around or follow).makers)
+    inner.makers, inner.home = dict((around or follow).makers), follow.home
     if function[0] == "lambda":
         return inner.kind(function[3])
     follow_body(inner, function[2][4])
@@ -140,12 +142,11 @@ def function_of(follow: Follow, callee: Node) -> tuple[Node, Follow | None] | No
         return follow.local[callee[2]]
     if callee[2] in follow.env:
         return None
-    found = [one for one in functions(follow.view) if one.name == callee[2] and _is_at_top(follow.view, one)]
+    found = [one for one in functions_called(follow.view, callee[2]) if not one.is_method]
+    homes = {one.site: home_of(follow.view, one.at(one.node[1])) for one in found}
+    inside = [one for one in found if homes[one.site] == follow.home] if follow.home is not None else []
+    found = inside or [one for one in found if homes[one.site] is None]
     return (found[0].node, None) if len(found) == 1 else None
-
-
-def _is_at_top(view: FileView, target: Target) -> bool:
-    return not target.is_method and home_of(view, target.at(target.node[1])) is None
 
 
 def _call(follow: Follow, node: Node) -> Kind:
@@ -179,8 +180,11 @@ def _call(follow: Follow, node: Node) -> Kind:
     kinds = [follow.settled(value, kind) for value, kind in zip(values, kinds, strict=True)]
     if not is_method and callee[0] not in ("name", "attr"):
         kinds += follow.names(callee)
-    elif is_method is False and callee[0] == "name":
+    elif callee[0] == "name":
         kinds.append(follow.look_up(callee[2]))
+        if "rows" in map(flat, kinds) and callee[2] in follow.env:
+            # An object that is called may keep something of what it got, as layers keep statistics of the batch.
+            follow.env[callee[2]] = "mixed"
     axis = over_rows(_axis(node, is_method, 1))
     if couples(name, axis) and "rows" in map(flat, kinds):
         return applied(kinds, coupled=True) if is_product(name) else "mixed"
@@ -252,6 +256,7 @@ def _operand(follow: Follow, node: Node) -> Kind:
 
 def _comprehension(follow: Follow, node: Node) -> Kind:
     inner = Follow(follow.view, dict(follow.env), dict(follow.local), follow.depth, dict(follow.makers))
+    inner.home = follow.home
     for target, iterable, _ in node[4]:
         kind = flat(inner.kind(iterable))
         for name in names_used(target):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
-from meshlens.assists._scopes import class_around, home_of, outermost
+from meshlens.assists._mentions import Entry, entries
+from meshlens.assists._scopes import home_of, outermost
 from meshlens.axes.values import Binder, Function, Mapped, Partial, Site, Value, Wrapped
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.names import canonical
@@ -66,11 +67,11 @@ class Use:
 def function_at(view: FileView, span: Span) -> Target | None:
     """The function whose name in its `def` the cursor is on, or that the name under the cursor certainly means."""
     path = str(view.path)
-    here = [key for key, block in view.facts.blocks.items() if block.span(0).contains(span)]
-    for target in functions(view, here):
+    here = [entry for entry in entries(view) if view.facts.blocks[entry.key].span(0).contains(span)]
+    for target in (target for entry in here for target in _of(path, entry)):
         if view.span(target.site).contains(span):
             return target
-    for key in here:
+    for key in (entry.key for entry in here):
         root = tree(view, path, key)
         for node in walk(root) if root is not None else ():
             if node[0] == "name" and view.span(Site(path, key, node[1])).contains(span):
@@ -87,9 +88,7 @@ def _on_attribute(view: FileView, site: Site, node: Node, span: Span) -> bool:
 
 def _named(view: FileView, site: Site, name: str) -> Target | None:
     """The function that a name means: one that is defined around the place, or else at the top level."""
-    if re.search(rb"\bdef\s+" + re.escape(name.encode()) + rb"\b", view.source) is None:
-        return None
-    found = [one for one in functions(view) if one.name == name and not one.is_method]
+    found = [one for one in functions_called(view, name) if not one.is_method]
     root = outermost(view, site.block)
     inside = [one for one in found if home_of(view, one.at(one.node[1])) == root]
     found = inside or [one for one in found if home_of(view, one.at(one.node[1])) is None]
@@ -97,9 +96,7 @@ def _named(view: FileView, site: Site, name: str) -> Target | None:
 
 
 def _method(view: FileView, name: str) -> Target | None:
-    if re.search(rb"\bdef\s+" + re.escape(name.encode()) + rb"\b", view.source) is None:
-        return None
-    found = [one for one in functions(view) if one.name == name and one.is_method]
+    found = [one for one in functions_called(view, name) if one.is_method]
     return found[0] if len(found) == 1 else None
 
 
@@ -166,14 +163,19 @@ def uses_jax(view: FileView, target: Target) -> bool:
 
 def reached(view: FileView, target: Target) -> tuple[Node, ...]:
     """A function and those of its file that its names lead to."""
-    every = {one.name: one.node for one in functions(view)}
-    found: dict[str, Node] = {}
+    home = home_of(view, target.at(target.node[1]))
+    found: dict[int, Node] = {}
     waiting = [target.node]
     while waiting:
         node = waiting.pop()
-        if node[2][0] not in found:
-            found[node[2][0]] = node
-            waiting += [every[name] for name in names_used(node) if name in every]
+        if id(node) not in found:
+            found[id(node)] = node
+            waiting += [
+                one.node
+                for name in names_used(node)
+                for one in functions_called(view, name)
+                if not one.is_method and home_of(view, one.at(one.node[1])) in (None, home)
+            ]
     return tuple(found.values())
 
 
@@ -182,16 +184,28 @@ def line_of(view: FileView, site: Site) -> int:
     return view.texts[site.path].count(b"\n", 0, view.span(site).start) + 1
 
 
-def functions(view: FileView, keys: Iterable[str] | None = None) -> Iterator[Target]:
-    """The functions of a file, or those that are defined in some of its blocks."""
+def functions(view: FileView) -> tuple[Target, ...]:
+    """The functions of a file."""
     path = str(view.path)
-    for key in view.facts.blocks if keys is None else keys:
-        root = tree(view, path, key)
-        parent = view.facts.blocks.get(key.rpartition(".")[0])
-        in_class = parent is not None and parent.shape[0] == "class"
-        for node in walk(root) if root is not None else ():
-            if node[0] == "fn":
-                site = Site(path, key, node[2][1])
-                yield Target(
-                    node, site, in_class if node is root else class_around(view, Site(path, key, node[1])) is not None
-                )
+    found: tuple[Target, ...] = view.solution.once(
+        f"assists: functions of {path}", lambda _: tuple(one for entry in entries(view) for one in _of(path, entry))
+    )
+    return found
+
+
+def functions_called(view: FileView, name: str) -> tuple[Target, ...]:
+    """The functions of a file that have a name."""
+    by_name: dict[str, tuple[Target, ...]] = view.solution.once(
+        f"assists: functions by name of {view.path}",
+        lambda _: {name: tuple(found) for name, found in groupby(sorted(functions(view), key=_name), key=_name)},
+    )
+    return by_name.get(name, ())
+
+
+def _name(target: Target) -> str:
+    return target.name
+
+
+def _of(path: str, entry: Entry) -> Iterator[Target]:
+    for node, is_member in entry.found.functions:
+        yield Target(node, Site(path, entry.key, node[2][1]), is_member or (entry.in_class and node[1] == 0))

@@ -8,7 +8,8 @@ from meshlens.assists._following import Follow, called, function_of
 from meshlens.assists._functions import Target, dotted_name
 from meshlens.assists._kinds import Kind, applied, flat
 from meshlens.assists._pmap import Obstacle
-from meshlens.project.trees import Node, walk
+from meshlens.assists._scopes import home_of
+from meshlens.project.trees import Node, tree, walk
 from meshlens.project.view import FileView
 
 TAKES = {"jax.grad": False, "jax.value_and_grad": True}
@@ -16,7 +17,7 @@ TAKES = {"jax.grad": False, "jax.value_and_grad": True}
 
 def differentiated(view: FileView, target: Target) -> frozenset[str]:
     """The names that stand where a function takes gradients for what is handed over there."""
-    named = {**_at_top(view), **_named(view, target.body)}
+    named = named_makers(view, target)
     return frozenset(
         name[2]
         for statement in target.body
@@ -111,5 +112,7 @@ def _plain(statement: Node) -> Iterator[Node]:
 
 
 def named_makers(view: FileView, target: Target) -> dict[str, Node]:
-    """The names that stand for a `grad(…)` in a function."""
-    return {**_at_top(view), **_named(view, target.body)}
+    """The names that stand for a `grad(…)` in a function, those of the functions around it among them."""
+    home = home_of(view, target.at(target.node[1]))
+    around = tree(view, str(view.path), home) if home is not None else None
+    return {**_at_top(view), **_named(view, around[2][4] if around is not None else ()), **_named(view, target.body)}

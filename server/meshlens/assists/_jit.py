@@ -9,7 +9,7 @@ from meshlens.assists._pmap import Obstacle
 from meshlens.assists._writing import comments_in
 from meshlens.axes.records import ApiCall
 from meshlens.axes.values import Const, Seq, Site
-from meshlens.jaxapi.transparent import COMPILES
+from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 
 _NUMBERS = {"static_argnums": "static_broadcasted_argnums", "donate_argnums": "donate_argnums"}
@@ -40,7 +40,7 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
     decorators = [target.at(node[1]) for node in target.node[2][3]]
     if not decorators:
         return None
-    call = next((one for one in view.records.calls if one.call in decorators and one.dotted in COMPILES), None)
+    call = next((one for one in view.records.calls if one.call in decorators and _is_jit(one.dotted)), None)
     if call is None or len(decorators) > 1:
         raise Obstacle("decorators", f'"{target.name}" has decorators whose work is not known')
     return folded_jit(view, target, call, is_bound=False)
@@ -49,7 +49,7 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
 def jit_around(view: FileView, use: Site) -> ApiCall | None:
     """The call of `jit` that a function is handed to at a place."""
     for call in view.records.calls:
-        if call.dotted in COMPILES and not call.decorator and call.args and call.args[0].site == use:
+        if _is_jit(call.dotted) and not call.decorator and call.args and call.args[0].site == use:
             return call
     return None
 
@@ -84,6 +84,11 @@ def folded_jit(view: FileView, target: Target, call: ApiCall, *, is_bound: bool)
         if wanted == "static_broadcasted_argnums":
             static += [names[number] for number in numbers]
     return Folded(call.call, tuple(f"{name}={text}" for name, text in texts.items()), tuple(static))
+
+
+def _is_jit(dotted: str) -> bool:
+    """Whether this is JAX's own; those of libraries keep track of more than arrays, which pmap does not."""
+    return canonical(dotted) in ("jax.jit", "jax.experimental.pjit.pjit")
 
 
 def _items(value: object) -> tuple[object, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
+from meshlens.assists._block_names import BlockNames, names_in_block
 from meshlens.assists._scopes import outermost
 from meshlens.axes.values import Site
-from meshlens.project.trees import Node, bound_by, children, tree
+from meshlens.project.trees import Node, tree
 from meshlens.project.view import FileView
 
 
@@ -28,86 +30,74 @@ class Mention:
     call: Node | None
 
 
-@dataclass(frozen=True, slots=True)
-class Mentions:
-    """The mentions of a file.
+class Entry(NamedTuple):
+    """A block with its names.
 
     Attributes:
-        names, attributes: by the name, in the order of the file.
-        bound_at_top: how often the top level binds a name.
-        bound_inside: how often a function binds a name, with what is nested in it, by the block of the outermost one.
-        stored_attributes: the functions that store an attribute, by their names, "" for the top level.
-        made_of: the names that are bound to a new object of a class, by the name of the class.
+        key: the block.
+        root: the block of the outermost function around it, or the block itself.
+        in_class: whether it is a method.
+        found: its names.
     """
 
-    names: dict[str, list[Mention]] = field(default_factory=lambda: defaultdict(list))
-    attributes: dict[str, list[Mention]] = field(default_factory=lambda: defaultdict(list))
-    bound_at_top: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    bound_inside: dict[str, dict[str, int]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(int)))
-    stored_attributes: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    made_of: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    key: str
+    root: str
+    in_class: bool
+    found: BlockNames
 
 
-def mentions_in(view: FileView) -> Mentions:
-    """The mentions of a file, worked out once for a state of the workspace."""
-    return view.solution.once(f"assists: mentions in {view.path}", lambda _: _collected(view))
+def entries(view: FileView) -> tuple[Entry, ...]:
+    """The blocks of a file, worked out once for a state of the workspace."""
+    known: tuple[Entry, ...] = view.solution.once(f"assists: names in {view.path}", lambda _: tuple(_entries(view)))
+    return known
 
 
-def _collected(view: FileView) -> Mentions:
-    found = Mentions()
+def _entries(view: FileView) -> Iterator[Entry]:
     for key in view.facts.blocks:
         root = tree(view, str(view.path), key)
+        above = view.facts.blocks.get(key.rpartition(".")[0])
         if root is not None:
-            _collect(view, found, key, root)
+            in_class = above is not None and above.shape[0] == "class"
+            yield Entry(key, outermost(view, key), in_class, names_in_block(root, above is not None))
+
+
+def mentions_of(view: FileView, name: str) -> tuple[Mention, ...]:
+    """The places that read a variable, in the order of the file's blocks."""
+    return tuple(
+        Mention(Site(str(view.path), one.key, node[1]), one.root, node, call)
+        for one in entries(view)
+        for node, call in one.found.names.get(name, ())
+    )
+
+
+def attributes_called(view: FileView, name: str) -> tuple[Mention, ...]:
+    """The places that take an attribute of this name from anything."""
+    return tuple(
+        Mention(Site(str(view.path), one.key, node[1]), one.root, node, call)
+        for one in entries(view)
+        for node, call in one.found.attributes.get(name, ())
+    )
+
+
+def bound_at_top(view: FileView, name: str) -> int:
+    """How often the top level binds a name."""
+    return sum(one.found.bound_at_top.get(name, 0) for one in entries(view))
+
+
+def bound_inside(view: FileView, name: str) -> dict[str, int]:
+    """How often functions bind a name, by the block of the outermost one."""
+    found: dict[str, int] = {}
+    for one in entries(view):
+        if name in one.found.bound_inside:
+            found[one.root] = found.get(one.root, 0) + one.found.bound_inside[name]
     return found
 
 
-def _collect(view: FileView, found: Mentions, key: str, top: Node) -> None:
-    path, root = str(view.path), outermost(view, key)
-    parent = view.facts.blocks.get(key.rpartition(".")[0])
-    called: dict[int, Node] = {}
-    stored: set[int] = set()
-    waiting: list[tuple[Node, str]] = [(top, "top" if parent is None else "block")]
-    while waiting:
-        node, where = waiting.pop()
-        tag = node[0]
-        if tag == "call":
-            called[node[2][1]] = node
-        elif tag == "name" and node[1] not in stored:
-            found.names[node[2]].append(Mention(Site(path, key, node[1]), root, node, called.get(node[1])))
-        elif tag == "attr" and node[1] not in stored:
-            found.attributes[node[3]].append(Mention(Site(path, key, node[1]), root, node, called.get(node[1])))
-        for target in _targets(node):
-            stored.add(target[1])
-            if target[0] == "attr":
-                found.stored_attributes[target[3]].add(top[2][0] if top[0] == "fn" else "")
-        for name in bound_by(node):
-            _bind(found, root, where, name)
-        if tag == "assign" and node[3][0] == "call" and node[3][2][0] == "name":
-            found.made_of[node[3][2][2]].update(target[2] for target in node[2] if target[0] == "name")
-        if tag in ("fn", "lambda"):
-            for parameter in node[2][2] if tag == "fn" else node[2]:
-                _bind(found, root, "inside", parameter[0])
-        below = "inside" if tag in ("fn", "lambda") else "member" if tag == "class" and where != "inside" else where
-        below = "inside" if where == "inside" else "top" if below == "block" else below
-        waiting.extend((child, below) for child in reversed(list(children(node))))
+def made_of(view: FileView, home: str) -> set[str]:
+    """The names that are bound to a new object of a class."""
+    return {name for one in entries(view) for name in one.found.made_of.get(home, ())}
 
 
-def _bind(found: Mentions, root: str, where: str, name: str) -> None:
-    if where == "top":
-        found.bound_at_top[name] += 1
-    elif where == "inside":
-        found.bound_inside[name][root] += 1
-
-
-def _targets(node: Node) -> tuple[Node, ...]:
-    """What a statement stores into."""
-    if node[0] == "assign":
-        return tuple(inner for target in node[2] for inner in _flat(target))
-    return _flat(node[2]) if node[0] in ("ann", "for", "aug") else ()
-
-
-def _flat(target: Node) -> tuple[Node, ...]:
-    if target[0] in ("tuple", "list"):
-        return tuple(inner for item in target[2] for inner in _flat(item))
-    return (target,)
+def storing(view: FileView, attribute: str) -> set[str]:
+    """The functions that store an attribute, by their names, "" for the top level."""
+    return {one.found.name for one in entries(view) if attribute in one.found.stored_attributes}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meshlens.assists._form import Form
 from meshlens.assists._functions import Target, functions
-from meshlens.assists._mentions import mentions_in
+from meshlens.assists._mentions import storing
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._scopes import class_around
 from meshlens.project.trees import Node, walk
@@ -37,9 +37,8 @@ def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None
         raise Obstacle(
             "object-hash", f'the objects of "{home}" may not be what pmap can tell apart as static arguments'
         )
-    stores = mentions_in(view).stored_attributes
     for name in sorted(_read(target, receiver, methods)):
-        if stores.get(name, set()) - {"__init__"}:
+        if storing(view, name) - {"__init__"}:
             raise Obstacle("object-changes", f'"{target.name}" reads "{name}" of its object, which changes')
 
 

@@ -17,6 +17,7 @@ from meshlens.assists._parameters import AXIS_PARAMETER, new_parameter
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._shared import in_axes_of
 from meshlens.assists._spelling import Spelling
+from meshlens.assists._writing import quoted
 from meshlens.axes.records import literal_name
 from meshlens.project.trees import walk
 from meshlens.project.view import FileView
@@ -90,7 +91,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     """
     _must_be_plain(view, target)
     must_have_a_fixed_object(view, target, form)
-    axis = f'"{axis_name_of(view, target, wishes)}"'
+    axis = quoted(view, axis_name_of(view, target, wishes))
     static = form.folded.static if form.folded is not None else ()
     uses = tuple(_by_position(call) for call in form.calls)
     learned = differentiated(view, target)

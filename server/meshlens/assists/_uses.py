@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from meshlens.assists._functions import Target, Use, dotted_name, functions, line_of
-from meshlens.assists._mentions import Mention, mentions_in
+from meshlens.assists._functions import Target, Use, dotted_name, functions_called, line_of
+from meshlens.assists._mentions import Mention, attributes_called, bound_at_top, bound_inside, made_of, mentions_of
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._scopes import class_around, home_of, parent_of
 from meshlens.axes.values import Site
@@ -23,7 +23,7 @@ def uses_of(view: FileView, target: Target) -> tuple[Use, ...]:
     """
     definition = target.at(target.node[1])
     if target.is_method:
-        if sum(one.name == target.name and one.is_method for one in functions(view)) > 1:
+        if sum(one.is_method for one in functions_called(view, target.name)) > 1:
             raise Obstacle("several-definitions", f'several methods are called "{target.name}" here')
         return uses_of_attribute(view, target.name, class_around(view, definition))
     return uses_of_name(view, target.name, home_of(view, definition))
@@ -40,11 +40,10 @@ def uses_of_name(view: FileView, name: str, home: str | None) -> tuple[Use, ...]
     Raises:
         Obstacle: it is bound in several places.
     """
-    known = mentions_in(view)
-    inside = known.bound_inside.get(name, {})
-    if (known.bound_at_top.get(name, 0) if home is None else inside.get(home, 0)) != 1:
+    inside = bound_inside(view, name)
+    if (bound_at_top(view, name) if home is None else inside.get(home, 0)) != 1:
         raise Obstacle("several-definitions", f'several things are called "{name}" here')
-    found = [one for one in known.names.get(name, ()) if (one.root not in inside if home is None else one.root == home)]
+    found = [one for one in mentions_of(view, name) if (one.root not in inside if home is None else one.root == home)]
     return tuple(Use(one.site, one.call) for one in found)
 
 
@@ -59,13 +58,13 @@ def uses_of_attribute(view: FileView, name: str, home: str | None) -> tuple[Use,
     Raises:
         Obstacle: it is not known what object an attribute of this name is taken from.
     """
-    known = mentions_in(view)
-    objects = known.made_of.get(home or "", set())
-    for one in known.attributes.get(name, ()):
+    objects = made_of(view, home or "")
+    found = attributes_called(view, name)
+    for one in found:
         if not home or not _is_object(view, one, home, objects):
             message = f'line {line_of(view, one.site)} uses "{name}" of an object that is not known here'
             raise Obstacle("unknown-object", message)
-    return tuple(Use(one.site, one.call) for one in known.attributes.get(name, ()))
+    return tuple(Use(one.site, one.call) for one in found)
 
 
 def _is_object(view: FileView, mention: Mention, home: str, objects: set[str]) -> bool:
@@ -102,12 +101,11 @@ def is_on_host(view: FileView, site: Site, seen: frozenset[Site] = frozenset()) 
         return True
     if any(_may_trace(view, decorator) for decorator in node[2][3]):
         return False
-    known = mentions_in(view)
     is_method = class_around(view, Site(site.path, site.block, node[1])) is not None
     # Methods of other classes and other functions of this name are looked at too: they may be meant.
     return all(
         is_on_host(view, one.site, seen | {name}) if one.call is not None else _is_harmless(view, one.site)
-        for one in (known.attributes if is_method else known.names).get(node[2][0], ())
+        for one in (attributes_called if is_method else mentions_of)(view, node[2][0])
     )
 
 

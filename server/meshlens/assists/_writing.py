@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tokenize
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
 _NARROW, _WIDE = 88, 120
+_SINGLE = re.compile(rb"(?<!')'[^'\n]*'(?!')")
+_DOUBLE = re.compile(rb'(?<!")"[^"\n]*"(?!")')
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,12 @@ def width_of(view: FileView) -> int:
     """How long the lines of a file may be, judged by those that it has."""
     longest = max((len(line) for line in view.source.splitlines()), default=0)
     return _NARROW if longest <= _NARROW else min(longest, _WIDE)
+
+
+def quoted(view: FileView, text: str) -> str:
+    """A string in the quotes that a file mostly has."""
+    single, double = len(_SINGLE.findall(view.source)), len(_DOUBLE.findall(view.source))
+    return f"'{text}'" if single > double and "'" not in text else f'"{text}"'
 
 
 def comments_in(text: str) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ from meshlens.assists._model import Answer, Proposal, Refused, Wishes
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._shared import axis_of_parameter
 from meshlens.assists._spelling import Spelling
-from meshlens.assists._writing import in_order
+from meshlens.assists._writing import in_order, quoted
 from meshlens.axes.values import Binder, Const, Seq
 from meshlens.project.new_imports import import_edits
 from meshlens.project.trees import Node, names_used, walk
@@ -132,7 +132,7 @@ def _axis(view: FileView, target: Target, wishes: Wishes) -> str:
         raise Obstacle("checked-shard-map", "shard_map with its check sums these gradients by itself")
     names = {name.value for binder in maps for name in binder.names}
     if wishes.axis_name is not None and wishes.axis_name in names:
-        return f'"{wishes.axis_name}"'
+        return quoted(view, wishes.axis_name)
     if len(names) != 1:
         raise Obstacle("no-one-axis", "no one axis name is bound here")
-    return f'"{names.pop()}"'
+    return quoted(view, names.pop())

@@ -53,7 +53,7 @@ def convert(session: Session, params: dict[str, Any]) -> dict[str, Any]:
         made["refused"] = {"code": answer.code, "message": answer.message}
     else:
         made["refused"] = {"code": "nothing-here", "message": f"nothing at the cursor can become a {target}"}
-    return {**made, "defaults": _defaults(session, document, view, at, wishes)}
+    return {**made, "defaults": _defaults(view, at, wishes)}
 
 
 def _asked(session: Session, params: Mapping[str, Any]) -> tuple[Document, FileView]:
@@ -77,12 +77,12 @@ def _wishes(session: Session, document: Document, params: Mapping[str, Any]) -> 
     return Wishes(params.get("axisName") or None, params.get("inAxes") or None, sizes, usual)
 
 
-def _defaults(session: Session, document: Document, view: FileView, at: int, wishes: Wishes) -> dict[str, str]:
+def _defaults(view: FileView, at: int, wishes: Wishes) -> dict[str, str]:
     """The answers that a client can suggest; no number of devices means all that there are."""
     function = function_at(view, Span(at, at))
     axis = wishes.usual_axis_name or "batch"
     if function is not None:
         with suppress(Obstacle):
             axis = axis_name_of(view, function, Wishes(usual_axis_name=wishes.usual_axis_name))
-    devices = session.folder_of(document.path).settings.devices
-    return {"axisName": axis, "devices": str(devices) if devices is not None else ""}
+    target = view.devices.target
+    return {"axisName": axis, "devices": str(target.count) if target is not None else ""}

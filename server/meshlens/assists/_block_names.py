@@ -1,0 +1,92 @@
+"""Which names one block of a file reads, binds and defines: kept for its tree, as most edits are elsewhere."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from meshlens.project.trees import Node, bound_by, children
+
+
+@dataclass(frozen=True, slots=True)
+class BlockNames:
+    """The names of one block; sites are those of the block.
+
+    Attributes:
+        names, attributes: the places that read one, by its name: the node, and the call of it if it is called there.
+        bound_at_top: how often a name is bound outside every function.
+        bound_inside: how often a name is bound inside functions.
+        stored_attributes: the attributes that are stored somewhere.
+        made_of: the names that are bound to a new object of a class, by the name of the class.
+        functions: the "fn" nodes, with whether each stands directly in a class of this block.
+        name: of a block that is a function its name, else "".
+    """
+
+    names: dict[str, list[tuple[Node, Node | None]]] = field(default_factory=lambda: defaultdict(list))
+    attributes: dict[str, list[tuple[Node, Node | None]]] = field(default_factory=lambda: defaultdict(list))
+    bound_at_top: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    bound_inside: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    stored_attributes: set[str] = field(default_factory=set)
+    made_of: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    functions: list[tuple[Node, bool]] = field(default_factory=list)
+    name: str = ""
+
+
+@lru_cache(maxsize=8192)
+def names_in_block(top: Node, is_below: bool) -> BlockNames:
+    """The names of a block.
+
+    Args:
+        top: its tree.
+        is_below: whether it is a method or a nested function, whose name is bound in the block around it.
+    """
+    found = BlockNames(name=str(top[2][0]) if top[0] == "fn" else "")
+    called: dict[int, Node] = {}
+    stored: set[int] = set()
+    waiting: list[tuple[Node, str]] = [(top, "below" if is_below else "top")]
+    while waiting:
+        node, where = waiting.pop()
+        tag = node[0]
+        if tag == "call":
+            called[node[2][1]] = node
+        elif tag in ("name", "attr") and node[1] not in stored:
+            places = found.names[node[2]] if tag == "name" else found.attributes[node[3]]
+            places.append((node, called.get(node[1])))
+        for target in _targets(node):
+            stored.add(target[1])
+            if target[0] == "attr":
+                found.stored_attributes.add(target[3])
+        for name in bound_by(node) if where in ("top", "inside") else ():
+            (found.bound_at_top if where == "top" else found.bound_inside)[name] += 1
+        if tag == "assign" and node[3][0] == "call" and node[3][2][0] == "name":
+            found.made_of[node[3][2][2]].update(target[2] for target in node[2] if target[0] == "name")
+        if tag in ("fn", "lambda"):
+            for parameter in node[2][2] if tag == "fn" else node[2]:
+                found.bound_inside[parameter[0]] += 1
+        if tag == "fn":
+            found.functions.append((node, where == "member"))
+        waiting.extend((child, _below(tag, where)) for child in reversed(list(children(node))))
+    return found
+
+
+def _below(tag: str, where: str) -> str:
+    """Where the children of a node stand: inside a function, directly in a class, or at the top level."""
+    if tag in ("fn", "lambda"):
+        return "inside"
+    if tag == "class":
+        return "member"
+    return where
+
+
+def _targets(node: Node) -> tuple[Node, ...]:
+    """What a statement stores into."""
+    if node[0] == "assign":
+        return tuple(inner for target in node[2] for inner in _flat(target))
+    return _flat(node[2]) if node[0] in ("ann", "for", "aug") else ()
+
+
+def _flat(target: Node) -> tuple[Node, ...]:
+    if target[0] in ("tuple", "list"):
+        return tuple(inner for item in target[2] for inner in _flat(item))
+    return (target,)

@@ -1,0 +1,133 @@
+"""Every device draws its own random numbers with a key that all of them get.
+
+A key that a map hands to every device whole (`in_axes` of None) makes the same noise, the same dropout and the same
+samples on all of them.
+Folding the index of the device into the key makes it another one on each; where it is called stays as it is.
+
+`devices: 8`
+
+`single.py`:
+
+```python
+import jax
+import jax.numpy as jnp
+
+key = jax.random.key(0)
+out = jnp.stack([jnp.ones(4) + 0.1 * jax.random.normal(jax.random.fold_in(key, index), (4,)) for index in range(8)])
+```
+
+`main.py`:
+
+```python
+import functools
+
+import jax
+import jax.numpy as jnp
+
+
+@functools.partial(jax.pmap, axis_name="batch", in_axes=(None, 0))
+def $0augment(key, x):
+    \"\"\"Adds noise.\"\"\"
+    return x + 0.1 * jax.random.normal(key, x.shape)
+
+
+key = jax.random.key(0)
+out = augment(key, jnp.ones((8, 4)))
+```
+
+becomes
+
+`main.py`:
+
+```python
+import functools
+
+import jax
+import jax.numpy as jnp
+
+
+@functools.partial(jax.pmap, axis_name="batch", in_axes=(None, 0))
+def augment(key, x):
+    \"\"\"Adds noise.\"\"\"
+    key = jax.random.fold_in(key, jax.lax.axis_index("batch"))
+    return x + 0.1 * jax.random.normal(key, x.shape)
+
+
+key = jax.random.key(0)
+out = augment(key, jnp.ones((8, 4)))
+```
+"""
+
+from __future__ import annotations
+
+from meshlens.assists._functions import Target, dotted_name, function_at, maps_around, reached
+from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._spelling import Spelling
+from meshlens.assists._writing import around, in_order, quoted
+from meshlens.axes.values import Binder, Const, Seq
+from meshlens.project.new_imports import import_edits
+from meshlens.project.trees import Node, walk
+from meshlens.project.view import FileView
+from meshlens.text import Edit, FileEdit, Span
+
+_TITLE = "draw other random numbers on every device"
+_KEYS = ("key", "rng")
+
+
+def fold_device_into_key(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers it on the name of a mapped function that draws with a key that all devices get."""
+    target = function_at(view, span)
+    maps = maps_around(view, target) if target is not None else frozenset()
+    if target is None or not maps or not _draws(view, target):
+        return None
+    names = [
+        parameter[0]
+        for place, parameter in enumerate(target.node[2][2])
+        if parameter[0].endswith(_KEYS) and all(_is_shared(binder, place) for binder in maps)
+    ]
+    if not names:
+        return None
+    try:
+        edits = _written(view, target, names, maps)
+    except Obstacle as obstacle:
+        return Refused(_TITLE, obstacle.code, obstacle.message)
+    return Proposal(_TITLE, lambda: edits)
+
+
+def _draws(view: FileView, target: Target) -> bool:
+    """Whether a function draws random numbers, and does not ask which device it runs on."""
+    named = {dotted_name(view, node) for one in reached(view, target) for node in walk(one) if node[0] == "attr"}
+    asks = {"jax.lax.axis_index", "jax.random.fold_in"}
+    return any(name.startswith("jax.random.") for name in named) and not named & asks
+
+
+def _is_shared(binder: Binder, place: int) -> bool:
+    given = binder.argument("in_axes")
+    if given is None or not isinstance(given.value, Seq) or given.value.open or place >= len(given.value.items):
+        return False
+    axis = given.value.items[place]
+    return isinstance(axis, Const) and axis.value is None
+
+
+def _written(view: FileView, target: Target, names: list[str], maps: frozenset[Binder]) -> tuple[FileEdit, ...]:
+    axes = {name.value for binder in maps for name in binder.names}
+    if len(axes) != 1 or any(binder.open for binder in maps):
+        raise Obstacle("no-one-axis", "no one axis name is bound here")
+    axis = quoted(view, str(axes.pop()))
+    spelling = Spelling(view)
+    fold, index = spelling.of("jax", "random.fold_in"), spelling.of("jax", "lax.axis_index")
+    first = next((one for one in target.body if not _is_text(one)), None)
+    if first is None:
+        raise Obstacle("no-body", f'"{target.name}" has no statement before which the key could be changed')
+    start = view.span(target.at(first[1])).start
+    indent, _ = around(view, Span(start, start))
+    line = view.source.rfind(b"\n", 0, start) + 1
+    if view.source[line:start].strip():
+        raise Obstacle("no-place", f'the body of "{target.name}" begins in the line of its head')
+    text = "".join(f"{name} = {fold}({name}, {index}({axis}))\n{indent}" for name in names)
+    return in_order((*import_edits(view, spelling.needed), FileEdit(view.path, Edit(Span(start, start), text))))
+
+
+def _is_text(statement: Node) -> bool:
+    return bool(statement[0] == "expr" and statement[2][0] == "const")
