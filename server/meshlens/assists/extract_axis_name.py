@@ -51,7 +51,7 @@ from meshlens.axes.values import Site
 from meshlens.project.axis_symbols import AxisSymbol, axis_symbols
 from meshlens.project.literals import is_string
 from meshlens.project.new_imports import is_written
-from meshlens.project.trees import path_to
+from meshlens.project.trees import path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.project.views import view_of
 from meshlens.text import Edit, FileEdit, Span
@@ -61,25 +61,32 @@ _TITLE = "extract the axis name"
 
 def extract_axis_name(view: FileView, span: Span, wishes: Wishes) -> Answer:
     """Offers it on a string that names an axis."""
+    site = _string_at(view, span)
+    if site is None:
+        return None
     symbols = axis_symbols(view.solution)
-    found = [
-        (site, symbols.symbol(node))
-        for site, said in symbols.at.items()
-        if site.path == str(view.path) and is_string(view.text(site)) and view.span(site).contains(span)
-        for node in said
-        if node[0] == site
-    ]
-    if not found:
+    found = [node for node in symbols.at.get(site, ()) if node[0] == site]
+    if not found or _constant(view, site) is not None:
         return None
-    site, symbol = found[0]
-    if _constant(view, site) is not None:
-        return None
+    symbol = symbols.symbol(found[0])
     title = f'{_TITLE} "{symbol.name}" to a constant'
     try:
         edits = _written(view, symbol)
     except Obstacle as obstacle:
         return Refused(title, obstacle.code, obstacle.message)
     return Proposal(title, lambda: edits)
+
+
+def _string_at(view: FileView, span: Span) -> Site | None:
+    """The string literal that a cursor or selection is on."""
+    path = str(view.path)
+    for key, block in view.facts.blocks.items():
+        root = tree(view, path, key) if block.span(0).contains(span) else None
+        for node in walk(root) if root is not None else ():
+            site = Site(path, key, node[1])
+            if node[0] == "const" and isinstance(node[2], str) and view.span(site).contains(span):
+                return site if is_string(view.text(site)) else None
+    return None
 
 
 def _written(view: FileView, symbol: AxisSymbol) -> tuple[FileEdit, ...]:
