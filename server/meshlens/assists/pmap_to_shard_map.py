@@ -130,6 +130,8 @@ def _with_static(view: FileView, pmap: Pmap, in_axes: Prefix) -> Prefix:
 
 
 def _written(view: FileView, pmap: Pmap) -> tuple[FileEdit, ...]:
+    if pmap.binding.parameters is None and not pmap.calls:
+        raise Obstacle("unseen", "neither its function nor a call of it is seen, so any number of rows may come")
     spelling = Spelling(view)
     place = place_before(view, pmap.binder.site)
     if place is not None and not place.same_scope and pmap.given("devices") is not None:

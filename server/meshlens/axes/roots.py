@@ -129,7 +129,9 @@ def _run_wrapped(run: Run, value: Value, inner: Value | None, receiver: int = 0)
 
 def unknown_arguments(function: Function, given: int) -> tuple[Arg, ...]:
     """Unknown values for the parameters that a call must give, behind those given already, and for `*args`."""
-    parameters = function.parameters[given:]
+    taken = [how for _, _, how, _, _ in function.parameters[:given]]
+    # What is given may all go to `*args`, which takes more.
+    parameters = function.parameters[taken.index("*") if "*" in taken else given :]
     needed = tuple(
         Arg(None, UNKNOWN, None, None)
         for _, _, how, default, _ in parameters
