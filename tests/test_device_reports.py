@@ -45,9 +45,9 @@ def asked(tmp_path) -> Asked:
 
 
 def test_a_report_is_kept(asked):
-    assert kept_report(Question(asked.python), asked.folder, ENVIRON) is None
+    assert kept_report(Question(asked.python), asked.folder, environ=ENVIRON, root=NOWHERE) is None
     first = asked.report()
-    assert asked.report() == first == kept_report(Question(asked.python), asked.folder, ENVIRON)
+    assert asked.report() == first == kept_report(Question(asked.python), asked.folder, environ=ENVIRON, root=NOWHERE)
     assert asked.times() == 1
     assert (asked.folder / ".gitignore").exists()
 
@@ -79,6 +79,19 @@ def test_what_a_report_hangs_on(asked, change):
     else:
         question["may_start_tpu"] = True
     asked.report(environ, **question)
+    assert asked.times() == 2
+
+
+def test_a_container_that_is_handed_a_gpu(asked, tmp_path):
+    def report() -> None:
+        report_of(Question(asked.python), asked.folder, environ=ENVIRON, root=tmp_path / "root")
+
+    report()
+    (tmp_path / "root" / "dev" / "dri").mkdir(parents=True)
+    report()
+    assert asked.times() == 1
+    (tmp_path / "root" / "dev" / "nvidia0").touch()
+    report()
     assert asked.times() == 2
 
 

@@ -142,6 +142,14 @@ def test_what_is_set_is_taken_even_if_it_is_not_there(folder, home):
     assert chosen == Interpreter(str(folder / "gone" / "python"), "set", True)
 
 
+def test_a_bare_name_is_looked_for_on_the_path(folder, home, tmp_path):
+    python = program(tmp_path / "bin" / "python3.99", "#!/bin/sh\n")
+    wishes = Wishes(setting="python3.99", given="python3.99")
+    assert found(folder, home, wishes, PATH=str(tmp_path / "bin")) == [("given", python)]
+    own = program(folder / "python3.99", "#!/bin/sh\n")
+    assert found(folder, home, wishes, PATH=str(tmp_path / "bin")) == [("given", python), ("set", own)]
+
+
 def test_an_environment_above_counts_up_to_the_root_of_the_repository(folder, home, tmp_path):
     above = layout(folder / ".venv")
     layout(tmp_path / ".venv")

@@ -79,7 +79,7 @@ def test_packages_of_the_user_are_seen(tmp_path):
     if sys.platform == "darwin":
         folder = tmp_path / "Library" / "Python" / version / "lib" / "python" / "site-packages"
     (folder / "jax-0.4.30.dist-info").mkdir(parents=True)
-    base = str(Path(sys._base_executable).resolve())
+    base = os.path.realpath(sys.executable)
     report = run_probe(Question(base, "installed"), environ={"HOME": str(tmp_path)}, root=NO_DEVICES)
     assert report.version("jax") == "0.4.30"
 

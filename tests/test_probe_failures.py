@@ -203,6 +203,13 @@ def test_what_cannot_be_started(tmp_path):
     assert probed("a\0b", tmp_path).failure == f"'a\\x00b' is no path; {SET}"
 
 
+def test_no_room_for_temporary_files(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    assert probed(says(tmp_path, answer()), tmp_path).failure == (
+        "no temporary files can be written (No such file or directory); free some space, or set TMPDIR"
+    )
+
+
 def test_noise_is_no_failure(tmp_path):
     noise = "print('x' * 3_000_000); print('{\"contract\": 2}'); print('{\"a\":')"
     python = fake(tmp_path, f"{noise}\nprint({answer()!r})\nprint('[]'); print('{{}}'); print('bye', end='')")
@@ -214,7 +221,7 @@ def test_noise_is_no_failure(tmp_path):
 
 def test_an_answer_counts_even_if_the_interpreter_hangs_afterwards(tmp_path):
     python = fake(tmp_path, f"print({answer()!r}, flush=True)\ntime.sleep(600)")
-    report = run_probe(Question(python, seconds=1), environ={}, root=tmp_path)
+    report = run_probe(Question(python, seconds=4), environ={}, root=tmp_path)
     assert (report.failure, summary(report)) == (None, "1 CPU device")
 
 

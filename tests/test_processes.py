@@ -19,6 +19,10 @@ def run(program: str, seconds: float = 30.0, environment: dict[str, str] | None 
     return run_bounded([program], environment or {}, seconds=seconds, is_stopped=lambda: False)
 
 
+def _is_written(file: Path) -> bool:
+    return file.exists() and bool(file.read_text())
+
+
 def _number(file: Path) -> int:
     return int(file.read_text())
 
@@ -46,7 +50,8 @@ def test_a_child_does_not_outlive_the_program(tmp_path, leave):
 def test_a_program_that_ignores_sigterm_is_killed(tmp_path):
     file = tmp_path / "number"
     body = f"signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{NUMBER.format(file=str(file))}\ntime.sleep(600)"
-    assert run(fake(tmp_path, body), 0.5).how == "timeout"
+    ended = run_bounded([fake(tmp_path, body)], {}, seconds=600, is_stopped=lambda: _is_written(file))
+    assert ended.how == "stopped"
     assert not is_alive(_number(file))
 
 
@@ -80,6 +85,10 @@ def test_the_environment_is_the_one_that_is_given(tmp_path):
         fake(tmp_path, "print(sorted(name for name in os.environ if name != 'LC_CTYPE'))"), environment={"A": "1"}
     )
     assert ended.output == b"['A', 'MESHLENS_PROBE']\n"
+
+
+def test_the_time_limit(tmp_path):
+    assert run(fake(tmp_path, "time.sleep(600)"), 0.2).how == "timeout"
 
 
 def test_asking_stops_it(tmp_path):

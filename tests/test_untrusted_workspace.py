@@ -28,6 +28,9 @@ IMPORTED = ("jax", "sitecustomize", "usercustomize")
 RUN = ("PATH", "nvidia-smi", "conda")
 OF_THE_ENVIRONMENT = ("pth", "sitecustomize of the environment")
 
+# The Python behind the virtual environment of the tests, which looks at the packages of the user as well.
+BASE = os.path.realpath(sys.executable)
+
 
 @dataclass(frozen=True)
 class Trap:
@@ -149,10 +152,10 @@ def test_nothing_of_an_untrusted_workspace_runs(trap, monkeypatch):
         assert (said["level"], said["versions"]) == ("installed", {"jax": "0.4.30"})
 
     # The control: each of the tricks works on whoever is not careful.
-    subprocess.run([sys._base_executable, "-c", "import jax"], cwd=trap.workspace, check=True)
+    subprocess.run([BASE, "-c", "import jax"], cwd=trap.workspace, check=True)
     subprocess.run([trap.outside, "-c", "import jax"], cwd=trap.workspace, check=True)
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONUSERBASE"}
-    subprocess.run([sys._base_executable, "-c", "import jax"], cwd=trap.workspace, check=True, env=environ)
+    subprocess.run([BASE, "-c", "import jax"], cwd=trap.workspace, check=True, env=environ)
     subprocess.run([trap.workspace / ".venv/bin/python", "-c", ""], cwd=trap.workspace, check=True, env={})
     assert trap.worked() >= {*IMPORTED, *OF_THE_ENVIRONMENT}
     for name in (".venv", "bin/python", ".conda"):

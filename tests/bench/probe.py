@@ -3,12 +3,13 @@
     python tests/bench/probe.py                       the Python that runs this
     python tests/bench/probe.py PYTHON --rounds 20    another one
 
-Prints medians of wall time, peaks of memory, and both as a multiple of the plain program.
+Prints medians of wall and processor time, peaks of memory, and each as a multiple of the plain program.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import sys
 import tempfile
 import time
@@ -35,21 +36,30 @@ def measure(python: str, rounds: int) -> None:
         }
         runs["run_probe, devices"] = lambda: _asked(Question(python))
         runs["run_probe, installed"] = lambda: _asked(Question(python, "installed"))
-        seconds: dict[str, list[float]] = {name: [] for name in runs}
+        taken: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
         for run in runs.values():
             run()
         for _ in range(rounds):
             for name, run in runs.items():
-                seconds[name].append(run())
+                before = _processor()
+                taken[name].append((run(), _processor() - before))
         memory = {name: weighed(command, Path(folder)).rss for name, command in programs.items()}
-    plain, plain_memory = next(iter(seconds.values())), next(iter(memory.values()))
+    wall, processor = ({name: median(one[column] for one in rows) for name, rows in taken.items()} for column in (0, 1))
+    plain = next(iter(programs))
     print(f"{python}, {rounds} rounds in turn, after one that is not counted")
-    print(f"{'':38}{'median':>9}{'least':>9}{'times':>8}{'peak':>11}{'times':>8}")
-    for name, taken in seconds.items():
-        line = f"{name:38}{median(taken):8.3f}s{min(taken):8.3f}s{median(taken) / median(plain):8.2f}"
+    print(f"{'':38}{'wall':>9}{'times':>7}{'processor':>12}{'times':>7}{'peak':>10}{'times':>7}")
+    for name in taken:
+        line = f"{name:38}{wall[name]:8.3f}s{wall[name] / wall[plain]:7.2f}"
+        line += f"{processor[name]:11.3f}s{processor[name] / processor[plain]:7.2f}"
         if name in memory:
-            line += f"{memory[name]:8.0f}MiB{memory[name] / plain_memory:8.2f}"
+            line += f"{memory[name]:7.0f}MiB{memory[name] / memory[plain]:7.2f}"
         print(line)
+
+
+def _processor() -> float:
+    """Seconds of processor time of this program and of all its children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def _asked(question: Question) -> float:

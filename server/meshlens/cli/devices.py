@@ -24,7 +24,7 @@ from meshlens.devices.topology import BadTopology, Topology, parse_topology
 from meshlens.devices.virtual import virtual_environment
 from meshlens.project.configuration import find_configuration, project_root, read_configuration
 from meshlens.project.devices import target_of
-from meshlens.settings import BadSetting, Settings
+from meshlens.settings import BadSetting
 
 _NO_PYTHON = 'no Python was found for this folder; name the one that has JAX with --interpreter or "interpreter"'
 _START = "the TPU was not started, as it serves one process at a time; --refresh starts it"
@@ -75,7 +75,8 @@ def command(
     for error in configuration.errors:
         complain(error)
     closed = (root, start) if untrusted else ()
-    chosen = choose_interpreter(root, _wishes(settings, interpreter), untrusted=closed)
+    wishes = Wishes(settings.interpreter, settings.folder, given=interpreter)
+    chosen = choose_interpreter(root, wishes, untrusted=closed)
     if chosen is None:
         raise click.ClickException(_NO_PYTHON)
     question = Question(chosen.path, "installed" if installed else "devices", closed, may_start_tpu=refresh)
@@ -87,11 +88,6 @@ def command(
     target = target_of(settings.devices, report)
     _print(chosen, report, target, as_json=as_json)
     return 2 if report.failure or configuration.errors else 0
-
-
-def _wishes(settings: Settings, interpreter: str | None) -> Wishes:
-    given = str(absolute(os.path.expanduser(interpreter))) if interpreter is not None else None
-    return Wishes(settings.interpreter, settings.folder, given=given)
 
 
 def _noted(report: Report, *, installed: bool) -> Report:

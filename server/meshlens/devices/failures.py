@@ -39,6 +39,8 @@ def not_started(interpreter: str, error: OSError | ValueError) -> str:
     """Why a program that should be an interpreter could not be started."""
     if isinstance(error, ValueError):
         return f"{interpreter!r} is no path; {_ANOTHER}"
+    if error.filename != interpreter:
+        return f"no temporary files can be written ({error.strerror or error}); free some space, or set TMPDIR"
     if not os.path.lexists(interpreter):
         return f'"{interpreter}" does not exist; {_ANOTHER}'
     if not os.path.exists(interpreter):

@@ -42,7 +42,7 @@ class Wishes:
         setting: the setting `interpreter`: a Python or the folder of an environment.
         setting_folder: where a relative one begins: the folder of the configuration.
         editor: what the editor says.
-        given: what the command line names.
+        given: what the command line names; a relative one begins in the working folder.
     """
 
     setting: str | None = None
@@ -106,12 +106,13 @@ def _has_jax(python: str) -> bool:
 def _candidates(
     folder: Path, wishes: Wishes, environ: Mapping[str, str], untrusted: tuple[Path, ...]
 ) -> Iterator[Interpreter]:
-    if wishes.given:
-        yield Interpreter(_named(wishes.given, str(folder)), "given", is_wanted=True)
-    if wishes.setting and not untrusted:
-        yield Interpreter(_named(wishes.setting, wishes.setting_folder or str(folder)), "set", is_wanted=True)
-    if wishes.editor:
-        yield Interpreter(_named(wishes.editor, str(folder)), "the editor", is_wanted=True)
+    places = search_path(environ, untrusted)
+    named = (
+        (wishes.given, os.getcwd(), "given"),
+        (None if untrusted else wishes.setting, wishes.setting_folder or str(folder), "set"),
+        (wishes.editor, str(folder), "the editor"),
+    )
+    yield from (Interpreter(_named(value, begin, places), origin, True) for value, begin, origin in named if value)
     yield from _active(environ, "VIRTUAL_ENV")
     if environ.get("CONDA_DEFAULT_ENV") != "base":
         yield from _active(environ, "CONDA_PREFIX")
@@ -120,7 +121,7 @@ def _candidates(
         if not untrusted:
             yield from _named_by_files(place, environ)
     yield from _active(environ, "CONDA_PREFIX")
-    for entry in search_path(environ, untrusted):
+    for entry in places:
         if not _NO_PYTHONS.search(entry):
             yield from (
                 Interpreter(path, "PATH") for name in _NAMES if os.access(path := os.path.join(entry, name), os.X_OK)
@@ -128,10 +129,14 @@ def _candidates(
     yield from _of_pyenv("global", environ)
 
 
-def _named(value: str, folder: str) -> str:
-    """The Python that a path means, which may also be that of an environment."""
+def _named(value: str, folder: str, places: tuple[str, ...]) -> str:
+    """The Python that a path means, which may also be that of an environment; a bare name is one on PATH."""
     path = Path(folder, os.path.expanduser(value))
-    return (python_of(path) if path.is_dir() else None) or str(path)
+    if path.is_dir():
+        return python_of(path) or str(path)
+    bare = os.path.basename(value) == value and not os.path.lexists(path)
+    found = (os.path.join(place, value) for place in places if bare)
+    return next((program for program in found if os.access(program, os.X_OK)), str(path))
 
 
 def _active(environ: Mapping[str, str], variable: str) -> Iterator[Interpreter]:

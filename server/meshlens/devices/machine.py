@@ -69,6 +69,12 @@ def look_at_machine(environment: Mapping[str, str], is_stopped: Callable[[], boo
     return Machine(gpus, None if gpus else _trouble(ended))
 
 
+def device_files(root: Path = Path("/")) -> tuple[str, ...]:
+    """The files that accelerators have in `/dev`; a container has those that were handed to it."""
+    patterns = ("nvidia*", "dxg", "kfd", "accel*", "vfio/*", "dri/render*")
+    return tuple(sorted(str(path) for pattern in patterns for path in (root / "dev").glob(pattern)))
+
+
 def _nvidia_smi(environment: Mapping[str, str]) -> str | None:
     name = "nvidia-smi.exe" if os.name == "nt" else "nvidia-smi"
     for folder in (*environment.get("PATH", "").split(os.pathsep), *_NVIDIA_PLACES):

@@ -17,6 +17,7 @@ import meshlens
 from meshlens.cache_files import write_cache_file
 from meshlens.devices.child_environment import child_environment
 from meshlens.devices.environments import environment_of, packages_of
+from meshlens.devices.machine import device_files
 from meshlens.devices.report import BadReport, Report, from_json, to_json
 from meshlens.devices.runner import Question, never, run_probe
 
@@ -24,7 +25,7 @@ FILE = "devices.json"
 
 _MOST_BYTES = 1 << 22
 _MOST_KEPT = 20
-_BOOT = "/proc/sys/kernel/random/boot_id"
+_BOOT = "proc/sys/kernel/random/boot_id"
 
 
 def report_of(
@@ -48,19 +49,25 @@ def report_of(
     Raises:
         ProbeStopped: `is_stopped` said so.
     """
-    kept = kept_report(question, folder, environ)
+    kept = kept_report(question, folder, environ=environ, root=root)
     return kept or new_report(question, folder, is_stopped=is_stopped, environ=environ, root=root)
 
 
-def kept_report(question: Question, folder: Path | None, environ: Mapping[str, str] = os.environ) -> Report | None:
+def kept_report(
+    question: Question,
+    folder: Path | None,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    root: Path = Path("/"),
+) -> Report | None:
     """The report that is kept and still holds; starts nothing."""
     if folder is None or question.untrusted:
         return None
-    entries = _entries(folder / FILE)
+    entries, stamp = _entries(folder / FILE), _stamp(question, environ, root)
     # What a TPU said when a user asked for it goes before what was told without starting it.
     for wanted in dict.fromkeys((replace(question, may_start_tpu=True), question)):
         entry = entries.get(_key(wanted))
-        if isinstance(entry, dict) and entry.get("stamp") == _stamp(question, environ):
+        if isinstance(entry, dict) and entry.get("stamp") == stamp:
             with suppress(BadReport):
                 return from_json(entry.get("report"))
     return None
@@ -83,7 +90,7 @@ def new_report(
     if folder is not None and report.failure is None and not question.untrusted:
         entries = _entries(folder / FILE)
         entries.pop(_key(question), None)
-        entries[_key(question)] = {"stamp": _stamp(question, environ), "report": to_json(report)}
+        entries[_key(question)] = {"stamp": _stamp(question, environ, root), "report": to_json(report)}
         newest = dict(list(entries.items())[-_MOST_KEPT:])
         write_cache_file(folder / FILE, json.dumps(newest).encode("ascii"))
     return report
@@ -104,12 +111,12 @@ def _key(question: Question) -> str:
     return f"{question.level}{' tpu' if question.may_start_tpu else ''} {question.interpreter}"
 
 
-def _stamp(question: Question, environ: Mapping[str, str]) -> str:
+def _stamp(question: Question, environ: Mapping[str, str], root: Path) -> str:
     """Stands for everything that an answer hangs on, as far as it can be told without asking."""
-    parts = [meshlens.__version__, *_times(question.interpreter)]
+    parts = [meshlens.__version__, *_times(question.interpreter), *device_files(root)]
     parts += [f"{name}={value}" for name, value in sorted(child_environment(environ).items())]
     with suppress(OSError):
-        parts.append(Path(_BOOT).read_text(encoding="ascii"))
+        parts.append((root / _BOOT).read_text(encoding="ascii"))
     return hashlib.blake2b("\0".join(parts).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
