@@ -78,10 +78,19 @@ def test_a_map_of_a_file_that_asks_for_virtual_devices():
     )
 
 
-def test_a_mesh():
-    assert said(view_of("8xH100", CPU), "make_mesh").startswith(
-        'Mesh with axes "data" (4) × "model" (2): 8 devices; here: 1 CPU device.\n'
-    )
+@pytest.mark.parametrize(
+    ("target", "report", "text"),
+    [
+        ("8xH100", CPU, "8 × NVIDIA H100 80GB (target 8xH100); here: 1 CPU device."),
+        ("v5e-16", None, "8 of 16 × TPU v5e (target v5e-16)."),
+        ("4", CPU, "8 devices, but target 4 has 4 devices; here: 1 CPU device."),
+        (None, GPUS, "8 devices; here: 2 × NVIDIA H100 80GB HBM3."),
+        (None, None, "8 devices."),
+    ],
+)
+def test_a_mesh(target, report, text):
+    first = said(view_of(target, report), "make_mesh").splitlines()[0]
+    assert first == f'Mesh with axes "data" (4) × "model" (2): {text}'
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_devices_that_are_here_are_drawn_where_the_code_is_meant_for_them(tmp_pa
     environment(tmp_path)
     words = told(tmp_path, 8, "detected")
     assert words["Mesh("] == (
-        'Mesh with axes "data" (2) × "model" (4): 8 devices.\n'
+        'Mesh with axes "data" (2) × "model" (4): 8 CPU devices (detected).\n'
         "data ↓  model →\n        0  1  2  3\n        4  5  6  7\nMade at main.py:5."
     )
 

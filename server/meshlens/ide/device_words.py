@@ -5,7 +5,7 @@ from __future__ import annotations
 from meshlens.devices.report import Report, summary
 from meshlens.devices.topology import DETECTED, Topology, devices_of
 from meshlens.ide.prose import counted
-from meshlens.project.devices import Devices
+from meshlens.project.devices import Devices, there_are
 
 
 def said_by(devices: Devices) -> str:
@@ -31,6 +31,16 @@ def own_devices(devices: Devices) -> str | None:
     if target is None or target.hosts == 1:
         return all_devices(devices)
     return f"{_of_one(target)} on each of {target.hosts} hosts ({said_by(devices)})"
+
+
+def part_of(devices: Devices, count: int) -> str:
+    """So many of the devices that are aimed at: "8 of 16 × TPU v5e (target v5e-16)"; the number where nothing is."""
+    words = all_devices(devices) if devices.target is not None else None
+    if words is None or devices.count is None:
+        return counted(count, "device")
+    if count > devices.count:
+        return f"{counted(count, 'device')}, but {there_are(devices)}"
+    return words if count == devices.count else f"{count} of {words}"
 
 
 def here(devices: Devices) -> str | None:

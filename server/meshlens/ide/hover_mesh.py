@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meshlens.axes.arrays import product
 from meshlens.axes.values import Const, Mesh
-from meshlens.ide.device_words import here
+from meshlens.ide.device_words import here, part_of
 from meshlens.ide.devices import mesh_sizes
 from meshlens.ide.mesh_devices import device_ids
 from meshlens.ide.mesh_picture import as_svg, as_text, drawing_of
@@ -20,7 +20,8 @@ def mesh_text(prose: Prose, mesh: Mesh) -> str | None:
     axes = [f"{prose.axis(name)} ({size if size is not None else '?'})" for name, size in sizes.items()]
     if unknown:
         axes.append("axes that are not known here")
-    devices = counted(total, "device") if (total := product(mesh.sizes)) is not None else None
+    total = product(mesh.sizes)
+    devices = None if total is None else _devices(prose, mesh, total)
     kind = "AbstractMesh" if mesh.kind == "AbstractMesh" else "Mesh"
     listed = " × ".join(axes) if not unknown else ", ".join(axes)
     text = f"{kind} with {'axis' if len(axes) == 1 else 'axes'} {listed}"
@@ -28,6 +29,11 @@ def mesh_text(prose: Prose, mesh: Mesh) -> str | None:
     ending = f"; {found}." if found else "."
     text = f"{text}: {devices}{ending}" if devices else f"{text}{ending}"
     return prose.page(text, picture(prose, mesh), _numbers(prose, mesh), _made(prose, mesh))
+
+
+def _devices(prose: Prose, mesh: Mesh, total: int) -> str:
+    """How many devices it has; an abstract one has none of its own."""
+    return part_of(prose.view.devices, total) if mesh.kind == "Mesh" else counted(total, "device")
 
 
 def picture(prose: Prose, mesh: Mesh, shards: tuple[tuple[str, int], ...] | None = None) -> str | None:

@@ -40,11 +40,13 @@ class _Run:
     """A Python that is being asked.
 
     Attributes:
+        by_user: whether a user wants to know.
         stop: set when nobody waits any more.
         ended: set when it is gone.
         task: gives the report.
     """
 
+    by_user: bool
     stop: Event = field(default_factory=Event)
     ended: Event = field(default_factory=Event)
     task: asyncio.Task[Report | None] | None = None
@@ -65,6 +67,7 @@ class Probing:
         self._said: dict[Path | None, str | None] = {None: interpreter}
         self._chosen: dict[Path, Interpreter | None] = {}
         self._reports: dict[str, Report] = {}
+        self._told: dict[Path, tuple[str | None, Report | None]] = {}
         self._runs: dict[str, _Run] = {}
         self._waiting: dict[Path, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -153,7 +156,12 @@ class Probing:
             return
         task = asyncio.ensure_future(self._ask(root, by_user=False))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._session.warn_once(f"devices could not be asked for: {type(error).__name__}: {error}")
 
     async def _ask(self, root: Path, *, by_user: bool) -> None:
         trusted = self.trusted
@@ -183,17 +191,23 @@ class Probing:
         if not by_user and known is not None and known.failure is None and cache is None:
             return known
         run = self._runs.get(question.interpreter)
+        if run is not None and run.task is not None and by_user and not run.by_user:
+            # It was not allowed all that a user is.
+            await asyncio.wait((run.task,))
+            run = self._runs.get(question.interpreter)
         if run is None or run.stop.is_set():
-            run = self._runs[question.interpreter] = _Run()
+            run = self._runs[question.interpreter] = _Run(by_user)
             ask = partial(new_report if by_user else report_of, question, cache, is_stopped=run.stop.is_set)
             run.task = asyncio.ensure_future(self._run(question.interpreter, run, ask))
         assert run.task is not None
         return await asyncio.shield(run.task)
 
     async def _run(self, python: str, run: _Run, ask: Callable[[], Report]) -> Report | None:
-        report = await asyncio.to_thread(_aside, run, ask)
-        if self._runs.get(python) is run:
-            del self._runs[python]
+        try:
+            report = await asyncio.to_thread(_aside, run, ask)
+        finally:
+            if self._runs.get(python) is run:
+                del self._runs[python]
         if report is None or run.stop.is_set():
             return None
         self._reports[python] = report
@@ -204,6 +218,10 @@ class Probing:
     def _put(self, roots: list[Path]) -> None:
         """Puts what was found into the projects, and has what it changes looked at again."""
         session = self._session
+        told = {root: (self.interpreter_of(root), self.report_of(root)) for root in roots}
+        if all(self._told.get(root) == one for root, one in told.items()):
+            return
+        self._told.update(told)
         for root in roots:
             folder = session.folders.get(root)
             now = self.known(folder) if folder is not None else None

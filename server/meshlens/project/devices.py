@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from meshlens.devices.report import Report
@@ -66,7 +66,7 @@ def says_devices(facts: Mapping[str, FileFacts]) -> dict[str, DevicesSaid]:
     return {path: file.devices for path, file in facts.items() if file.devices is not None}
 
 
-@cache
+@lru_cache(maxsize=256)
 def _own(said: DevicesSaid) -> Topology | None:
     """What a file asks for; None where that means nothing."""
     if said.how == "code":

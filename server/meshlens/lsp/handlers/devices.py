@@ -9,6 +9,7 @@ from typing import Any
 from meshlens.lsp.devices_shown import devices_shown
 from meshlens.lsp.documents import path_of
 from meshlens.lsp.session import Session
+from meshlens.project.configuration import OWN_FILE
 
 Shown = dict[str, Any]
 
@@ -28,9 +29,8 @@ async def _again(session: Session, root: Path, path: Path | None) -> Shown:
 
 def _root(session: Session, path: Path | None) -> Path:
     """The project of a file or folder; without one the first that the client has open."""
-    if path in session.given or path in session.folders:
-        assert path is not None
-        return path
     if path is not None:
-        return session.folder_of(path).root
-    return next(iter((*session.folders, *session.given)), Path.cwd())
+        is_folder = path in session.given or path in session.folders
+        return session.folder_of(path / OWN_FILE if is_folder else path).root
+    first = next(iter((*session.folders, *session.given)), Path.cwd())
+    return session.folder_of(first / OWN_FILE).root

@@ -1,0 +1,48 @@
+"""A comment says which devices the file is meant for, and means none.
+
+It is passed over: the file is judged by the project's `devices`, or not at all by what there is to share out.
+
+```python
+# meshlens: devices=v5e-12
+#                   ^^^^^^ AX902: a v5e slice has 1, 4, 8, 16, 32, 64, 128, 256 chips; \\
+#                   write "v5e-4x4" for another layout
+import jax
+
+print(jax.device_count())
+```
+
+A number, a shape, a TPU slice or GPUs of a kind are understood; [devices.md](devices.md) has them all.
+
+```python
+# meshlens: devices=v5e-16
+import jax
+
+print(jax.device_count())
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from meshlens.devices.topology import BadTopology, parse_topology
+from meshlens.project.view import FileView
+from meshlens.rules._model import Finding, Severity
+from meshlens.rules._registry import rule
+from meshlens.text import Span
+
+
+@rule("AX902", Severity.WARNING)
+def unknown_devices(view: FileView) -> Iterator[Finding]:
+    """Looks at the file's own comment."""
+    said = view.facts.devices
+    if said is None or said.how != "comment":
+        return
+    try:
+        parse_topology(said.text)
+    except BadTopology as error:
+        comment = re.compile(rb"meshlens:\s*devices\s*=\s*(?=" + re.escape(said.text.encode()) + rb")")
+        found = comment.search(view.source)
+        if found is not None:
+            yield Finding(Span(found.end(), found.end() + len(said.text.encode())), str(error))
