@@ -6,12 +6,16 @@ import { mayBeTopology, topologies } from "./topologies";
 
 type Item = vscode.QuickPickItem & { readonly value: string | undefined };
 
-/** Asks what devices the code is meant for and notes it for this workspace, or for the user where none is open. */
-export async function chooseTopology(): Promise<void> {
+/**
+ * Asks what devices the code is meant for and notes it for this workspace, or for the user where none is open.
+ *
+ * @param known - what the server knows the code to be meant for: a configuration file may say it too
+ */
+export async function chooseTopology(known: string | undefined): Promise<void> {
   const resource = vscode.window.activeTextEditor?.document.uri;
   const section = vscode.workspace.getConfiguration(SECTION, resource);
-  const current = String(section.get<string | number | null>("devices") ?? "");
-  const value = await ask(current);
+  const set = String(section.get<string | number | null>("devices") ?? "");
+  const value = await ask(set === "" ? (known ?? "") : set);
   if (value === undefined) {
     return;
   }

@@ -25,7 +25,7 @@ export class MeshView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.#server = server;
     this.#abilities = abilities;
     const soon = () => {
-      this.#soon();
+      this.refresh();
     };
     this.#listeners = [
       server.onDidChange(soon),
@@ -44,7 +44,7 @@ export class MeshView implements vscode.WebviewViewProvider, vscode.Disposable {
     view.webview.options = { enableScripts: true, localResourceRoots: [] };
     view.webview.onDidReceiveMessage((message: { readonly range: Range }) => this.#reveal(message.range));
     view.onDidChangeVisibility(() => {
-      this.#soon();
+      this.refresh();
     });
     view.onDidDispose(() => {
       this.#view = undefined;
@@ -57,7 +57,7 @@ export class MeshView implements vscode.WebviewViewProvider, vscode.Disposable {
     vscode.Disposable.from(...this.#listeners).dispose();
   }
 
-  #soon(): void {
+  refresh(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#update(), WAIT_MILLISECONDS);
   }
