@@ -50,14 +50,13 @@ export function watchDevices(
 
 /** Has the server look for devices anew, and says what it found. */
 export async function refreshDevices(client: LanguageClient, abilities: Abilities, status: Status): Promise<void> {
-  const { t } = vscode.l10n;
-  const options = { location: vscode.ProgressLocation.Window, title: t("Looking for devices") };
+  const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t("Looking for devices") };
   const uri = uriInFront(client);
   const devices = await vscode.window.withProgress(options, () =>
     abilities.ask(client, DEVICES, { refresh: true, ...(uri === undefined ? {} : { uri }) }),
   );
   if (devices === undefined) {
-    void vscode.window.showInformationMessage(t("The server that runs here cannot do this yet."));
+    void vscode.window.showInformationMessage(vscode.l10n.t("The server that runs here cannot do this yet."));
     return;
   }
   status.showDevices(devices.summary);

@@ -102,14 +102,13 @@ export class MeshView implements vscode.WebviewViewProvider, vscode.Disposable {
 }
 
 function words(): Words {
-  const { t } = vscode.l10n;
   return {
-    devices: t("Devices"),
-    meshes: t("Meshes"),
-    functions: t("Functions"),
-    noMeshes: t("No mesh is made here."),
-    noFunctions: t("No function runs under axes here."),
-    noAxes: t("no axes"),
+    devices: vscode.l10n.t("Devices"),
+    meshes: vscode.l10n.t("Meshes"),
+    functions: vscode.l10n.t("Functions"),
+    noMeshes: vscode.l10n.t("No mesh is made here."),
+    noFunctions: vscode.l10n.t("No function runs under axes here."),
+    noAxes: vscode.l10n.t("no axes"),
     language: vscode.env.language,
   };
 }
