@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import * as vscode from "vscode";
 import { type Candidate, candidates } from "./findPython";
-import { check, type Python } from "./launch";
+import { check, type Python, type Refusal } from "./launch";
 import type { PythonExtensions } from "./pythonExtensions";
 import type { StartSettings } from "./settings";
 
@@ -28,7 +28,7 @@ export async function choosePython(
   log: vscode.LogOutputChannel,
 ): Promise<Choice> {
   const begun = Date.now();
-  const refusals: string[] = [];
+  const refusals: (Refusal & { readonly program: string })[] = [];
   for (const { program, source } of await inOrder(settings, extensions)) {
     const left = ALL_MILLISECONDS - (Date.now() - begun);
     if (left <= 0) {
@@ -40,15 +40,19 @@ export async function choosePython(
       return { python: answer };
     }
     log.info(`${program} (${source}): ${answer.reason}`);
-    refusals.push(`${program}: ${answer.reason}`);
+    refusals.push({ program, ...answer });
   }
-  const [first] = refusals;
-  return {
-    refused:
-      first === undefined
-        ? vscode.l10n.t("MeshLens needs Python 3.10 or newer, and there is no Python here.")
-        : vscode.l10n.t("MeshLens needs Python 3.10 or newer; {0}.", first),
-  };
+  return { refused: sentence(refusals) };
+}
+
+/** Why there is none: what the best Python says of itself, else why the first is none. */
+function sentence(refusals: readonly (Refusal & { readonly program: string })[]): string {
+  const told = refusals.find(({ isSentence }) => isSentence) ?? refusals[0];
+  if (told === undefined) {
+    return vscode.l10n.t("MeshLens needs Python 3.10 or newer, and there is no Python here.");
+  }
+  const { program, reason, isSentence } = told;
+  return isSentence ? `${reason}.` : vscode.l10n.t("MeshLens needs Python 3.10 or newer; {0}: {1}.", program, reason);
 }
 
 async function inOrder(settings: StartSettings, extensions: PythonExtensions): Promise<Candidate[]> {

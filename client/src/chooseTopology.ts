@@ -2,16 +2,20 @@
 
 import * as vscode from "vscode";
 import { SECTION } from "./settings";
-import { mayBeTopology, topologies } from "./topologies";
+import { type Common, mayBeTopology, topologies } from "./topologies";
 
 type Item = vscode.QuickPickItem & { readonly value: string | undefined };
 
-/** Asks what devices the code is meant for and notes it for this workspace, or for the user where none is open. */
-export async function chooseTopology(): Promise<void> {
+/**
+ * Asks what devices the code is meant for and notes it for this workspace, or for the user where none is open.
+ *
+ * @param known - what the server knows the code to be meant for: a configuration file may say it too
+ */
+export async function chooseTopology(known: string | undefined): Promise<void> {
   const resource = vscode.window.activeTextEditor?.document.uri;
   const section = vscode.workspace.getConfiguration(SECTION, resource);
-  const current = String(section.get<string | number | null>("devices") ?? "");
-  const value = await ask(current);
+  const set = String(section.get<string | number | null>("devices") ?? "");
+  const value = await ask(set === "" ? (known ?? "") : set);
   if (value === undefined) {
     return;
   }
@@ -24,31 +28,49 @@ export async function chooseTopology(): Promise<void> {
 
 /** What the user chose; empty for no topology, undefined for no answer. */
 async function ask(current: string): Promise<string | undefined> {
-  const { t } = vscode.l10n;
+  const described = descriptions();
   const items: Item[] = [
-    ...topologies(current).map(({ value, description }): Item => ({
-      label: value,
-      description: value === current ? t("set now") : t(description),
-      value,
-    })),
-    { label: t("Another…"), description: t("a number, a shape, a TPU slice or GPUs"), value: undefined },
-    { label: t("None"), description: t("rules that count devices stay silent"), value: "" },
+    ...topologies(current).map((value): Item => {
+      const description = value === current ? vscode.l10n.t("set now") : (described[value as Common] ?? "");
+      return { label: value, description, value };
+    }),
+    {
+      label: vscode.l10n.t("Another…"),
+      description: vscode.l10n.t("a number, a shape, a TPU slice or GPUs"),
+      value: undefined,
+    },
+    { label: vscode.l10n.t("None"), description: vscode.l10n.t("rules that count devices stay silent"), value: "" },
   ];
   const chosen = await vscode.window.showQuickPick(items, {
-    title: t("Choose Target Topology"),
-    placeHolder: t("Which devices is the code meant for, whatever machine it is written on?"),
+    title: vscode.l10n.t("Choose Target Topology"),
+    placeHolder: vscode.l10n.t("Which devices is the code meant for, whatever machine it is written on?"),
     matchOnDescription: true,
   });
   return chosen === undefined || chosen.value !== undefined ? chosen?.value : await askFreely(current);
 }
 
 function askFreely(current: string): Promise<string | undefined> {
-  const { t } = vscode.l10n;
   const answer = vscode.window.showInputBox({
-    title: t("Choose Target Topology"),
-    prompt: t("A number (8), a shape (2x4), a TPU slice (v5e-16) or GPUs (8xH100)"),
+    title: vscode.l10n.t("Choose Target Topology"),
+    prompt: vscode.l10n.t("A number (8), a shape (2x4), a TPU slice (v5e-16) or GPUs (8xH100)"),
     value: current,
-    validateInput: (text) => (mayBeTopology(text) ? undefined : t("This means no devices")),
+    validateInput: (text) => (mayBeTopology(text) ? undefined : vscode.l10n.t("This means no devices")),
   });
   return Promise.resolve(answer).then((text) => text?.trim());
+}
+
+function descriptions(): Partial<Record<Common, string>> {
+  return {
+    "1": vscode.l10n.t("one device"),
+    "2": vscode.l10n.t("two devices"),
+    "4": vscode.l10n.t("four devices"),
+    "8": vscode.l10n.t("eight devices, a common host"),
+    "2x4": vscode.l10n.t("eight devices in two rows"),
+    "4x4": vscode.l10n.t("sixteen devices in four rows"),
+    "v5e-8": vscode.l10n.t("TPU v5e, one host of eight chips"),
+    "v5e-16": vscode.l10n.t("TPU v5e, sixteen chips"),
+    "v4-8": vscode.l10n.t("TPU v4, four chips"),
+    "v6e-8": vscode.l10n.t("TPU v6e (Trillium), one host of eight chips"),
+    "8xH100": vscode.l10n.t("one host with eight NVIDIA H100"),
+  };
 }

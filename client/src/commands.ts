@@ -6,7 +6,7 @@ import type { Abilities } from "./abilities";
 import { chooseTopology } from "./chooseTopology";
 import { convert, type Place } from "./convert";
 import { showDebugInformation } from "./debugInformation";
-import { refreshDevices } from "./devices";
+import { refreshDevices, targetInFront } from "./devices";
 import { showMenu } from "./menu";
 import { DEVICES, MESHES, VIRTUAL_DEVICES } from "./requests";
 import type { Server } from "./server";
@@ -41,7 +41,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     showDebugInformation: () => showDebugInformation(context, server),
     openTour: () => openTour(context),
     openSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", `@ext:${context.extension.id}`),
-    chooseTargetTopology: () => chooseTopology(),
+    chooseTargetTopology: async () => chooseTopology(server.client && (await targetInFront(server.client, abilities))),
     refreshDevices: () => withClient(server, (client) => refreshDevices(client, abilities, status)),
     parallelizeWithPmap: (place) => withClient(server, (client) => convert(client, abilities, "pmap", place)),
     migrateToShardMap: (place) => withClient(server, (client) => convert(client, abilities, "shard_map", place)),

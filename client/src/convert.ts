@@ -80,21 +80,20 @@ function isPossible(answer: Converted | undefined): answer is Converted {
 }
 
 async function askUser(to: Map, defaults: Answers): Promise<Answers | undefined> {
-  const { t } = vscode.l10n;
   const title = titleOf(to);
   const axisName = await vscode.window.showInputBox({
     title: `${title} (1/2)`,
-    prompt: t("The name of the axis that the devices share; collectives such as pmean name it"),
+    prompt: vscode.l10n.t("The name of the axis that the devices share; collectives such as pmean name it"),
     value: defaults.axisName,
     ignoreFocusOut: true,
-    validateInput: (value) => (value.trim() === "" ? t("An axis needs a name") : undefined),
+    validateInput: (value) => (value.trim() === "" ? vscode.l10n.t("An axis needs a name") : undefined),
   });
   if (axisName === undefined) {
     return undefined;
   }
   const devices = await vscode.window.showInputBox({
     title: `${title} (2/2)`,
-    prompt: t("How many devices: a number or a shape such as 2x4; empty for all that there are"),
+    prompt: vscode.l10n.t("How many devices: a number or a shape such as 2x4; empty for all that there are"),
     value: defaults.devices,
     ignoreFocusOut: true,
   });

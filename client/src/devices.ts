@@ -9,18 +9,31 @@ import type { Status } from "./status";
 
 const CHANGED = "meshlens/devicesDidChange";
 
-/** Asks for the devices when the server runs and when another file comes to the front. */
-export function watchDevices(server: Server, abilities: Abilities, status: Status): vscode.Disposable {
+/**
+ * Asks for the devices when the server runs, when it has found others, and when another file comes to the front.
+ *
+ * @param server - the server
+ * @param abilities - what it knows
+ * @param status - shows them
+ * @param onChange - who else wants to know that there are others
+ */
+export function watchDevices(
+  server: Server,
+  abilities: Abilities,
+  status: Status,
+  onChange: () => void,
+): vscode.Disposable {
   const update = async (client: LanguageClient) => {
-    const uri = uriInFront(client);
-    const devices = await abilities.ask(client, DEVICES, uri === undefined ? {} : { uri }).catch(() => undefined);
+    const devices = await devicesInFront(client, abilities);
     status.showDevices(devices?.summary ?? "");
   };
   return vscode.Disposable.from(
     server.onDidChange((condition) => {
       if (condition.kind === "running") {
-        condition.client.onNotification(CHANGED, (devices: Devices) => {
-          status.showDevices(devices.summary);
+        // It is told of every project; the one in front is what is shown.
+        condition.client.onNotification(CHANGED, () => {
+          void update(condition.client);
+          onChange();
         });
         void update(condition.client);
       } else {
@@ -37,14 +50,13 @@ export function watchDevices(server: Server, abilities: Abilities, status: Statu
 
 /** Has the server look for devices anew, and says what it found. */
 export async function refreshDevices(client: LanguageClient, abilities: Abilities, status: Status): Promise<void> {
-  const { t } = vscode.l10n;
-  const options = { location: vscode.ProgressLocation.Window, title: t("Looking for devices") };
+  const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t("Looking for devices") };
   const uri = uriInFront(client);
   const devices = await vscode.window.withProgress(options, () =>
     abilities.ask(client, DEVICES, { refresh: true, ...(uri === undefined ? {} : { uri }) }),
   );
   if (devices === undefined) {
-    void vscode.window.showInformationMessage(t("The server that runs here cannot do this yet."));
+    void vscode.window.showInformationMessage(vscode.l10n.t("The server that runs here cannot do this yet."));
     return;
   }
   status.showDevices(devices.summary);
@@ -53,6 +65,16 @@ export async function refreshDevices(client: LanguageClient, abilities: Abilitie
   } else {
     void vscode.window.showWarningMessage(`MeshLens: ${devices.failure}`);
   }
+}
+
+/** The topology that the code in front is meant for, as far as the server knows. */
+export async function targetInFront(client: LanguageClient, abilities: Abilities): Promise<string | undefined> {
+  return (await devicesInFront(client, abilities))?.target?.text;
+}
+
+async function devicesInFront(client: LanguageClient, abilities: Abilities): Promise<Devices | undefined> {
+  const uri = uriInFront(client);
+  return abilities.ask(client, DEVICES, uri === undefined ? {} : { uri }).catch(() => undefined);
 }
 
 function uriInFront(client: LanguageClient): string | undefined {

@@ -78,7 +78,9 @@ export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(
     ...[log, serverLog, extensions, running, status, view],
     showFailures(running),
-    watchDevices(running, abilities, status),
+    watchDevices(running, abilities, status, () => {
+      view.refresh();
+    }),
     vscode.window.registerWebviewViewProvider(VIEW, view),
     registerCommands({ context, server: running, abilities, status, log, serverLog, pythonOf }),
     ...reactions(running, extensions, log),
@@ -107,6 +109,12 @@ function reactions(running: Server, extensions: PythonExtensions, log: vscode.Lo
     });
   };
   return [
+    running.onDidChange(({ kind }) => {
+      // The first folder's was told at the start.
+      if (kind === "running" && (vscode.workspace.workspaceFolders?.length ?? 0) > 1) {
+        safely(retell)();
+      }
+    }),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (NEEDING_RESTART.some((key) => event.affectsConfiguration(key))) {
         void running.restart();

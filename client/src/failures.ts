@@ -15,8 +15,11 @@ export function showFailures(server: Server): vscode.Disposable {
 }
 
 async function show(reason: string): Promise<void> {
-  const { t } = vscode.l10n;
-  const [choose, logs, restart] = [t("Select Python"), t("Show Logs"), t("Restart Server")];
+  const [choose, logs, restart] = [
+    vscode.l10n.t("Select Python"),
+    vscode.l10n.t("Show Logs"),
+    vscode.l10n.t("Restart Server"),
+  ];
   switch (await vscode.window.showErrorMessage(reason, choose, restart, logs)) {
     case choose:
       await selectPython();

@@ -26,6 +26,8 @@ export interface Python {
 /** Why a Python cannot run the server. */
 export interface Refusal {
   readonly reason: string;
+  /** Whether it is a sentence of its own, as the launcher says it. */
+  readonly isSentence: boolean;
 }
 
 /**
@@ -67,7 +69,7 @@ export function check(
   } as const;
   return new Promise((resolve) => {
     execFile(program, [...launcher(extension, strategy), "--check"], options, (error, stdout, stderr) => {
-      resolve(readAnswer(stdout) ?? { reason: reasonOf(error, stderr, milliseconds) });
+      resolve(readAnswer(stdout) ?? { reason: reasonOf(error, stderr, milliseconds), isSentence: false });
     });
   });
 }
@@ -86,7 +88,7 @@ export function readAnswer(stdout: string): Python | Refusal | undefined {
   }
   const { python, version, origin, refused } = said as Record<string, unknown>;
   if (typeof refused === "string") {
-    return { reason: refused };
+    return { reason: refused, isSentence: true };
   }
   if (typeof python !== "string" || typeof version !== "string") {
     return undefined;

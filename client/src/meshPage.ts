@@ -32,6 +32,7 @@ ul { list-style: none; margin: 0; padding: 0; }
 button { all: unset; box-sizing: border-box; width: 100%; padding: 2px 4px; cursor: pointer; border-radius: 3px; }
 button:hover { background: var(--vscode-list-hoverBackground); }
 button:focus-visible { outline: 1px solid var(--vscode-focusBorder); }
+.file { font-weight: normal; text-transform: none; color: var(--vscode-descriptionForeground); }
 code { font-family: var(--vscode-editor-font-family); color: inherit; }
 .axis { display: inline-block; margin: 1px 0 1px 4px; padding: 0 6px; border-radius: 8px; font-size: 11px;
   background: var(--vscode-badge-background); color: var(--vscode-badge-foreground); }
@@ -87,7 +88,7 @@ function body({ file, devices, content }: Shown, words: Words): string {
   const functions = content.functions.map((one) => functionPart(one, words)).join("");
   return `
 ${devices === "" ? "" : `<h2>${escaped(words.devices)}</h2><p>${escaped(devices)}</p>`}
-<h2>${escaped(words.meshes)} · ${escaped(file)}</h2>
+<h2>${escaped(words.meshes)} <span class="file">${escaped(file)}</span></h2>
 ${meshes === "" ? `<p>${escaped(words.noMeshes)}</p>` : meshes}
 <h2>${escaped(words.functions)}</h2>
 ${functions === "" ? `<p>${escaped(words.noFunctions)}</p>` : `<ul>${functions}</ul>`}`;

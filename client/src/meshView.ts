@@ -25,7 +25,7 @@ export class MeshView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.#server = server;
     this.#abilities = abilities;
     const soon = () => {
-      this.#soon();
+      this.refresh();
     };
     this.#listeners = [
       server.onDidChange(soon),
@@ -44,7 +44,7 @@ export class MeshView implements vscode.WebviewViewProvider, vscode.Disposable {
     view.webview.options = { enableScripts: true, localResourceRoots: [] };
     view.webview.onDidReceiveMessage((message: { readonly range: Range }) => this.#reveal(message.range));
     view.onDidChangeVisibility(() => {
-      this.#soon();
+      this.refresh();
     });
     view.onDidDispose(() => {
       this.#view = undefined;
@@ -57,7 +57,7 @@ export class MeshView implements vscode.WebviewViewProvider, vscode.Disposable {
     vscode.Disposable.from(...this.#listeners).dispose();
   }
 
-  #soon(): void {
+  refresh(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#update(), WAIT_MILLISECONDS);
   }
@@ -102,14 +102,13 @@ export class MeshView implements vscode.WebviewViewProvider, vscode.Disposable {
 }
 
 function words(): Words {
-  const { t } = vscode.l10n;
   return {
-    devices: t("Devices"),
-    meshes: t("Meshes"),
-    functions: t("Functions"),
-    noMeshes: t("No mesh is made here."),
-    noFunctions: t("No function runs under axes here."),
-    noAxes: t("no axes"),
+    devices: vscode.l10n.t("Devices"),
+    meshes: vscode.l10n.t("Meshes"),
+    functions: vscode.l10n.t("Functions"),
+    noMeshes: vscode.l10n.t("No mesh is made here."),
+    noFunctions: vscode.l10n.t("No function runs under axes here."),
+    noAxes: vscode.l10n.t("no axes"),
     language: vscode.env.language,
   };
 }

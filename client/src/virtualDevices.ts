@@ -19,10 +19,9 @@ export async function runOnVirtualDevices(
   abilities: Abilities,
   pythonOf: (folder: vscode.Uri | undefined) => Promise<string | undefined>,
 ): Promise<void> {
-  const { t } = vscode.l10n;
   const document = vscode.window.activeTextEditor?.document;
   if (document?.languageId !== "python" || document.uri.scheme !== "file") {
-    void vscode.window.showInformationMessage(t("Open a Python file first."));
+    void vscode.window.showInformationMessage(vscode.l10n.t("Open a Python file first."));
     return;
   }
   const uri = client.code2ProtocolConverter.asUri(document.uri);
@@ -33,7 +32,7 @@ export async function runOnVirtualDevices(
   }
   const answer = await abilities.ask(client, VIRTUAL_DEVICES, { devices: count });
   if (answer === undefined) {
-    void vscode.window.showInformationMessage(t("The server that runs here cannot do this yet."));
+    void vscode.window.showInformationMessage(vscode.l10n.t("The server that runs here cannot do this yet."));
     return;
   }
   await document.save();
@@ -43,7 +42,7 @@ export async function runOnVirtualDevices(
   const task = new vscode.Task(
     { type: "meshlens.virtualDevices" },
     folder ?? vscode.TaskScope.Workspace,
-    t("{0} on {1} virtual devices", vscode.workspace.asRelativePath(document.uri), count),
+    vscode.l10n.t("{0} on {1} virtual devices", vscode.workspace.asRelativePath(document.uri), count),
     "MeshLens",
     // Not a shell's command line: there is nothing to quote.
     new vscode.ProcessExecution(python, [document.uri.fsPath], options),
@@ -53,12 +52,12 @@ export async function runOnVirtualDevices(
 }
 
 async function askCount(value: number): Promise<number | undefined> {
-  const { t } = vscode.l10n;
   const answer = await vscode.window.showInputBox({
-    title: t("Run on Virtual Devices"),
-    prompt: t("How many devices the CPU shall stand for"),
+    title: vscode.l10n.t("Run on Virtual Devices"),
+    prompt: vscode.l10n.t("How many devices the CPU shall stand for"),
     value: String(value),
-    validateInput: (text) => (/^[1-9]\d{0,3}$/.test(text.trim()) ? undefined : t("A number from 1 to 9999")),
+    validateInput: (text) =>
+      /^[1-9]\d{0,3}$/.test(text.trim()) ? undefined : vscode.l10n.t("A number from 1 to 9999"),
   });
   return answer === undefined ? undefined : Number(answer);
 }

@@ -30,6 +30,7 @@ test("a Python that can run the server says so on its last line", () => {
 test("a Python that cannot says why", () => {
   assert.deepEqual(readAnswer('{"refused": "Python 3.8 is too old", "python": "/p", "version": "3.8.1"}'), {
     reason: "Python 3.8 is too old",
+    isSentence: true,
   });
 });
 
@@ -41,24 +42,34 @@ test("anything else is no answer", () => {
 
 test("a program is asked by the launcher of the extension, and believed even if it ends badly", async () => {
   const answer = program("old", `echo '{"refused": "too old", "version": "3.8.1"}'; exit 3`);
-  assert.deepEqual(await check(room, answer, "useBundled", 10_000), { reason: "too old" });
+  assert.deepEqual(await check(room, answer, "useBundled", 10_000), {
+    reason: "too old",
+    isSentence: true,
+  });
   const shown = program("shown", `echo "$@" >&2`);
   const asked = join(room, "bundled", "run.py");
-  assert.deepEqual(await check(room, shown, "useBundled", 10_000), { reason: `${asked} --check` });
+  assert.deepEqual(await check(room, shown, "useBundled", 10_000), {
+    reason: `${asked} --check`,
+    isSentence: false,
+  });
   assert.deepEqual(await check(room, shown, "fromEnvironment", 10_000), {
     reason: `${asked} --from-environment --check`,
+    isSentence: false,
   });
 });
 
 test("what is no Python is told in a few words", async () => {
   assert.deepEqual(await check(room, join(room, "nowhere"), "useBundled", 10_000), {
     reason: "there is no such program",
+    isSentence: false,
   });
   assert.deepEqual(await check(room, program("silent", "exit 0"), "useBundled", 10_000), {
     reason: "it did not answer as Python does",
+    isSentence: false,
   });
   assert.deepEqual(await check(room, program("slow", "exec sleep 60"), "useBundled", 100), {
     reason: "it did not answer within 0.1 s",
+    isSentence: false,
   });
 });
 
