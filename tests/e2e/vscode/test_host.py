@@ -14,7 +14,7 @@ from packaged import unpack, vsix
 from real_editors import absent, tool
 from workbench import play, serving
 
-pytestmark = [pytest.mark.editors, pytest.mark.vscode]
+pytestmark = pytest.mark.editors
 ROOT = Path(__file__).parents[3]
 TOUR = ROOT / "docs" / "tour"
 # Its exit code is what the environment says.
