@@ -22,7 +22,7 @@ tree_sitter_python typing_extensions""".split()
 ALLOWED = (
     r"\[Content_Types\]\.xml",
     r"extension\.vsixmanifest",
-    r"extension/(LICENSE\.txt|changelog\.md|package(\.nls(\.[\w-]+)?)?\.json|readme\.md|support\.md)",
+    r"extension/(LICENSE\.txt|changelog\.md|package(\.nls(\.[\w-]+)?)?\.json|readme\.md|SUPPORT\.md)",
     r"extension/dist/extension\.js",
     r"extension/snippets/[\w-]+\.code-snippets",
     r"extension/images/[\w-]+\.(png|svg)",

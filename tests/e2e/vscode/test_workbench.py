@@ -60,7 +60,6 @@ def extension(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def room(tmp_path: Path, extension: Path) -> Room:
     workspace = Path(shutil.copytree(TOUR, tmp_path / "tour"))
-    (workspace / "steps.ipynb").write_text(notebook(*CELLS))
     return Room(tmp_path, workspace, extension, Path(os.environ.get("MESHLENS_SHOTS", tmp_path / "shots")))
 
 
@@ -70,12 +69,17 @@ def _environment(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-PLAIN = ["squiggle", "hover", "quick-fix", "rename", "completion", "snippet", "notebook", "status", "mesh-view"]
+PLAIN = ["squiggle", "hover", "quick-fix", "rename", "completion", "snippet", "status", "mesh-view"]
 
 
 @pytest.mark.parametrize("scenario", PLAIN)
 def test_with_a_python_that_is_set(scenario: str, room: Room):
     room.play(scenario, {"meshlens.interpreter": str(_environment(room.folder / "python"))})
+
+
+def test_in_a_notebook(room: Room):
+    (room.workspace / "steps.ipynb").write_text(notebook(*CELLS))
+    room.play("notebook", {"meshlens.interpreter": str(_environment(room.folder / "python"))})
 
 
 def test_what_became_a_pmap_runs_under_jax(room: Room):

@@ -7,6 +7,7 @@ await play(async (workbench, page) => {
   const item = workbench.status();
   await workbench.until(async () => !(await item.locator(".codicon-modifier-spin").count()), () => "it stays busy");
   const said = await item.innerText();
+  check(said.includes("target 8"), said);
   await item.click();
   const rows = page.locator(".quick-input-widget .monaco-list-row");
   await rows.filter({ hasText: "Restart Server" }).waitFor();
