@@ -6,13 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from meshlens.axes.interest import Interest
+from meshlens.axes.mentioned import names_of
 from meshlens.axes.roots import RootResult, inner_of, run_left_function, run_left_map, run_root
 from meshlens.axes.run import ModuleState
+from meshlens.axes.spots import Moment
 from meshlens.axes.values import Class, Site
 from meshlens.facts.model import FileFacts
+from meshlens.facts.paths import statement_at
 from meshlens.project.changes import BlockKey, changed_blocks
 from meshlens.project.solution import RootKey, Solution, Step, left_name, sites_of
 from meshlens.project.sorting import resorted
+from meshlens.project.watching import reaches_alike, type_again, watch_of, watched_in
 from meshlens.project.world import SolvingWorld
 
 
@@ -30,6 +34,9 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
     changed = changed_blocks(before.facts, facts, paths)
     if not changed:
         return replace(before, facts=facts)
+    typed = _typed_again(before, facts, changed)
+    if typed is not None:
+        return typed
     interest = _interest(before, facts, changed)
     if interest is None:
         return None
@@ -37,25 +44,67 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
     dirty = _dirty(before, changed | touched)
     if any(name == "" for _, name in dirty):
         return None
-    solution = replace(
-        before, facts=facts, interest=now, results=dict(before.results), modules=dict(before.modules), _once={}
-    )
-    world = SolvingWorld(solution, now)
+    solution = _following(before, facts, now)
+    watched = {block: one for block, one in watched_in(facts, paths).items() if block in changed}
+    world = SolvingWorld(solution, now, {block: shape for block, (_, shape) in watched.items()})
     fresh: dict[RootKey, RootResult] = {}
+    moments: dict[RootKey, tuple[Moment, ...] | None] = {}
     for key in sorted(dirty, key=before.order):
         found = _rerun(solution, world, key)
         if found is None or not found.relied <= solution.results.keys():
             return None
         if _decides_about_others(before, key, before.results[key], found):
             return None
-        solution.results[key] = fresh[key] = found
+        moments[key] = found.moments
+        solution.results[key] = fresh[key] = replace(found, moments=None)
     if len(solution.results) != len(before.results):
         return None
+    solution.watch = watch_of(facts, next(iter(watched)), moments) if len(watched) == 1 else None
+    return _finished(solution, before, fresh)
+
+
+def _following(before: Solution, facts: Mapping[str, FileFacts], interest: Interest) -> Solution:
+    results, modules = dict(before.results), dict(before.modules)
+    return replace(before, facts=facts, interest=interest, results=results, modules=modules, _once={})
+
+
+def _finished(solution: Solution, before: Solution, fresh: Mapping[RootKey, RootResult]) -> Solution:
     for key, found in fresh.items():
         before.readers.add(key, found)
     solution.sorted = resorted(before.sorted, before.results, fresh)
     solution.step = Step(before.results, frozenset(fresh))
     return solution
+
+
+def _typed_again(before: Solution, facts: Mapping[str, FileFacts], changed: frozenset[BlockKey]) -> Solution | None:
+    """The solution after an edit of nothing but the statement that was watched; None if more may follow from it."""
+    watch = before.watch
+    if watch is None or before.interest is None or changed != {(watch.path, watch.spot.key)}:
+        return None
+    block = next(iter(changed))
+    spot = facts[watch.path].spot
+    if spot is None or spot.place is not watch.spot.place:
+        return None
+    shape = facts[watch.path].blocks[spot.key].shape
+    names = watch.names() | names_of(statement_at(shape, spot.path))
+    interest = before.interest.after(facts, [block], {block: names})
+    if interest is None or before.interest.verdict(*block) != interest[0].verdict(*block):
+        return None
+    now, more = interest
+    if not reaches_alike(before.interest, now, block) or (more and now.mentioning(more)):
+        return None
+    dirty = _dirty(before, changed)
+    if any(name == "" for _, name in dirty):
+        return None
+    solution = _following(before, facts, now)
+    typed = type_again(watch, SolvingWorld(solution, now), facts, before.results, dirty)
+    if typed is None or len(solution.results) != len(before.results):
+        return None
+    solution.watch = typed.watch
+    if not typed.fresh:
+        return replace(before, facts=facts, interest=now, watch=typed.watch, _once={})
+    solution.results.update(typed.fresh)
+    return _finished(solution, before, typed.fresh)
 
 
 def _interest(
