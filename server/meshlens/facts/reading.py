@@ -12,7 +12,7 @@ from meshlens.facts.methods_again import method_again
 from meshlens.facts.model import Block, FileFacts
 from meshlens.facts.splicing import Change, Splice, are_apart, same_from_the_start, same_to_the_end
 from meshlens.facts.suppressions import may_say_devices, speaks, suppressions_between, suppressions_in
-from meshlens.facts.typing_again import statement_again, with_new_spot, with_spot
+from meshlens.facts.typing_again import Earlier, kept, statement_again, with_new_spot, with_spot
 from meshlens.facts.windows import Sections, Window, end_of, read_apart, sections_after, sections_of, window_of
 from meshlens.syntax.kinds import items
 from meshlens.syntax.lines import tree_of
@@ -22,6 +22,7 @@ from meshlens.text import Edit, Span, difference
 
 _MOST_REMEMBERED = 400
 _LONG = 3_000
+_NONE: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Reading:
         tree: a syntax tree.
         parsed: the text of which it is the tree: this one or an earlier one.
         sections: where the text can be cut; None where that is still to be found.
+        earlier: earlier readings in which a statement was typed alone, the latest first.
     """
 
     source: bytes
@@ -47,6 +49,7 @@ class Reading:
     tree: Tree
     parsed: bytes
     sections: Sections | None = None
+    earlier: tuple[Earlier, ...] = ()
 
 
 def read(source: bytes) -> Reading:
@@ -78,7 +81,8 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
         if b"\r" in made or b"\r" in source:
             # Whether a carriage return ends a line is decided by the byte behind it.
             start, end = max(start - 1, 0), min(end + 1, len(source))
-        change = _joined(change, Change(start, end, end + len(made) - len(source)))
+        made_by = Change(start, end, end + len(made) - len(source))
+        change = made_by if change is None else change.followed_by(made_by)
         source = made
     if change is None:
         return before
@@ -87,15 +91,28 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
             before.memo.pop(label, None)
     text = readable(source)
     known = before.sections or sections_of(before.text, before.facts)
+    earlier = [one.followed_by(change) for one in before.earlier]
     if not before.unsure:
-        typed = statement_again(before.text, text, before.facts, change, known)
+        earlier.insert(0, Earlier(before.text, before.facts, known, change))
+    for one in earlier:
+        typed = statement_again(one.text, text, one.facts, one.change, one.sections)
         if typed is not None:
-            return replace(before, source=source, text=text, facts=typed[0], sections=typed[1])
+            return Reading(
+                source,
+                text,
+                typed[0],
+                _NONE,
+                before.memo,
+                before.tree,
+                before.parsed,
+                typed[1],
+                kept(earlier, typed[0]),
+            )
     again = _read_again(before, source, text, change, known)
     facts = with_spot(again.facts, before.facts)
     if not again.unsure:
         facts = with_new_spot(text, facts, before.facts, change)
-    return replace(again, facts=facts) if facts is not again.facts else again
+    return replace(again, facts=facts, earlier=kept(earlier, facts))
 
 
 def _read_again(before: Reading, source: bytes, text: bytes, change: Change, known: Sections) -> Reading:
@@ -144,15 +161,6 @@ def whole_edit(before: bytes, after: bytes) -> Edit | None:
         return Edit(Span(start, end), after[start : end + by].decode("utf-8"))
     except UnicodeDecodeError:
         return None
-
-
-def _joined(first: Change | None, second: Change) -> Change:
-    if first is None:
-        return second
-    start = min(first.start, second.start)
-    # The second counts in the text that the first made: what lies behind both ends is moved by the first.
-    end_between = max(first.end, second.old_end)
-    return Change(start, end_between - first.by, end_between + second.by)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,13 @@ class Change:
         """How far what lies behind it moves."""
         return self.end - self.old_end
 
+    def followed_by(self, second: Change) -> Change:
+        """This one and then another, which lies in the text that this one made."""
+        start = min(self.start, second.start)
+        # What lies behind both ends is moved by the first.
+        end_between = max(self.end, second.old_end)
+        return Change(start, end_between - self.by, end_between + second.by)
+
 
 @dataclass(frozen=True, slots=True)
 class Joined:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from meshlens.facts.extract import lower_statement
 from meshlens.facts.model import Block, FileFacts, Suppression, moved
@@ -10,6 +11,36 @@ from meshlens.facts.splicing import Change
 from meshlens.facts.spots import moved_pieces, typed_again, watched_again
 from meshlens.facts.windows import Sections
 from meshlens.text import Span
+
+_MOST_EARLIER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A text that was read before, all of it sound.
+
+    Attributes:
+        text: the text.
+        facts: what it said.
+        sections: where it could be cut.
+        change: what has become of it since.
+    """
+
+    text: bytes
+    facts: FileFacts
+    sections: Sections
+    change: Change
+
+    def followed_by(self, change: Change) -> Earlier:
+        """The same after another change."""
+        return replace(self, change=self.change.followed_by(change))
+
+
+def kept(earlier: Sequence[Earlier], facts: FileFacts) -> tuple[Earlier, ...]:
+    """The readings to which one may come back: that of the statement that is typed in now is not among them."""
+    now = facts.spot.place if facts.spot is not None else None
+    typed = [one for one in earlier if one.facts.spot is not None and one.facts.spot.place is not now]
+    return tuple(typed[:_MOST_EARLIER])
 
 
 def statement_again(

@@ -19,6 +19,8 @@ from meshlens.project.sorting import resorted
 from meshlens.project.watching import reaches_alike, type_again, watch_of, watched_in
 from meshlens.project.world import SolvingWorld
 
+_MOST_EARLIER = 2
+
 
 def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterable[str]) -> Solution | None:
     """The solution after some files have got other facts; None where it has to be worked out from the beginning.
@@ -34,9 +36,11 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
     changed = changed_blocks(before.facts, facts, paths)
     if not changed:
         return replace(before, facts=facts)
-    typed = _typed_again(before, facts, changed)
-    if typed is not None:
-        return typed
+    for one in (before, *before.earlier):
+        changed_since = changed if one is before else _changed_since(one, facts)
+        typed = _typed_again(one, facts, changed_since) if changed_since is not None else None
+        if typed is not None:
+            return replace(typed, earlier=_kept(before, typed))
     interest = _interest(before, facts, changed)
     if interest is None:
         return None
@@ -60,7 +64,24 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
     if len(solution.results) != len(before.results):
         return None
     solution.watch = watch_of(facts, next(iter(watched)), moments) if len(watched) == 1 else None
+    solution.earlier = _kept(before, solution)
     return _finished(solution, before, fresh)
+
+
+def _kept(before: Solution, now: Solution) -> tuple[Solution, ...]:
+    """The solutions to which one may come back: that of the statement that is typed in now is not among them."""
+    place = now.watch.spot.place if now.watch is not None else None
+    known = [replace(before, earlier=()), *before.earlier]
+    return tuple([one for one in known if one.watch is not None and one.watch.spot.place is not place][:_MOST_EARLIER])
+
+
+def _changed_since(before: Solution, facts: Mapping[str, FileFacts]) -> frozenset[BlockKey] | None:
+    """What changed since an earlier solution; None if the statement that was typed in then is not typed in now."""
+    watch = before.watch
+    spot = facts[watch.path].spot if watch is not None and watch.path in facts else None
+    if watch is None or spot is None or spot.place is not watch.spot.place or facts.keys() != before.facts.keys():
+        return None
+    return changed_blocks(before.facts, facts, [path for path, one in facts.items() if one is not before.facts[path]])
 
 
 def _following(before: Solution, facts: Mapping[str, FileFacts], interest: Interest) -> Solution:

@@ -87,6 +87,7 @@ class Solution:
         step: how it came of the solution before; None if it was worked out from the beginning.
         checked: what was found in files, for whoever checks the next solution.
         watch: the statement that was watched while roots ran.
+        earlier: earlier solutions with another such statement, the latest first.
         circular: modules that import each other: what they say depends on which of them is imported first.
     """
 
@@ -106,6 +107,7 @@ class Solution:
     step: Step | None = None
     checked: dict[Any, Any] = field(default_factory=dict)
     watch: Watch | None = None
+    earlier: tuple[Solution, ...] = ()
     circular: set[str] = field(default_factory=set)
     _once: dict[str, Any] = field(default_factory=dict)
     _places: dict[RootKey, int] = field(default_factory=dict)
