@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bench.generate import module
+from facts_alike import are_alike
 from meshlens.facts.extract import extract
 from meshlens.facts.reading import read, read_again, whole_edit
 from meshlens.project.workspace import Workspace, open_workspace
@@ -60,7 +61,7 @@ def _edit(text: str, where: float, length: int, new: str) -> tuple[Edit, str]:
 def _compare(workspace: Workspace, sources: dict[Path, bytes]) -> None:
     cold = _opened(sources)
     for path in sources:
-        if extract(sources[path]) == workspace.files[str(path)].facts:
+        if are_alike(extract(sources[path]), workspace.files[str(path)].facts):
             assert check(workspace.view(path), Settings()) == check(cold.view(path), Settings())
 
 
@@ -101,7 +102,29 @@ def test_a_text_is_read_as_if_for_the_first_time(edits, windows, lines):
             reading = read_again(reading, [Edit(Span(edit.span.start, edit.span.start + len(new.encode())), old)])
         else:
             text = after
-        assert reading.facts == extract(reading.source)
+        assert are_alike(reading.facts, extract(reading.source))
+
+
+PLACES = [at for at, character in enumerate(METHODS) if character in "(=.,)"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    start=st.sampled_from(PLACES),
+    strokes=st.lists(
+        st.tuples(st.integers(-4, 6), st.integers(0, 2), st.sampled_from(["", *'y_ =(),.0#"x', "é", "max(", ", y)"])),
+        max_size=12,
+    ),
+)
+def test_a_statement_that_is_typed_in_is_read_as_if_for_the_first_time(start, strokes):
+    text, reading, at = METHODS, read(METHODS.encode()), start
+    for by, length, new in strokes:
+        at = max(0, min(at + by, len(text) - length))
+        begin = len(text[:at].encode())
+        edit = Edit(Span(begin, begin + len(text[at : at + length].encode())), new)
+        text = text[:at] + new + text[at + length :]
+        reading = read_again(reading, [edit])
+        assert are_alike(reading.facts, extract(text.encode()))
 
 
 @given(before=st.text("aé𝒳\n", max_size=12), after=st.text("aé𝒳\n", max_size=12))

@@ -189,6 +189,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     running = run.stack.count(function.site)
     if running > 1:
         return UNKNOWN
+    run.enters()
     if ctx.sure or not _is_main(function):
         run.entered.add(function.site)
     values = bind(function, args)

@@ -84,7 +84,10 @@ class Interest:
         self._using = _closure(_binding_words() | _using_words(), users)
 
     def after(
-        self, facts: Mapping[str, FileFacts], changed: Iterable[tuple[str, str]]
+        self,
+        facts: Mapping[str, FileFacts],
+        changed: Iterable[tuple[str, str]],
+        known: Mapping[tuple[str, str], frozenset[str]] | None = None,
     ) -> tuple[Interest, frozenset[str]] | None:
         """The same after some blocks changed, and the names from which more can be reached than before.
 
@@ -93,6 +96,7 @@ class Interest:
         Args:
             facts: the facts of the workspace now.
             changed: the blocks, by path and key, that changed, came or went.
+            known: what some of them mention now.
         """
         mentioned = dict(self._mentioned)
         rows: list[Row] = []
@@ -101,7 +105,8 @@ class Interest:
         for path, key in changed:
             old, new = self._facts[path].blocks.get(key), facts[path].blocks.get(key)
             was = mentioned[path].pop(key, frozenset())
-            now = names_of(new.shape) if new is not None else frozenset()
+            given = known.get((path, key)) if known is not None else None
+            now = given if given is not None else names_of(new.shape) if new is not None else frozenset()
             if new is not None:
                 mentioned[path][key] = now
             owned = _owns(key, old.shape, was) if old is not None else ()
@@ -135,6 +140,16 @@ class Interest:
             return ()
         starts = (self.is_worth_a_root(path, key, starts=True), self.is_worth_a_root(path, key, starts=False))
         return (*starts, "jax" in mentioned)
+
+    def reach(self, path: str, key: str) -> tuple[bool, ...]:
+        """All that `reaches` looks at, to be compared with what was."""
+        mentioned = self._mentioned_in(path, key)
+        if mentioned is None:
+            return ()
+        closures = (self._binding, self._using)
+        near = [not closure.keys().isdisjoint(mentioned) for closure in closures]
+        makes, draws = MAKES_FUNCTIONS in mentioned, not mentioned.isdisjoint(_words_in_maps())
+        return (len(mentioned) <= _SMALL, *near, makes, draws)
 
     def _mentioned_in(self, path: str, key: str) -> frozenset[str] | None:
         mentions = self._mentioned.get(path)

@@ -11,6 +11,7 @@ from meshlens.axes.mapping import run_uncalled
 from meshlens.axes.objects import as_method, construct
 from meshlens.axes.records import AxisEnv, Context, Records
 from meshlens.axes.run import Left, ModuleState, Run, World
+from meshlens.axes.spots import Moment, may_call_more
 from meshlens.axes.statements import run_block
 from meshlens.axes.values import UNKNOWN, Arg, Bound, Class, Function, Instance, Mapped, Site, Value
 
@@ -30,6 +31,8 @@ class RootResult:
         entered: the functions whose bodies ran.
         relied: roots whose calls were not repeated; without them this result is not complete.
         called: the maps whose result was called.
+        moments: when the statement ran that is watched; None if it may not be replaced by another alone.
+        has_calls_left: whether it made far fewer calls than it may, so that one more changes nothing.
     """
 
     records: Records
@@ -37,6 +40,8 @@ class RootResult:
     entered: frozenset[Site]
     relied: frozenset[tuple[str, str]]
     called: frozenset[Site] = frozenset()
+    moments: tuple[Moment, ...] | None = None
+    has_calls_left: bool = True
 
 
 def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
@@ -107,6 +112,8 @@ def result_of(run: Run) -> RootResult:
         frozenset(run.entered),
         frozenset(run.relied - {run.root}),
         frozenset(run.called),
+        tuple(run.moments) if run.moments is not None else None,
+        may_call_more(max(run.calls, run.most_calls)),
     )
 
 

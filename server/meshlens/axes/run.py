@@ -6,13 +6,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from meshlens.axes.frames import Frame
 from meshlens.axes.records import AxisEnv, Context, Records
 from meshlens.axes.values import Const, Function, Mapped, Module, Site, Value
 from meshlens.devices.topology import Topology
-from meshlens.facts.model import FileFacts
+from meshlens.facts.model import FileFacts, Shape
+
+if TYPE_CHECKING:
+    from meshlens.axes.spots import Moment
 
 MOST_CALLS = 3_000
 MOST_CONTEXTS = 12
@@ -56,11 +59,13 @@ class World(Protocol):
         effort: how often each function ran outside every map, with arguments that tell nothing, with others, and
             with these functions.
         latest: the latest result of each function outside every map.
+        watched: the shapes of blocks in which a statement is watched.
     """
 
     shared: dict[Any, Shared]
     effort: dict[tuple[Site, Any], int]
     latest: dict[Site, Shared]
+    watched: Mapping[tuple[str, str], Shape]
 
     def number_of(self, key: Any) -> int:
         """A number that stands for a key; the same key has the same number as long as this world lasts."""
@@ -160,6 +165,9 @@ class Run:
         api_guard: depth of `try/except ImportError`, `hasattr`, version checks.
         ambient: meshes made current by `set_mesh`, innermost last.
         differentiating: depth of `grad` and `vjp`.
+        entrances: how often a function was called that is worth entering.
+        most_calls: the calls that were made before the run began afresh, where these were most.
+        moments: when the statement ran that is watched; None if it may not be replaced by another alone.
     """
 
     def __init__(self, world: World, path: str, name: str = "") -> None:
@@ -184,9 +192,17 @@ class Run:
         self.api_guard = 0
         self.ambient: list[Value] = []
         self.differentiating = 0
+        self.entrances = 0
+        self.most_calls = 0
+        self.moments: list[Moment] | None = []
+
+    def enters(self) -> None:
+        """Notes that a function is called that is worth entering."""
+        self.entrances += 1
 
     def begin_afresh(self) -> None:
         """Gives the next method of a class that nobody calls as much to spend as the first one had."""
+        self.most_calls = max(self.most_calls, self.calls)
         self.calls = 0
         self.contexts.clear()
 
@@ -226,7 +242,8 @@ class Run:
         block = facts.blocks.get(function.block) if facts is not None else None
         if block is None:
             return ()
-        shape = block.shape[2] if len(block.shape) == 3 else block.shape
+        whole = self.world.watched.get((function.path, function.block), block.shape)
+        shape = whole[2] if len(whole) == 3 else whole
         body = shape[4]
         return body if isinstance(body, tuple) else ()
 

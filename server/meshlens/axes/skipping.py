@@ -17,6 +17,11 @@ def _reductions() -> frozenset[str]:
     return frozenset(row.name for row in COLLECTIVES.values() if row.reduces in ("sum", "mean", "max", "min"))
 
 
+def mentions_reductions(node: Any) -> bool:
+    """Whether something mentions a reduction."""
+    return mentions(node, _reductions())
+
+
 def note_skipped(run: Run, test: Any, skipped: tuple[Any, ...], frame: Frame, ctx: Context) -> None:
     """Notes statements with a reduction that do not run since an axis name is None, under a map that binds a name.
 
@@ -27,7 +32,7 @@ def note_skipped(run: Run, test: Any, skipped: tuple[Any, ...], frame: Frame, ct
         frame: the running frame.
         ctx: the circumstances.
     """
-    if not ctx.env.bound or not mentions(skipped, _reductions()):
+    if not ctx.env.bound or not mentions_reductions(skipped):
         return
     site = _who_gave_none(run, test, frame, ctx)
     if site is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from meshlens.axes import conditions, definitions, guards, imports, loops, skipping
+from meshlens.axes import conditions, definitions, guards, imports, loops, skipping, spots
 from meshlens.axes.assign import assign, delete
 from meshlens.axes.expressions import evaluate
 from meshlens.axes.frames import Frame, site_of
@@ -201,4 +201,5 @@ _STATEMENTS: dict[str, Callable[[Run, Any, Frame, Context], str | None]] = {
     "break": _break,
     "continue": _continue,
     "pass": _pass,
+    spots.WATCHED: spots.run_watched,
 }

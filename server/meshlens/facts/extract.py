@@ -6,6 +6,7 @@ import hashlib
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -206,7 +207,7 @@ class Extraction:
                 found.append((start, end, self._add_broken(*broken, f"{prefix}.")))
             elif (
                 known is not None
-                and start + known.spans[1] == end
+                and known.end == end
                 and known.key.rpartition(".")[0] == prefix
                 and not child.has_error
                 and self.keep(known)
@@ -274,6 +275,14 @@ def _lower(text: bytes, node: Node, holes: dict[int, str], *, alone: bool) -> tu
         return lower(low, node), low.spans
     except Exception:
         return ("", 0, (), (), (), frozenset()) if alone else ("expr", 0, ("opaque", 0, ())), [node.byte_range]
+
+
+def lower_statement(text: bytes, node: Node, first: int) -> tuple[Shape, list[tuple[int, int]]] | None:
+    """The shape of a statement without an error, with sites from a number on, and where these lie; None if it fails."""
+    low = Lowering(text, _EXPRESSIONS, _STATEMENTS, {}, careful=False, spans=[(0, 0)] * first)
+    with suppress(Exception):
+        return statement(low, node), low.spans
+    return None
 
 
 def _relative(spans: list[tuple[int, int]], pieces: list[tuple[int, int]]) -> array[int]:

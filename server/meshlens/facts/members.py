@@ -95,7 +95,7 @@ def _members(text: bytes, starts: list[int], known: Mapping[int, Block]) -> Iter
     while number < len(starts) - 1:
         start = starts[number]
         block = known.get(start)
-        if block is not None and _REST.fullmatch(text, start + block.spans[1], starts[number + 1]):
+        if block is not None and _REST.fullmatch(text, block.end, starts[number + 1]):
             number += 1
             continue
         member = next(sections(text, starts, number))

@@ -39,7 +39,7 @@ def method_again(
     owner = old.blocks.get(method.key.partition(".")[0])
     if owner is None or owner.shape[0] != "class" or "~" in method.key:
         return None
-    start, old_end = method.start, method.start + method.spans[1]
+    start, old_end = method.start, method.end
     end = old_end + change.by
     for source, stop in ((before, old_end), (text, end)):
         if speaks(source, start, stop) or not is_closed(source, start, stop):
@@ -73,7 +73,7 @@ def _method(old: FileFacts, change: Change) -> Block | None:
     """The function that holds an edit with some bytes around it."""
     first = change.start - _LONGEST_WORD
     for block in old.blocks.values():
-        if block.start < first and change.old_end < block.start + block.spans[1] and "." in block.key:
+        if block.start < first and change.old_end < block.end and "." in block.key:
             return block
     return None
 

@@ -58,9 +58,12 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from meshlens.text import Span
+
+if TYPE_CHECKING:
+    from meshlens.facts.spots import Spot
 
 Shape: TypeAlias = tuple[Any, ...]
 
@@ -89,6 +92,12 @@ class Block(NamedTuple):
     def span(self, site: int) -> Span:
         """Where a site lies in the file, in bytes."""
         return Span(self._absolute(self.spans[2 * site]), self._absolute(self.spans[2 * site + 1]))
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the file."""
+        end = self.spans[1]
+        return self.start + end if len(self.pieces) == 1 else self._absolute(end)
 
     def _absolute(self, offset: int) -> int:
         if len(self.pieces) == 1:
@@ -147,6 +156,7 @@ class FileFacts:
         broken: spans that the grammar could not read.
         state: stands for these facts.
         since: the state before the last edit, and the only blocks that it may have changed.
+        spot: the statement that was typed in last.
     """
 
     top: tuple[str, ...]
@@ -157,6 +167,7 @@ class FileFacts:
     shapes: dict[str, Shape] = field(default_factory=dict, compare=False)
     state: object = field(default_factory=object, compare=False, repr=False)
     since: tuple[object, frozenset[str]] | None = field(default=None, compare=False, repr=False)
+    spot: Spot | None = field(default=None, compare=False, repr=False)
 
     def touched_since(self, before: FileFacts) -> Iterable[str]:
         """The keys of all blocks that may differ from what they were, come or gone ones included."""

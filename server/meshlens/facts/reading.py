@@ -10,8 +10,9 @@ from itertools import islice
 from meshlens.facts.extract import Extraction, Memo, facts_apart, facts_of
 from meshlens.facts.methods_again import method_again
 from meshlens.facts.model import Block, FileFacts
-from meshlens.facts.splicing import Change, Splice
+from meshlens.facts.splicing import Change, Splice, are_apart, same_from_the_start, same_to_the_end
 from meshlens.facts.suppressions import may_say_devices, speaks, suppressions_between, suppressions_in
+from meshlens.facts.typing_again import Earlier, kept, statement_again, with_new_spot, with_spot
 from meshlens.facts.windows import Sections, Window, end_of, read_apart, sections_after, sections_of, window_of
 from meshlens.syntax.kinds import items
 from meshlens.syntax.lines import tree_of
@@ -21,6 +22,7 @@ from meshlens.text import Edit, Span, difference
 
 _MOST_REMEMBERED = 400
 _LONG = 3_000
+_NONE: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Reading:
         tree: a syntax tree.
         parsed: the text of which it is the tree: this one or an earlier one.
         sections: where the text can be cut; None where that is still to be found.
+        earlier: earlier readings in which a statement was typed alone, the latest first.
     """
 
     source: bytes
@@ -46,6 +49,7 @@ class Reading:
     tree: Tree
     parsed: bytes
     sections: Sections | None = None
+    earlier: tuple[Earlier, ...] = ()
 
 
 def read(source: bytes) -> Reading:
@@ -77,7 +81,8 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
         if b"\r" in made or b"\r" in source:
             # Whether a carriage return ends a line is decided by the byte behind it.
             start, end = max(start - 1, 0), min(end + 1, len(source))
-        change = _joined(change, Change(start, end, end + len(made) - len(source)))
+        made_by = Change(start, end, end + len(made) - len(source))
+        change = made_by if change is None else change.followed_by(made_by)
         source = made
     if change is None:
         return before
@@ -86,6 +91,31 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
             before.memo.pop(label, None)
     text = readable(source)
     known = before.sections or sections_of(before.text, before.facts)
+    earlier = [one.followed_by(change) for one in before.earlier]
+    if not before.unsure:
+        earlier.insert(0, Earlier(before.text, before.facts, known, change))
+    for one in earlier:
+        typed = statement_again(one.text, text, one.facts, one.change, one.sections)
+        if typed is not None:
+            return Reading(
+                source,
+                text,
+                typed[0],
+                _NONE,
+                before.memo,
+                before.tree,
+                before.parsed,
+                typed[1],
+                kept(earlier, typed[0]),
+            )
+    again = _read_again(before, source, text, change, known)
+    facts = with_spot(again.facts, before.facts)
+    if not again.unsure:
+        facts = with_new_spot(text, facts, before.facts, change)
+    return replace(again, facts=facts, earlier=kept(earlier, facts))
+
+
+def _read_again(before: Reading, source: bytes, text: bytes, change: Change, known: Sections) -> Reading:
     window = window_of(text, known, len(before.text), change)
     if not before.unsure and (window is None or window.end - window.begin > _LONG):
         method = method_again(before.text, text, before.facts, before.memo, change, known)
@@ -131,15 +161,6 @@ def whole_edit(before: bytes, after: bytes) -> Edit | None:
         return Edit(Span(start, end), after[start : end + by].decode("utf-8"))
     except UnicodeDecodeError:
         return None
-
-
-def _joined(first: Change | None, second: Change) -> Change:
-    if first is None:
-        return second
-    start = min(first.start, second.start)
-    # The second counts in the text that the first made: what lies behind both ends is moved by the first.
-    end_between = max(first.end, second.old_end)
-    return Change(start, end_between - first.by, end_between + second.by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +216,8 @@ def _facts_again(before: Reading, text: bytes, root: Node, change: Change) -> tu
     old = before.facts
     tops = [old.blocks[key] for key in old.top]
     nodes = items(root)
-    first = _same_from_the_start(tops, nodes, before.unsure, change)
-    rest = _same_to_theend_of(tops, nodes, before.unsure, change, first)
+    first = same_from_the_start(tops, nodes, before.unsure, change)
+    rest = same_to_the_end(tops, nodes, before.unsure, change, first)
     splice = Splice(old, before.unsure, change, first, rest)
     extraction = Extraction(text, before.memo, known=splice.untouched())
     middle = [extraction.add(node, "") for node in nodes[first : len(nodes) - rest]]
@@ -248,8 +269,8 @@ def _facts_apart_again(before: Reading, text: bytes, change: Change) -> tuple[Fi
     if (
         made is None
         or speaks(text, region[0], region[1] + change.by)
-        or not _are_apart(tops[:first], starts[:number], begin, 0)
-        or not _are_apart(tops[len(tops) - rest :], starts[behind:], len(text), change.by)
+        or not are_apart(tops[:first], starts[:number], begin, 0)
+        or not are_apart(tops[len(tops) - rest :], starts[behind:], len(text), change.by)
         or not before.unsure.isdisjoint(old.top[len(tops) - rest :])
     ):
         return facts_apart(text, before.memo)
@@ -257,44 +278,5 @@ def _facts_apart_again(before: Reading, text: bytes, change: Change) -> tuple[Fi
     return FileFacts(made.top, made.blocks, found, None, tuple(extraction.errors), since=made.since), made.unsure
 
 
-def _are_apart(tops: list[Block], starts: list[int], end: int, by: int) -> bool:
-    """Whether no section begins inside a statement, and none of these reaches behind an end."""
-    at = 0
-    for block in tops:
-        start = block.start + by
-        stop = end_of(block) + by
-        while at < len(starts) and starts[at] <= start:
-            at += 1
-        if (at < len(starts) and starts[at] < stop) or stop > end:
-            return False
-    return True
-
-
 def _rows(before: Reading, text: bytes, change: Change) -> int:
     return text.count(b"\n", change.start, change.end) - before.text.count(b"\n", change.start, change.old_end)
-
-
-def _same_from_the_start(tops: list[Block], nodes: list[Node], unsure: frozenset[str], change: Change) -> int:
-    """How many statements before the change are what they were."""
-    count = 0
-    for block, node in zip(tops, nodes, strict=False):
-        start, end = node.byte_range
-        if end >= change.start or block.start != start or end_of(block) != end or block.key in unsure:
-            break
-        count += 1
-    return count
-
-
-def _same_to_theend_of(tops: list[Block], nodes: list[Node], unsure: frozenset[str], change: Change, first: int) -> int:
-    """How many statements behind the change are what they were, and only stand elsewhere."""
-    count = 0
-    by = change.by
-    most = min(len(tops), len(nodes)) - first
-    for block, node in zip(reversed(tops), reversed(nodes), strict=False):
-        start, end = node.byte_range
-        if count >= most or start <= change.end or block.start + by != start:
-            break
-        if end_of(block) + by != end or block.key in unsure:
-            break
-        count += 1
-    return count

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from meshlens.facts.extract import Extraction
 from meshlens.facts.model import Block, FileFacts, Suppression, moved
+from meshlens.syntax.parse import Node
 from meshlens.text import Span
 
 
@@ -21,6 +22,13 @@ class Change:
     def by(self) -> int:
         """How far what lies behind it moves."""
         return self.end - self.old_end
+
+    def followed_by(self, second: Change) -> Change:
+        """This one and then another, which lies in the text that this one made."""
+        start = min(self.start, second.start)
+        # What lies behind both ends is moved by the first.
+        end_between = max(self.end, second.old_end)
+        return Change(start, end_between - self.by, end_between + second.by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,7 @@ class Splice:
         for block in self._window():
             if "." not in block.key or "~" in block.key or block.key in self.unsure:
                 continue
-            if block.start + block.spans[1] < self.change.start:
+            if block.end < self.change.start:
                 found[block.start] = block
             elif block.start > self.change.old_end:
                 found[block.start + self.change.by] = moved(block, self.change.by)
@@ -125,3 +133,42 @@ def _renumbers(gone: list[Block], come: dict[str, Block], made: dict[str, Block]
     """Whether a key that stands twice came or went, so that others may have to be numbered anew."""
     left = {block.key for block in gone}
     return any("~" in key or key + "~2" in made for key in left.symmetric_difference(come))
+
+
+def are_apart(tops: list[Block], starts: list[int], end: int, by: int) -> bool:
+    """Whether no section begins inside a statement, and none of these reaches behind an end."""
+    at = 0
+    for block in tops:
+        start = block.start + by
+        stop = block.end + by
+        while at < len(starts) and starts[at] <= start:
+            at += 1
+        if (at < len(starts) and starts[at] < stop) or stop > end:
+            return False
+    return True
+
+
+def same_from_the_start(tops: list[Block], nodes: list[Node], unsure: frozenset[str], change: Change) -> int:
+    """How many statements before the change are what they were."""
+    count = 0
+    for block, node in zip(tops, nodes, strict=False):
+        start, end = node.byte_range
+        if end >= change.start or block.start != start or block.end != end or block.key in unsure:
+            break
+        count += 1
+    return count
+
+
+def same_to_the_end(tops: list[Block], nodes: list[Node], unsure: frozenset[str], change: Change, first: int) -> int:
+    """How many statements behind the change are what they were, and only stand elsewhere."""
+    count = 0
+    by = change.by
+    most = min(len(tops), len(nodes)) - first
+    for block, node in zip(reversed(tops), reversed(nodes), strict=False):
+        start, end = node.byte_range
+        if count >= most or start <= change.end or block.start + by != start:
+            break
+        if block.end + by != end or block.key in unsure:
+            break
+        count += 1
+    return count

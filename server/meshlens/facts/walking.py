@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from meshlens.facts.model import Block
+
+_HOWS = frozenset({"only", "any", "*", "key", "**"})
+
 
 def nodes(shape: Any) -> Iterator[Any]:
     """Every node of a shape, a node before its children."""
@@ -14,3 +18,28 @@ def nodes(shape: Any) -> Iterator[Any]:
         if type(node) is tuple and node:
             yield node
             waiting.extend(reversed(node))
+
+
+def nodes_around(block: Block, site: int) -> Iterator[Any]:
+    """The nodes of a block that have or may hold a site, a node before its children; those elsewhere are left out."""
+    start, end = block.span(site)
+    most = len(block.spans) // 2
+    waiting: list[Any] = [block.shape]
+    while waiting:
+        node = waiting.pop()
+        if type(node) is not tuple or not node:
+            continue
+        if len(node) > 1 and type(node[0]) is str and type(node[1]) is int and _spans_its_parts(node):
+            span = block.span(node[1]) if 0 <= node[1] < most else None
+            if span is not None and (span.end < end or span.start > start):
+                continue
+        yield node
+        waiting.extend(reversed(node))
+
+
+def _spans_its_parts(node: Any) -> bool:
+    """Whether the site of a node holds those of its parts: that of a parameter or a function is its name alone."""
+    size = len(node)
+    if size == 6 and type(node[5]) is frozenset:
+        return False
+    return not (size == 5 and type(node[2]) is str and node[2] in _HOWS)

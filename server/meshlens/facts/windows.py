@@ -131,7 +131,7 @@ def sections_after(before: Sections, window: Window, tops: Sequence[Block]) -> S
 
 def end_of(block: Block) -> int:
     """Where a block ends in its file."""
-    return block.start + block.spans[1] if len(block.pieces) == 1 else block.span(0).end
+    return block.end
 
 
 def _between_statements(tops: Sequence[Block], starts: Sequence[int]) -> list[int]:

@@ -6,14 +6,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from meshlens.axes.interest import Interest
+from meshlens.axes.mentioned import names_of
 from meshlens.axes.roots import RootResult, inner_of, run_left_function, run_left_map, run_root
 from meshlens.axes.run import ModuleState
+from meshlens.axes.spots import Moment
 from meshlens.axes.values import Class, Site
 from meshlens.facts.model import FileFacts
+from meshlens.facts.paths import statement_at
 from meshlens.project.changes import BlockKey, changed_blocks
 from meshlens.project.solution import RootKey, Solution, Step, left_name, sites_of
 from meshlens.project.sorting import resorted
+from meshlens.project.watching import reaches_alike, type_again, watch_of, watched_in
 from meshlens.project.world import SolvingWorld
+
+_MOST_EARLIER = 2
 
 
 def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterable[str]) -> Solution | None:
@@ -30,6 +36,11 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
     changed = changed_blocks(before.facts, facts, paths)
     if not changed:
         return replace(before, facts=facts)
+    for one in (before, *before.earlier):
+        changed_since = changed if one is before else _changed_since(one, facts)
+        typed = _typed_again(one, facts, changed_since) if changed_since is not None else None
+        if typed is not None:
+            return replace(typed, earlier=_kept(before, typed))
     interest = _interest(before, facts, changed)
     if interest is None:
         return None
@@ -37,25 +48,84 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
     dirty = _dirty(before, changed | touched)
     if any(name == "" for _, name in dirty):
         return None
-    solution = replace(
-        before, facts=facts, interest=now, results=dict(before.results), modules=dict(before.modules), _once={}
-    )
-    world = SolvingWorld(solution, now)
+    solution = _following(before, facts, now)
+    watched = {block: one for block, one in watched_in(facts, paths).items() if block in changed}
+    world = SolvingWorld(solution, now, {block: shape for block, (_, shape) in watched.items()})
     fresh: dict[RootKey, RootResult] = {}
+    moments: dict[RootKey, tuple[Moment, ...] | None] = {}
     for key in sorted(dirty, key=before.order):
         found = _rerun(solution, world, key)
         if found is None or not found.relied <= solution.results.keys():
             return None
         if _decides_about_others(before, key, before.results[key], found):
             return None
-        solution.results[key] = fresh[key] = found
+        moments[key] = found.moments
+        solution.results[key] = fresh[key] = replace(found, moments=None)
     if len(solution.results) != len(before.results):
         return None
+    solution.watch = watch_of(facts, next(iter(watched)), moments) if len(watched) == 1 else None
+    solution.earlier = _kept(before, solution)
+    return _finished(solution, before, fresh)
+
+
+def _kept(before: Solution, now: Solution) -> tuple[Solution, ...]:
+    """The solutions to which one may come back: that of the statement that is typed in now is not among them."""
+    place = now.watch.spot.place if now.watch is not None else None
+    known = [replace(before, earlier=()), *before.earlier]
+    return tuple([one for one in known if one.watch is not None and one.watch.spot.place is not place][:_MOST_EARLIER])
+
+
+def _changed_since(before: Solution, facts: Mapping[str, FileFacts]) -> frozenset[BlockKey] | None:
+    """What changed since an earlier solution; None if the statement that was typed in then is not typed in now."""
+    watch = before.watch
+    spot = facts[watch.path].spot if watch is not None and watch.path in facts else None
+    if watch is None or spot is None or spot.place is not watch.spot.place or facts.keys() != before.facts.keys():
+        return None
+    return changed_blocks(before.facts, facts, [path for path, one in facts.items() if one is not before.facts[path]])
+
+
+def _following(before: Solution, facts: Mapping[str, FileFacts], interest: Interest) -> Solution:
+    results, modules = dict(before.results), dict(before.modules)
+    return replace(before, facts=facts, interest=interest, results=results, modules=modules, _once={})
+
+
+def _finished(solution: Solution, before: Solution, fresh: Mapping[RootKey, RootResult]) -> Solution:
     for key, found in fresh.items():
         before.readers.add(key, found)
     solution.sorted = resorted(before.sorted, before.results, fresh)
     solution.step = Step(before.results, frozenset(fresh))
     return solution
+
+
+def _typed_again(before: Solution, facts: Mapping[str, FileFacts], changed: frozenset[BlockKey]) -> Solution | None:
+    """The solution after an edit of nothing but the statement that was watched; None if more may follow from it."""
+    watch = before.watch
+    if watch is None or before.interest is None or changed != {(watch.path, watch.spot.key)}:
+        return None
+    block = next(iter(changed))
+    spot = facts[watch.path].spot
+    if spot is None or spot.place is not watch.spot.place:
+        return None
+    shape = facts[watch.path].blocks[spot.key].shape
+    names = watch.names() | names_of(statement_at(shape, spot.path))
+    interest = before.interest.after(facts, [block], {block: names})
+    if interest is None or before.interest.verdict(*block) != interest[0].verdict(*block):
+        return None
+    now, more = interest
+    if not reaches_alike(before.interest, now, block) or (more and now.mentioning(more)):
+        return None
+    dirty = _dirty(before, changed)
+    if any(name == "" for _, name in dirty):
+        return None
+    solution = _following(before, facts, now)
+    typed = type_again(watch, SolvingWorld(solution, now), facts, before.results, dirty)
+    if typed is None or len(solution.results) != len(before.results):
+        return None
+    solution.watch = typed.watch
+    if not typed.fresh:
+        return replace(before, facts=facts, interest=now, watch=typed.watch, _once={})
+    solution.results.update(typed.fresh)
+    return _finished(solution, before, typed.fresh)
 
 
 def _interest(

@@ -30,6 +30,7 @@ from meshlens.project.links import LinkIndex
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.readers import Readers
 from meshlens.project.sorting import Sorted, sorted_records
+from meshlens.project.watching import Watch
 from meshlens.project.world import SolvingWorld
 
 RootKey = tuple[str, str]
@@ -85,6 +86,8 @@ class Solution:
         links: which blocks its records tie together.
         step: how it came of the solution before; None if it was worked out from the beginning.
         checked: what was found in files, for whoever checks the next solution.
+        watch: the statement that was watched while roots ran.
+        earlier: earlier solutions with another such statement, the latest first.
         circular: modules that import each other: what they say depends on which of them is imported first.
     """
 
@@ -103,6 +106,8 @@ class Solution:
     links: LinkIndex = field(default_factory=LinkIndex)
     step: Step | None = None
     checked: dict[Any, Any] = field(default_factory=dict)
+    watch: Watch | None = None
+    earlier: tuple[Solution, ...] = ()
     circular: set[str] = field(default_factory=set)
     _once: dict[str, Any] = field(default_factory=dict)
     _places: dict[RootKey, int] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from meshlens.axes.frames import Frame
@@ -10,7 +11,7 @@ from meshlens.axes.roots import result_of, run_module
 from meshlens.axes.run import ModuleState, Run, Shared
 from meshlens.axes.values import Module, Site
 from meshlens.devices.topology import Topology
-from meshlens.facts.model import FileFacts
+from meshlens.facts.model import FileFacts, Shape
 from meshlens.project.devices import devices_for
 from meshlens.project.jax_folders import version_in
 
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 class SolvingWorld:
     """The files of a solution that is being made; modules run when they are first asked for."""
 
-    def __init__(self, solution: Solution, interest: Interest) -> None:
+    def __init__(
+        self,
+        solution: Solution,
+        interest: Interest,
+        watched: Mapping[tuple[str, str], Shape] | None = None,
+    ) -> None:
         self._solution = solution
         self.reaches = interest.reaches
         self.is_worth_a_root = interest.is_worth_a_root
@@ -29,6 +35,7 @@ class SolvingWorld:
         self.shared: dict[Any, Shared] = {}
         self.effort: dict[tuple[Site, Any], int] = {}
         self.latest: dict[Site, Shared] = {}
+        self.watched = watched or {}
         self._running: list[str] = []
 
     def number_of(self, key: Any) -> int:

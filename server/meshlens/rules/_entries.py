@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshlens.axes.values import Site
-from meshlens.facts.walking import nodes
+from meshlens.facts.walking import nodes_around
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
@@ -13,7 +13,7 @@ def entries_at(view: FileView, site: Site | None) -> tuple[Site, ...] | None:
     if site is None or not view.is_here(site):
         return None
     block = view.facts.blocks.get(site.block)
-    for node in nodes(block.shape) if block is not None else ():
+    for node in nodes_around(block, site.index) if block is not None else ():
         if len(node) != 3 or node[1] != site.index or not isinstance(node[2], tuple):
             continue
         if node[0] in ("tuple", "list", "dict"):

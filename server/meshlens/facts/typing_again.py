@@ -1,0 +1,125 @@
+"""Reads one statement again after an edit inside it, and nothing else of its file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from meshlens.facts.extract import lower_statement
+from meshlens.facts.model import Block, FileFacts, Suppression, moved
+from meshlens.facts.splicing import Change
+from meshlens.facts.spots import moved_pieces, typed_again, watched_again
+from meshlens.facts.windows import Sections
+from meshlens.text import Span
+
+_MOST_EARLIER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A text that was read before, all of it sound.
+
+    Attributes:
+        text: the text.
+        facts: what it said.
+        sections: where it could be cut.
+        change: what has become of it since.
+    """
+
+    text: bytes
+    facts: FileFacts
+    sections: Sections
+    change: Change
+
+    def followed_by(self, change: Change) -> Earlier:
+        """The same after another change."""
+        return replace(self, change=self.change.followed_by(change))
+
+
+def kept(earlier: Sequence[Earlier], facts: FileFacts) -> tuple[Earlier, ...]:
+    """The readings to which one may come back: that of the statement that is typed in now is not among them."""
+    now = facts.spot.place if facts.spot is not None else None
+    typed = [one for one in earlier if one.facts.spot is not None and one.facts.spot.place is not now]
+    return tuple(typed[:_MOST_EARLIER])
+
+
+def statement_again(
+    before: bytes, text: bytes, old: FileFacts, change: Change, known: Sections
+) -> tuple[FileFacts, Sections] | None:
+    """The facts and sections after an edit inside a simple statement of a function; None if more may have changed.
+
+    Args:
+        before: the text before.
+        text: the text now.
+        old: the facts of the text before; all of it is sound.
+        change: the edit.
+        known: the sections before.
+    """
+    block = _function(old, change)
+    if block is None or old.devices is not None or old.broken or "~" in block.key:
+        return None
+    spot = old.spot if old.spot is not None and old.spot.key == block.key else None
+    found = typed_again(before, text, block, spot, change, lower_statement)
+    if found is None:
+        return None
+    made, now, (end, new_end) = found
+    by = change.by
+    start = made.start
+    blocks: dict[str, Block] = {}
+    touched = [made.key]
+    for key, one in old.blocks.items():
+        if one.start > end:
+            blocks[key] = moved(one, by) if by else one
+        elif key == made.key:
+            blocks[key] = made
+        elif one.start <= start and one.end > start:
+            pieces = moved_pieces(one.pieces, None, end - one.start, new_end - one.start, by)
+            blocks[key] = one._replace(pieces=pieces)
+            touched.append(key)
+        else:
+            blocks[key] = one
+    silenced = tuple([_moved(one, by) if one.span.start > end else one for one in old.suppressions])
+    since = old.state, frozenset(touched)
+    starts = [at + by if at > end else at for at in known.starts] if by else known.starts
+    return FileFacts(old.top, blocks, silenced, None, since=since, spot=now), Sections(starts, known.apart)
+
+
+def with_new_spot(text: bytes, facts: FileFacts, before: FileFacts, change: Change) -> FileFacts:
+    """Facts in which the statement that an edit made or changed is ready to be typed in."""
+    block = _function(facts, Change(change.end, change.end, change.end))
+    if block is None or facts.spot is not None or facts.broken or "~" in block.key:
+        return facts
+    old = before.blocks.get(block.key)
+    if old is None or old.shape == block.shape:
+        return facts
+    found = watched_again(text, block, change.end, lower_statement)
+    if found is None:
+        return facts
+    return replace(facts, blocks={**facts.blocks, block.key: found[0]}, spot=found[1])
+
+
+def with_spot(facts: FileFacts, before: FileFacts) -> FileFacts:
+    """Facts that remember the statement that was typed in last, if nothing around it changed."""
+    spot = before.spot
+    if spot is None or facts.spot is not None or facts is before:
+        return facts
+    old, block = before.blocks.get(spot.key), facts.blocks.get(spot.key)
+    if old is None or block is None or old.shape is not block.shape or old.spans is not block.spans:
+        return facts
+    return replace(facts, spot=spot)
+
+
+def _function(old: FileFacts, change: Change) -> Block | None:
+    """The innermost block that holds an edit."""
+    found: Block | None = None
+    spot = old.spot.key if old.spot is not None else None
+    for block in old.blocks.values():
+        # Behind the last statement of a function there may be blanks that belong to its line.
+        holds = block.start <= change.start and (change.old_end <= block.end or block.key == spot)
+        if holds and (found is None or block.start > found.start):
+            found = block
+    return found
+
+
+def _moved(one: Suppression, by: int) -> Suppression:
+    return replace(one, span=Span(one.span.start + by, one.span.end + by))

@@ -1,0 +1,42 @@
+"""Compares facts whose sites may be numbered differently: a statement that is typed in has sites of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.facts.model import Block, FileFacts
+
+
+def are_alike(one: FileFacts, other: FileFacts) -> bool:
+    """Whether two readings of a text say the same of the same places."""
+    if (one.top, one.suppressions, one.devices, one.broken) != (
+        other.top,
+        other.suppressions,
+        other.devices,
+        other.broken,
+    ):
+        return False
+    if one.blocks.keys() != other.blocks.keys():
+        return False
+    return all(_blocks_are(block, other.blocks[key]) for key, block in one.blocks.items())
+
+
+def _blocks_are(one: Block, other: Block) -> bool:
+    return one.start == other.start and one.end == other.end and _shapes_are(one, one.shape, other, other.shape)
+
+
+def _shapes_are(one: Block, shape: Any, other: Block, against: Any) -> bool:
+    if type(shape) is not type(against):
+        return False
+    if type(shape) is tuple:
+        if len(shape) != len(against):
+            return False
+        if shape and shape[0] in ("const", "from") and type(shape[1]) is int:
+            # The third is no place: a value, or the dots of a relative import.
+            if one.span(shape[1]) != other.span(against[1]) or shape[2] != against[2]:
+                return False
+            shape, against = shape[3:], against[3:]
+        return all(_shapes_are(one, part, other, fellow) for part, fellow in zip(shape, against, strict=True))
+    if type(shape) is int:
+        return one.span(shape) == other.span(against)
+    return bool(shape == against)
