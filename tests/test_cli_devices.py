@@ -137,8 +137,12 @@ def test_a_project_that_is_not_trusted(tmp_path, monkeypatch):
     assert not (tmp_path / "log").exists()
     assert not (root / ".meshlens_cache").exists()
     named = meshlens("devices", "--untrusted", "--interpreter", ".venv", cwd=root)
-    assert named.code == 0
-    assert f"{tmp_path}/outside/python3" in named.out
+    assert (named.code, named.out, named.err) == (
+        2,
+        "",
+        'meshlens: ".venv" lies in a workspace that is not trusted; trust it, or set "interpreter" to the Python '
+        "that runs your code\n",
+    )
     assert not (tmp_path / "log").exists()
 
 

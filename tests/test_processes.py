@@ -42,7 +42,12 @@ def test_a_child_does_not_outlive_the_program(tmp_path, leave):
     file = tmp_path / "child"
     written = NUMBER.format(file=str(file))
     body = f"if not os.fork():\n    {leave}\n    {written}\n    time.sleep(600)\n"
-    ended = run(fake(tmp_path, f"{body}while not (os.path.exists({str(file)!r}) and open({str(file)!r}).read()): pass"))
+    ended = run(
+        fake(
+            tmp_path,
+            f"{body}while not (os.path.exists({str(file)!r}) and open({str(file)!r}).read()): time.sleep(0.01)",
+        )
+    )
     assert ended.how == "ended"
     assert not is_alive(_number(file))
 

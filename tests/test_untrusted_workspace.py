@@ -144,12 +144,16 @@ def trap(tmp_path, monkeypatch) -> Trap:
 def test_nothing_of_an_untrusted_workspace_runs(trap, monkeypatch):
     for name, value in trap.environ.items():
         monkeypatch.setenv(name, value)
-    for more in ([], ["--refresh"], ["--installed"], ["--interpreter", ".venv"], ["--interpreter", "bin/python"]):
+    for more in ([], ["--refresh"], ["--installed"]):
         ran = meshlens("devices", "--untrusted", "--json", *more, cwd=trap.workspace)
         said = json.loads(ran.out)
         assert trap.worked() == set()
         assert (ran.code, ran.err, said["interpreter"], said["origin"]) == (0, "", trap.outside, "PATH")
         assert (said["level"], said["versions"]) == ("installed", {"jax": "0.4.30"})
+
+    for name in (".venv", "bin/python", ".conda", trap.environ["VIRTUAL_ENV"]):
+        assert meshlens("devices", "--untrusted", "--interpreter", name, cwd=trap.workspace).code == 2
+        assert trap.worked() == set()
 
     # The control: each of the tricks works on whoever is not careful.
     subprocess.run([BASE, "-c", "import jax"], cwd=trap.workspace, check=True)

@@ -16,6 +16,7 @@ from meshlens.cli.options import read_by
 from meshlens.cli.progress import progress
 from meshlens.cli.request import absolute, shown
 from meshlens.cli.terminal import complain, speak_utf8
+from meshlens.devices import failures
 from meshlens.devices.interpreters import Interpreter, Wishes, choose_interpreter
 from meshlens.devices.report import Report, summary, to_json
 from meshlens.devices.reports import new_report, report_of
@@ -79,6 +80,8 @@ def command(
     chosen = choose_interpreter(root, wishes, untrusted=closed)
     if chosen is None:
         raise click.ClickException(_NO_PYTHON)
+    if interpreter is not None and chosen.origin != "given":
+        raise click.ClickException(failures.untrusted(interpreter))
     question = Question(chosen.path, "installed" if installed else "devices", closed, may_start_tpu=refresh)
     ask = new_report if refresh else report_of
     with progress() as bar:
