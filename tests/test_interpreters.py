@@ -181,7 +181,7 @@ def made(tool: str, folder: Path) -> bool:
     commands = {
         "venv": [sys.executable, "-m", "venv", "--without-pip"],
         "virtualenv": [sys.executable, "-m", "virtualenv", "--quiet", "--no-download"],
-        "uv": [shutil.which("uv", path=places) or "uv", "venv", "-q"],
+        "uv": [shutil.which("uv", path=places) or "uv", "venv", "-q", "--python", sys.executable],
     }
     try:
         subprocess.run([*commands[tool], str(folder / ".venv")], check=True, capture_output=True, cwd=folder)
