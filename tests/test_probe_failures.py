@@ -12,6 +12,7 @@ from meshlens.devices.report import Device, Report, summary
 from meshlens.devices.runner import ProbeStopped, Question, run_probe
 
 SET = 'set "interpreter" to the Python that runs your code'
+PLUGIN = 'unset it, or install its plugin with `{python} -m pip install "jax[cuda12]"`'
 SEE = f"see whether it is a Python, or {SET}"
 LOOK = '`{python} -c "import jax; jax.devices()"`'
 IN_USE = (
@@ -107,25 +108,25 @@ def test_what_is_said(tmp_path, line, sentence):
     [
         (
             raised("AssertionError"),
-            'JAX_PLATFORMS is "cuda", which does not start here; unset it or install what it names',
+            'JAX_PLATFORMS is "cuda", which does not start here; ' + PLUGIN,
         ),
         (
             raised("RuntimeError", "Unable to initialize backend 'cuda':  (set JAX_PLATFORMS='' to automatically …"),
-            'JAX_PLATFORMS is "cuda", which does not start here; unset it or install what it names',
+            'JAX_PLATFORMS is "cuda", which does not start here; ' + PLUGIN,
         ),
         (
             raised("RuntimeError", "Unable to initialize backend 'cuda': not in the list (set JAX_PLATFORMS='')"),
-            'JAX_PLATFORMS is "cuda", which does not start here (not in the list); '
-            "unset it or install what it names",
+            'JAX_PLATFORMS is "cuda", which does not start here (not in the list); ' + PLUGIN,
         ),
         (
             raised("RuntimeError", "Unknown backend: 'gpu' requested, but no platforms"),
-            'JAX_PLATFORMS is "cuda", which does not start here; unset it or install what it names',
+            'JAX_PLATFORMS is "cuda", which does not start here; ' + PLUGIN,
         ),
     ],
 )  # fmt: skip
 def test_a_platform_that_is_not_there(tmp_path, line, sentence):
-    assert probed(says(tmp_path, line), tmp_path, JAX_PLATFORMS="cuda").failure == sentence
+    python = says(tmp_path, line)
+    assert probed(python, tmp_path, JAX_PLATFORMS="cuda").failure == sentence.replace("{python}", python)
 
 
 @pytest.mark.parametrize(

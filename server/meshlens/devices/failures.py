@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from meshlens.devices.processes import Ended
 from meshlens.devices.report import Device, Level, devices_in_words
 
+# What `pip install` needs besides JAX itself (extras of JAX 0.10.2; those of cuda13 need a driver of 580 or newer).
+_EXTRAS = {"gpu": "[cuda12]", "cuda": "[cuda12]", "tpu": "[tpu]"}
 _ANOTHER = 'set "interpreter" to the Python that runs your code'
 _TOO_OLD = re.compile(
     r"Unknown option: -I|future feature annotations is not defined|No module named '?importlib.metadata"
@@ -155,7 +157,9 @@ def _not_initialized(interpreter: str, kind: str, text: str, platforms: str, acc
     if platforms and (backend or (kind == "AssertionError" and not text)):
         why = _shortened(found[2].split("(set JAX_PLATFORMS")[0]) if found else ""
         said = f" ({why})" if why else ""
-        return f'JAX_PLATFORMS is "{platforms}", which does not start here{said}; unset it or install what it names'
+        named = next((name for name in platforms.lower().split(",") if name in _EXTRAS), "")
+        install = f"its plugin with {_pip_for(interpreter, 'jax', named)}" if named else "what it names"
+        return f'JAX_PLATFORMS is "{platforms}", which does not start here{said}; unset it, or install {install}'
     if backend:
         said = _shortened(found[2].split("(you may need")[0]) if found else text
         return f'JAX could not start "{backend}" ({said}); set JAX_PLATFORMS=cpu, or install its plugin again'
@@ -178,11 +182,13 @@ def _known_trouble(text: str) -> str | None:
 
 
 def _pip(interpreter: str, packages: str, accelerators: tuple[Device, ...]) -> str:
-    platform = accelerators[0].platform if accelerators else ""
-    extra = {"gpu": "[cuda12]", "tpu": "[tpu]"}.get(platform, "")
-    return f"`{shlex.quote(interpreter)} -m pip install {packages}{extra}`".replace("jax[", '"jax[').replace(
-        "]`", ']"`'
-    )
+    return _pip_for(interpreter, packages, accelerators[0].platform if accelerators else "")
+
+
+def _pip_for(interpreter: str, packages: str, platform: str) -> str:
+    extra = _EXTRAS.get(platform, "")
+    spelled = packages.replace("jax", f'"jax{extra}"') if extra else packages
+    return f"`{shlex.quote(interpreter)} -m pip install {spelled}`"
 
 
 def _command(interpreter: str, code: str) -> str:
