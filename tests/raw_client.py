@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -120,6 +120,16 @@ class Server:
             for one in self.notified[after:]:
                 if one["method"] == method:
                     return one["params"]
+            self._take(until)
+
+    def until(self, holds: Callable[[], bool], seconds: float = SECONDS) -> None:
+        """Takes what comes until something holds.
+
+        Raises:
+            TimeoutError: it does not.
+        """
+        until = time.monotonic() + seconds
+        while not holds():
             self._take(until)
 
     def settle(self, seconds: float = 0.3) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from command_line import write
-from raw_client import Server, served
+from raw_client import SECONDS, Server, served
 
 PULLS: dict[str, Any] = {"textDocument": {"diagnostic": {}}}
 ASKS = {**PULLS, "workspace": {"configuration": True, "didChangeWatchedFiles": {"dynamicRegistration": True}}}
@@ -36,6 +37,14 @@ def _written(server: Server, root: Path, kind: int = 2, **files: str | None) -> 
         server.notify("workspace/didChangeWatchedFiles", {"changes": [change]})
 
 
+def _becomes(server: Server, folder: Path, codes: list[str]) -> None:
+    """Asks until the answers of the client have been taken in."""
+    until = time.monotonic() + SECONDS
+    while (found := _codes(server, folder)) != codes:
+        assert time.monotonic() < until, found
+        time.sleep(0.02)
+
+
 def _shown(server: Server) -> list[str]:
     server.settle(0.1)
     return [one["params"]["message"] for one in server.notified if one["method"] == "window/showMessage"]
@@ -60,13 +69,12 @@ def test_settings_that_are_asked_for(tmp_path: Path):
     try:
         server.settings = QUIET
         server.initialize(tmp_path, ASKS)
-        server.settle(0.3)
-        assert {"client/registerCapability", "workspace/configuration"} <= set(server.asked)
-        assert _open(server, tmp_path) == []
+        server.until(lambda: {"client/registerCapability", "workspace/configuration"} <= set(server.asked))
+        _open(server, tmp_path)
+        _becomes(server, tmp_path, [])
         server.settings = None
         server.notify("workspace/didChangeConfiguration", {"settings": None})
-        server.settle(0.3)
-        assert _codes(server, tmp_path) == ["AX101"]
+        _becomes(server, tmp_path, ["AX101"])
     finally:
         server.stop()
 
@@ -123,8 +131,8 @@ def test_each_folder_has_its_own_settings_of_the_editor(tmp_path: Path):
         server.settings = lambda scope: QUIET if scope == one.as_uri() else None
         folders = [{"uri": folder.as_uri(), "name": folder.name} for folder in (one, two)]
         server.initialize(one, ASKS, workspaceFolders=folders)
-        server.settle(0.3)
-        assert _open(server, one) == []
+        _open(server, one)
+        _becomes(server, one, [])
         assert _open(server, two) == ["AX101"]
     finally:
         server.stop()
@@ -152,5 +160,4 @@ def test_a_client_that_pulls_is_asked_to_when_something_else_than_its_edit_chang
         for name, text in (("meshlens__toml", 'ignore = ["AX101"]\n'), ("names__py", "x = 1\n")):
             before = server.asked.count("workspace/diagnostic/refresh")
             _written(server, tmp_path, 1, **{name: text})
-            server.settle(0.5)
-            assert server.asked.count("workspace/diagnostic/refresh") > before
+            server.until(lambda before=before: server.asked.count("workspace/diagnostic/refresh") > before)
