@@ -34,7 +34,8 @@ def mapped_by_pmap(
             raise Obstacle("comments", "comments stand between the arguments of this jit")
         return "", (_instead(view, target, spelling, step, step.folded.site, arguments),)
     if step.optional_axis and step.folded is not None:
-        raise Obstacle("compiled-for-others", f'other uses of "{target.name}" compile it, with no axis to average over')
+        message = f'other uses of "{target.name}" compile it, with no axis to average over'
+        raise step.form.obstacle or Obstacle("compiled-for-others", message)
     name = fresh(view, f"parallel_{target.name}", f"p_{target.name}")
     start = view.span(target.at(target.node[1])).start
     end = view.span(target.at(target.node[1])).end
