@@ -110,6 +110,16 @@ async def test_every_refusal_has_a_code_and_a_sentence(tmp_path: Path):
         assert many["refused"]["code"] == "one-axis"
 
 
+async def test_a_large_project_may_use_what_it_defines_elsewhere(tmp_path: Path):
+    write(tmp_path, {"pyproject.toml": "", "filler.py": "import jax\n" + "x = 1  # filler\n" * 30_000})
+    async with editor(tmp_path) as ed:
+        ed.open("train.py", STEP)
+        message = 'other files of this project may use "step" too'
+        for to in ("pmap", "shard_map"):
+            answer = await _ask(ed, "step(params, batch)", to=to)
+            assert answer["refused"] == {"code": "used-elsewhere", "message": message}
+
+
 @pytest.mark.parametrize(
     ("wishes", "said"),
     [

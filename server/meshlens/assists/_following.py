@@ -32,6 +32,7 @@ from meshlens.project.trees import Node, names_used
 from meshlens.project.view import FileView
 
 DEPTH = 6
+_PLAIN_DECORATORS = frozenset({"jax.jit", "jax.checkpoint", "jax.remat", "jax.named_call"})
 _PLAIN = ("axis", "keepdims", "dtype")
 Env = dict[str, Kind]
 
@@ -133,20 +134,31 @@ def called(follow: Follow, function: Node, around: Follow | None, arguments: lis
 
 
 def function_of(follow: Follow, callee: Node) -> tuple[Node, Follow | None] | None:
-    """The function of the file that an expression means, with the one that it is defined in."""
+    """The function of the file that an expression means, with the one that it is defined in.
+
+    None if decorators make something else of it.
+    """
     if callee[0] == "lambda":
         return callee, follow
     if callee[0] != "name":
         return None
-    if callee[2] in follow.local:
-        return follow.local[callee[2]]
-    if callee[2] in follow.env:
+    known: tuple[Node, Follow | None] | None = follow.local.get(callee[2])
+    if known is None and callee[2] not in follow.env:
+        found = [one for one in functions_called(follow.view, callee[2]) if not one.is_method]
+        homes = {one.site: home_of(follow.view, one.at(one.node[1])) for one in found}
+        inside = [one for one in found if homes[one.site] == follow.home] if follow.home is not None else []
+        found = inside or [one for one in found if homes[one.site] is None]
+        known = (found[0].node, None) if len(found) == 1 else None
+    if known is None or (known[0][0] == "fn" and not all(_is_plain(follow.view, one) for one in known[0][2][3])):
         return None
-    found = [one for one in functions_called(follow.view, callee[2]) if not one.is_method]
-    homes = {one.site: home_of(follow.view, one.at(one.node[1])) for one in found}
-    inside = [one for one in found if homes[one.site] == follow.home] if follow.home is not None else []
-    found = inside or [one for one in found if homes[one.site] is None]
-    return (found[0].node, None) if len(found) == 1 else None
+    return known
+
+
+def _is_plain(view: FileView, decorator: Node) -> bool:
+    """Whether a decorator leaves what a function gives as it is."""
+    if decorator[0] == "call" and dotted_name(view, decorator[2]) == "functools.partial" and decorator[3]:
+        decorator = decorator[3][0][2]
+    return dotted_name(view, decorator[2] if decorator[0] == "call" else decorator) in _PLAIN_DECORATORS
 
 
 def _call(follow: Follow, node: Node) -> Kind:

@@ -27,6 +27,9 @@ def _assign(follow: Follow, statement: Node) -> None:
     kind = follow.kind(statement[3]) if is_plain else follow.whole(statement[3])
     for target in statement[2]:
         _bind(follow, target, kind)
+        if statement[3][0] == "lambda" and target[0] == "name":
+            follow.local[target[2]] = (statement[3], follow)
+            del follow.env[target[2]]
     _reduce(follow, statement, statement[2])
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from meshlens.assists._calls import PlainCall, plain_call
 from meshlens.assists._functions import Target, Use
 from meshlens.assists._jit import Folded, folded_jit, jit_above, jit_around
+from meshlens.assists._model import Wishes
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._scopes import class_around, home_of, parent_of
 from meshlens.assists._uses import is_on_host, used_elsewhere, uses_of, uses_of_attribute, uses_of_name
@@ -28,6 +29,7 @@ class Form:
         folded: the `jit` whose work the map does.
         is_bound: whether the map gets a method that knows its object already.
         others: whether the function is used as it is, too.
+        obstacle: why it cannot be mapped for all of its uses, where that was tried.
     """
 
     how: Literal["decorator", "call", "wrapper"]
@@ -35,9 +37,10 @@ class Form:
     folded: Folded | None
     is_bound: bool = False
     others: bool = False
+    obstacle: Obstacle | None = None
 
 
-def as_decorator(view: FileView, target: Target) -> Form:
+def as_decorator(view: FileView, target: Target, wishes: Wishes) -> Form:
     """The map as a decorator, where every use is a call that it can serve.
 
     Raises:
@@ -46,17 +49,19 @@ def as_decorator(view: FileView, target: Target) -> Form:
     uses = uses_of(view, target)
     folded = jit_above(view, target)
     calls = tuple(_on_host(view, target, use) for use in uses)
-    _must_be_used_here_only(view, target.name)
+    if home_of(view, target.at(target.node[1])) is None:
+        _must_be_used_here_only(view, target.name, wishes)
     return Form("decorator", calls, folded)
 
 
-def form_of(view: FileView, target: Target, asked: Span) -> Form:
+def form_of(view: FileView, target: Target, asked: Span, wishes: Wishes) -> Form:
     """The form that serves the code around a function.
 
     Args:
         view: the file.
         target: the function.
         asked: the cursor; on a call it means this one alone.
+        wishes: what the user said.
 
     Raises:
         Obstacle: there is none.
@@ -64,19 +69,19 @@ def form_of(view: FileView, target: Target, asked: Span) -> Form:
     uses = uses_of(view, target)
     compiled = [(use, call) for use in uses if use.call is None for call in [jit_around(view, use.site)] if call]
     if len(compiled) == 1 and not target.node[2][3]:
-        return _instead_of_jit(view, target, uses, *compiled[0])
+        return _instead_of_jit(view, target, uses, *compiled[0], wishes)
     if len(compiled) > 1:
         raise Obstacle("several-maps", f'"{target.name}" is compiled in several places')
     here = [use for use in uses if use.call is not None and view.span(use.site).contains(asked)]
     if here and len(uses) > 1:
         return _beside(view, target, (_on_host(view, target, here[0]),))
     try:
-        return as_decorator(view, target)
-    except Obstacle:
+        return as_decorator(view, target, wishes)
+    except Obstacle as obstacle:
         calls = tuple(call for use in uses for call in _if_on_host(view, target, use))
         if not calls or target.is_method:
             raise
-        return _beside(view, target, calls)
+        return replace(_beside(view, target, calls), obstacle=obstacle)
 
 
 def _beside(view: FileView, target: Target, calls: tuple[PlainCall, ...]) -> Form:
@@ -85,15 +90,18 @@ def _beside(view: FileView, target: Target, calls: tuple[PlainCall, ...]) -> For
     return Form("wrapper", calls, jit_above(view, target), others=True)
 
 
-def _instead_of_jit(view: FileView, target: Target, uses: tuple[Use, ...], use: Use, call: ApiCall) -> Form:
-    made = _made_by(view, target, call)
+def _instead_of_jit(
+    view: FileView, target: Target, uses: tuple[Use, ...], use: Use, call: ApiCall, wishes: Wishes
+) -> Form:
+    made = _made_by(view, target, call, wishes)
     calls = tuple(_on_host(view, target, one) for one in made)
     folded = folded_jit(view, target, call, is_bound=target.is_method)
-    others = len(uses) > 1 or used_elsewhere(view, target.name) is not None
+    is_nested = home_of(view, target.at(target.node[1])) is not None
+    others = len(uses) > 1 or (not is_nested and _used_elsewhere(view, target.name, wishes) is not None)
     return Form("call", calls, folded, target.is_method, others)
 
 
-def _made_by(view: FileView, target: Target, call: ApiCall) -> tuple[Use, ...]:
+def _made_by(view: FileView, target: Target, call: ApiCall, wishes: Wishes) -> tuple[Use, ...]:
     """The uses of what a call of `jit` makes."""
     above = parent_of(view, call.call)
     if above[0] == "call" and above[2][1] == call.call.index:
@@ -103,11 +111,11 @@ def _made_by(view: FileView, target: Target, call: ApiCall) -> tuple[Use, ...]:
         name = variables[0][2]
         home = home_of(view, call.call)
         if home is None:
-            _must_be_used_here_only(view, name)
+            _must_be_used_here_only(view, name, wishes)
         return uses_of_name(view, name, home)
     if len(variables) == 1 and variables[0][0] == "attr" and variables[0][2][0] == "name":
         name = variables[0][3]
-        _must_be_used_here_only(view, name)
+        _must_be_used_here_only(view, name, wishes)
         return uses_of_attribute(view, name, _class_of(view, call.call))
     raise Obstacle("used-as-value", f'what jit makes of "{target.name}" gets no name of its own')
 
@@ -131,7 +139,14 @@ def _if_on_host(view: FileView, target: Target, use: Use) -> tuple[PlainCall, ..
         return ()
 
 
-def _must_be_used_here_only(view: FileView, name: str) -> None:
-    other = used_elsewhere(view, name)
+def _must_be_used_here_only(view: FileView, name: str, wishes: Wishes) -> None:
+    other = _used_elsewhere(view, name, wishes)
     if other is not None:
-        raise Obstacle("used-elsewhere", f'{other} uses "{name}" too')
+        raise Obstacle("used-elsewhere", f'{other} "{name}" too')
+
+
+def _used_elsewhere(view: FileView, name: str, wishes: Wishes) -> str | None:
+    found = used_elsewhere(view, name)
+    if found is not None:
+        return f"{found} uses"
+    return None if wishes.sees_all or name.startswith("_") else "other files of this project may use"

@@ -24,11 +24,13 @@ class Folded:
         site: the decorator, or the call.
         arguments: what the pmap gets instead of the `jit`, as text.
         static: the names of the parameters that are static.
+        comments: what stands between its arguments.
     """
 
     site: Site
     arguments: tuple[str, ...]
     static: tuple[str, ...]
+    comments: tuple[str, ...] = ()
 
 
 def jit_above(view: FileView, target: Target) -> Folded | None:
@@ -66,8 +68,7 @@ def folded_jit(view: FileView, target: Target, call: ApiCall, *, is_bound: bool)
     Raises:
         Obstacle: pmap does not take one of them, or it is not known.
     """
-    if comments_in(view.text(call.call)):
-        raise Obstacle("comments", "comments stand between the arguments of this jit")
+    comments = comments_in(view.text(call.call))
     names = [parameter[0] for parameter in target.node[2][2]]
     names = names[1:] if is_bound else names
     texts: dict[str, str] = {}
@@ -83,7 +84,7 @@ def folded_jit(view: FileView, target: Target, call: ApiCall, *, is_bound: bool)
         texts[wanted] = f"{_tuple(numbers)}" if by_name else view.text(arg.site)
         if wanted == "static_broadcasted_argnums":
             static += [names[number] for number in numbers]
-    return Folded(call.call, tuple(f"{name}={text}" for name, text in texts.items()), tuple(static))
+    return Folded(call.call, tuple(f"{name}={text}" for name, text in texts.items()), tuple(static), comments)
 
 
 def _is_jit(dotted: str) -> bool:

@@ -27,12 +27,15 @@ def mapped_by_pmap(
     """
     arguments = _arguments(target, step, devices)
     if step.form.how == "decorator":
-        return "", (_decorator(view, target, spelling, step.folded, arguments),)
+        return "", _decorator(view, target, spelling, step.folded, arguments)
     if step.form.how == "call":
         assert step.folded is not None
+        if step.folded.comments:
+            raise Obstacle("comments", "comments stand between the arguments of this jit")
         return "", (_instead(view, target, spelling, step, step.folded.site, arguments),)
     if step.optional_axis and step.folded is not None:
-        raise Obstacle("compiled-for-others", f'other uses of "{target.name}" compile it, with no axis to average over')
+        message = f'other uses of "{target.name}" compile it, with no axis to average over'
+        raise step.form.obstacle or Obstacle("compiled-for-others", message)
     name = fresh(view, f"parallel_{target.name}", f"p_{target.name}")
     start = view.span(target.at(target.node[1])).start
     end = view.span(target.at(target.node[1])).end
@@ -63,14 +66,17 @@ def _arguments(target: Target, step: Step, devices: str | None) -> tuple[str, ..
 
 def _decorator(
     view: FileView, target: Target, spelling: Spelling, folded: Folded | None, arguments: tuple[str, ...]
-) -> FileEdit:
+) -> tuple[FileEdit, ...]:
     call = Call(spelling.of("functools", "partial"), (spelling.of("jax", "pmap"), *arguments))
     span = view.span(folded.site if folded is not None else target.at(target.node[1]))
     indent, _ = around(view, Span(span.start, span.start))
     text = call_text(call, indent, width_of(view), len(indent) + 1)
-    if folded is not None:
-        return FileEdit(view.path, Edit(span, text))
-    return FileEdit(view.path, Edit(Span(span.start, span.start), f"@{text}\n{indent}"))
+    if folded is None:
+        return (FileEdit(view.path, Edit(Span(span.start, span.start), f"@{text}\n{indent}")),)
+    at = view.source.rindex(b"@", 0, span.start)
+    above = "".join(f"{comment}\n{indent}" for comment in folded.comments)
+    comments = (FileEdit(view.path, Edit(Span(at, at), above)),) if above else ()
+    return (*comments, FileEdit(view.path, Edit(span, text)))
 
 
 def _instead(

@@ -17,12 +17,14 @@ class Wishes:
         in_axes: the `in_axes` for a new map, as Python text.
         devices: how many devices a new map is for, or the sizes of its mesh.
         usual_axis_name: the axis name for a new map whose collectives name none, unless one was said.
+        sees_all: whether every file that may use what is rewritten is loaded.
     """
 
     axis_name: str | None = None
     in_axes: str | None = None
     devices: tuple[int, ...] = ()
     usual_axis_name: str | None = None
+    sees_all: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from meshlens.assists._functions import Target, Use
 from meshlens.assists._pmap import Obstacle
-from meshlens.project.trees import Node, names_bound, tree, walk
+from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
 
 _SHARED = frozenset(
@@ -67,6 +67,8 @@ def axis_of_parameter(
     given = [use.call[3][place][2] for use in uses if use.call is not None and place < len(use.call[3])]
     if given and all(one[0] == "const" for one in given):
         return None
+    if any(_is_number(view, use, place) for use in uses):
+        return None
     if any(_is_carried(view, use, place) for use in uses):
         return None
     if name in _SHARED or name.endswith(("_params", "_state", "_rate")):
@@ -74,6 +76,18 @@ def axis_of_parameter(
     if name in _SPLIT or name.endswith(("_batch", "batch_", "_inputs", "_labels")):
         return 0
     raise Obstacle("unknown-in-axes", f'whether "{name}" is shared or split over the devices is not known')
+
+
+def _is_number(view: FileView, use: Use, place: int) -> bool:
+    """Whether a call hands over what counts the turns of a loop."""
+    given: Node = use.call[3][place][2] if use.call is not None and place < len(use.call[3]) else ("", 0)
+    return given[0] == "name" and any(
+        node[0] == "for"
+        and node[3][0] == "call"
+        and node[3][2][-1] in ("range", "arange", "trange")
+        and given[2] in bound_by(node)
+        for node in path_to(view, use.site)
+    )
 
 
 def _is_carried(view: FileView, use: Use, place: int) -> bool:

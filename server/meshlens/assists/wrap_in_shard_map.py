@@ -97,7 +97,7 @@ def wrap_in_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
 def _written(view: FileView, target: Target, wishes: Wishes) -> tuple[FileEdit, ...]:
     if target.is_method:
         raise Obstacle("method", f'"{target.name}" is a method, whose object shard_map would split')
-    step = read_step(view, target, wishes, as_decorator(view, target))
+    step = read_step(view, target, wishes, as_decorator(view, target, wishes))
     if step.folded is not None and step.folded.static:
         raise Obstacle("static-arguments", f'"{target.name}" has static arguments, which have no spec')
     site = target.at(target.node[1])

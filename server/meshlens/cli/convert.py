@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import click
@@ -18,10 +21,12 @@ from meshlens.cli.progress import progress
 from meshlens.cli.request import Group, ask, shown
 from meshlens.cli.terminal import complain, speak_utf8
 from meshlens.cli.writing import CannotWrite, write_all
+from meshlens.project.discover import walk_files
 from meshlens.project.workspace import Workspace
 from meshlens.settings import parse_device_sizes
 
 DONE, NOT_DONE, BROKEN = 0, 1, 2
+_MOST_FILES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,7 @@ def _functions_of(path: Path, named: list[tuple[str, str, str]]) -> list[str | N
 
 def _convert(group: Group, jobs: list[_Job], target: str, wishes: Wishes, how: str) -> int:
     with progress() as bar:
-        workspace = open_group(group, bar, None)
+        workspace = open_group(replace(group, files=(*group.files, *_importing(group))), bar, None)
     before, contents = workspace, dict[Path, bytes]()
     outcomes: list[tuple[Path, Outcome]] = []
     for job in jobs:
@@ -97,6 +102,18 @@ def _convert(group: Group, jobs: list[_Job], target: str, wishes: Wishes, how: s
             return BROKEN
         outcomes += found
     return _finish(before, contents, outcomes, how, tables=any(job.function is None for job in jobs))
+
+
+def _importing(group: Group) -> list[Path]:
+    """The other files of a project that may use what one of these defines."""
+    stems = b"|".join(sorted({re.escape(path.stem.encode()) for path in group.files}))
+    importing = re.compile(rb"^\s*(?:from|import)\b.*\b(?:" + stems + rb")\b", re.MULTILINE)
+    found = []
+    for path in islice(walk_files(group.root), _MOST_FILES):
+        with suppress(OSError):
+            if path.suffix == ".py" and path not in group.files and importing.search(path.read_bytes()):
+                found.append(path)
+    return sorted(found)
 
 
 def _finish(

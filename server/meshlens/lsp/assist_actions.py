@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from meshlens.assists._model import Proposal, Refused, Wishes
@@ -31,7 +32,7 @@ def assist_actions(
     view = session.view(document.path)
     if view is None:
         return
-    wishes = _wishes(session, document)
+    wishes = project_wishes(session, document, Wishes())
     for assist in all_assists():
         answer = assist.propose(view, asked, wishes)
         if isinstance(answer, Proposal):
@@ -46,7 +47,9 @@ def resolved_assist(session: Session, document: Document, data: dict[str, Any]) 
     known = {assist.name for assist in all_assists()}
     if view is None or data.get("assist") not in known:
         return None
-    answer = assist_named(data["assist"]).propose(view, Span(*data["span"]), _wishes(session, document))
+    answer = assist_named(data["assist"]).propose(
+        view, Span(*data["span"]), project_wishes(session, document, Wishes())
+    )
     return workspace_edit(session, answer.edits()) if isinstance(answer, Proposal) else None
 
 
@@ -59,8 +62,10 @@ def _offer(session: Session, document: Document, asked: Span, name: str, proposa
     return {**action, "edit": edit} if edit is not None else None
 
 
-def _wishes(session: Session, document: Document) -> Wishes:
-    return Wishes(usual_axis_name=session.folder_of(document.path).settings.axis_name)
+def project_wishes(session: Session, document: Document, said: Wishes) -> Wishes:
+    """What a user wishes, with what the project says."""
+    folder = session.folder_of(document.path)
+    return replace(said, usual_axis_name=folder.settings.axis_name, sees_all=folder.small is True)
 
 
 def _title(text: str) -> str:

@@ -14,6 +14,7 @@ from meshlens.assists._model import Proposal, Refused, Wishes
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._step import axis_name_of
 from meshlens.assists._targets import TARGETS, assist_for
+from meshlens.lsp.assist_actions import project_wishes
 from meshlens.lsp.documents import Document
 from meshlens.lsp.from_lsp import offset_of
 from meshlens.lsp.refusal import CONTENT_MODIFIED, INVALID_PARAMS, Refusal
@@ -73,8 +74,8 @@ def _wishes(session: Session, document: Document, params: Mapping[str, Any]) -> 
         sizes = parse_device_sizes(devices) if devices not in (None, "") else ()
     except BadSetting as error:
         raise Refusal(f"devices: {error}", INVALID_PARAMS) from None
-    usual = session.folder_of(document.path).settings.axis_name
-    return Wishes(params.get("axisName") or None, params.get("inAxes") or None, sizes, usual)
+    said = Wishes(params.get("axisName") or None, params.get("inAxes") or None, sizes)
+    return project_wishes(session, document, said)
 
 
 def _defaults(view: FileView, at: int, wishes: Wishes) -> dict[str, str]:
