@@ -59,6 +59,25 @@ def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reduct
     return Reductions(lines, tuple(inside.values()), _out(follow.returned))
 
 
+def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxes:
+    """For every result of a mapped function, None if all devices certainly hold the same, else 0.
+
+    Args:
+        view: the file.
+        target: the function, which reduces over the devices itself.
+        axes: for every parameter, None if it is the same on every device.
+    """
+    places = dict(zip((one[0] for one in target.parameters), axes, strict=False))
+    follow = Follow(view, {one[0]: "same" if places.get(one[0], 0) is None else "rows" for one in target.node[2][2]})
+    follow.makers = {name: (maker, None) for name, maker in named_makers(view, target).items()}
+    follow.home = home_of(view, target.at(target.node[1]))
+    try:
+        follow_body(follow, target.body)
+    except Obstacle:
+        return 0
+    return _out(follow.returned)
+
+
 def _out(returned: list[Kind]) -> OutAxes:
     if not returned:
         return None

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from meshlens.assists._averaging import out_axes_as_written
+from meshlens.assists._functions import functions
 from meshlens.assists._pmap import Obstacle, Pmap
 from meshlens.assists._prefix import Entries, Items, Prefix
 from meshlens.assists._readable import paths_of
 from meshlens.axes.joining import labels_of
 from meshlens.axes.records import AxisUse
-from meshlens.axes.values import Const, Dict, Seq, Site, Value
+from meshlens.axes.values import Const, Dict, Function, Seq, Site, Value
 from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 
@@ -34,6 +36,8 @@ def must_work_under_vmap(view: FileView, pmap: Pmap) -> None:
             raise Obstacle("callback", f"{name} calls back to the host, which a vmap does for all rows at once")
         if any(word in text for word in _IN_BATCHES):
             raise Obstacle("rbg-keys", f'{name} uses "rbg" keys, which draw other numbers under vmap')
+    if _are_made_same(view, pmap):
+        return
     for call in pmap.calls:
         if not all(map(_is_same, _unmapped(pmap.out_axes, call.returned))):
             raise Obstacle("unreduced-output", "out_axes=None takes what device 0 returns, and vmap has no device 0")
@@ -47,6 +51,20 @@ def uses_under(view: FileView, site: Site) -> Iterator[AxisUse]:
         for use in records.uses:
             if any(binder.site == site for binder in use.context.env.maps):
                 yield use
+
+
+def _are_made_same(view: FileView, pmap: Pmap) -> bool:
+    """Whether the statements of the function make every result the same whose axis is `None`."""
+    operand, axes = pmap.binder.operand, pmap.in_axes
+    target = next((one for one in functions(view) if isinstance(operand, Function) and one.site == operand.site), None)
+    if target is None or isinstance(axes, Entries):
+        return False
+    items = axes.items if isinstance(axes, Items) else (axes,) * len(target.parameters)
+    out = out_axes_as_written(view, target, tuple(None if item is None else 0 for item in items))
+    if not isinstance(pmap.out_axes, Items) or not isinstance(out, tuple):
+        return out is None
+    pairs = zip(pmap.out_axes.items, out, strict=False)
+    return len(out) == len(pmap.out_axes.items) and all(wanted is not None or made is None for wanted, made in pairs)
 
 
 def _must_be_known(view: FileView, use: AxisUse) -> None:
