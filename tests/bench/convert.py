@@ -119,9 +119,20 @@ def _touched(old: bytes, new: bytes, converted: set[int]) -> Iterator[str]:
 
 
 def _allowed(module: ast.Module, converted: set[int]) -> set[int]:
-    """The lines of imports and of the statements, in a definition its decorators, that begin at or hold these lines."""
+    """The lines of imports, and of the statements that begin at or hold these lines.
+
+    Of a definition that holds one these are the decorators; where its name stands on one, they are all its lines and
+    those of the calls of it.
+    """
     found: set[int] = set()
+    names: set[str] = set()
     for node in ast.walk(module):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno in converted:
+            names.add(node.name)
+            found.update(range(min([node, *node.decorator_list], key=_line).lineno, (node.end_lineno or 0) + 1))
+    for node in ast.walk(module):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+            found.update(_lines(node))
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             found.update(_lines(node))
         parts: Iterable[ast.stmt | ast.expr] = ()
@@ -135,6 +146,10 @@ def _allowed(module: ast.Module, converted: set[int]) -> set[int]:
             if converted.intersection(_lines(part)):
                 found.update(_lines(part))
     return found
+
+
+def _line(node: ast.stmt | ast.expr) -> int:
+    return node.lineno
 
 
 def _lines(node: ast.stmt | ast.expr) -> range:
