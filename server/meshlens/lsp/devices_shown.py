@@ -8,7 +8,6 @@ from typing import Any
 
 from meshlens.devices.report import to_json
 from meshlens.devices.topology import Topology, coordinates, describe
-from meshlens.ide.device_words import status
 from meshlens.lsp.documents import uri_of
 from meshlens.lsp.probing import Probing
 from meshlens.lsp.session import Session
@@ -48,6 +47,8 @@ def devices_shown(session: Session, root: Path, path: Path | None = None) -> dic
         root: the project.
         path: the file, which may say itself what it is meant for.
     """
+    from meshlens.ide.device_words import status
+
     folder = session.folders.get(root)
     report = session.probing.report_of(root)
     view = session.view(path) if path is not None else None

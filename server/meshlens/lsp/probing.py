@@ -12,16 +12,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 from meshlens.cache_files import FOLDER
-from meshlens.devices.interpreters import Interpreter, Wishes, choose_interpreter
 from meshlens.devices.report import Report
-from meshlens.devices.reports import new_report, report_of
-from meshlens.devices.runner import ProbeStopped, Question
 from meshlens.lsp.folders import Folder
 from meshlens.lsp.session import Session
 from meshlens.project.configuration import is_project
 from meshlens.project.devices import target_of
+
+if TYPE_CHECKING:
+    from meshlens.devices.interpreters import Interpreter
 
 PAUSE = 1.0
 """Seconds from the opening of a project until its Python is asked, so that what is typed first goes first."""
@@ -170,14 +171,16 @@ class Probing:
             return
         self._chosen[root] = chosen
         if chosen is not None:
-            question = Question(chosen.path, untrusted=self.untrusted, may_start_tpu=by_user)
-            if await self._answered(question, _cache_of(root), by_user=by_user) is None:
+            ask = partial(_report, chosen.path, self.untrusted, _cache_of(root), by_user=by_user)
+            if await self._answered(chosen.path, ask, is_kept=is_project(root), by_user=by_user) is None:
                 return
         self._put([one for one, found in self._chosen.items() if found == chosen])
 
     def _choose(self, root: Path) -> Interpreter | None:
         folder = self._session.folders.get(root)
         settings = folder.settings if folder is not None else None
+        from meshlens.devices.interpreters import Wishes, choose_interpreter
+
         wishes = Wishes(
             settings.interpreter if settings is not None else None,
             settings.folder if settings is not None else "",
@@ -185,26 +188,27 @@ class Probing:
         )
         return choose_interpreter(root, wishes, untrusted=self.untrusted)
 
-    async def _answered(self, question: Question, cache: Path | None, *, by_user: bool) -> Report | None:
+    async def _answered(
+        self, python: str, ask: Callable[[_Run], Report | None], *, is_kept: bool, by_user: bool
+    ) -> Report | None:
         """One Python is asked one thing at a time: who comes meanwhile gets the same answer."""
-        known = self._reports.get(question.interpreter)
-        if not by_user and known is not None and known.failure is None and cache is None:
+        known = self._reports.get(python)
+        if not by_user and known is not None and known.failure is None and not is_kept:
             return known
-        run = self._runs.get(question.interpreter)
+        run = self._runs.get(python)
         if run is not None and run.task is not None and by_user and not run.by_user:
             # It was not allowed all that a user is.
             await asyncio.wait((run.task,))
-            run = self._runs.get(question.interpreter)
+            run = self._runs.get(python)
         if run is None or run.stop.is_set():
-            run = self._runs[question.interpreter] = _Run(by_user)
-            ask = partial(new_report if by_user else report_of, question, cache, is_stopped=run.stop.is_set)
-            run.task = asyncio.ensure_future(self._run(question.interpreter, run, ask))
+            run = self._runs[python] = _Run(by_user)
+            run.task = asyncio.ensure_future(self._run(python, run, ask))
         assert run.task is not None
         return await asyncio.shield(run.task)
 
-    async def _run(self, python: str, run: _Run, ask: Callable[[], Report]) -> Report | None:
+    async def _run(self, python: str, run: _Run, ask: Callable[[_Run], Report | None]) -> Report | None:
         try:
-            report = await asyncio.to_thread(_aside, run, ask)
+            report = await asyncio.to_thread(ask, run)
         finally:
             if self._runs.get(python) is run:
                 del self._runs[python]
@@ -251,10 +255,14 @@ def _cache_of(root: Path) -> Path | None:
     return root / FOLDER if is_project(root) else None
 
 
-def _aside(run: _Run, ask: Callable[[], Report]) -> Report | None:
-    """Runs in a thread; whatever goes wrong is in the report, or None where nobody waits any more."""
+def _report(python: str, untrusted: tuple[Path, ...], cache: Path | None, run: _Run, *, by_user: bool) -> Report | None:
+    """Asks, in a thread; whatever goes wrong is in the report, or None where nobody waits any more."""
+    from meshlens.devices.reports import new_report, report_of
+    from meshlens.devices.runner import ProbeStopped, Question
+
+    question = Question(python, untrusted=untrusted, may_start_tpu=by_user)
     try:
-        return ask()
+        return (new_report if by_user else report_of)(question, cache, is_stopped=run.stop.is_set)
     except ProbeStopped:
         return None
     finally:

@@ -1,4 +1,4 @@
-"""Arrays whose sizes the devices of a map cannot share: more rows than devices, rows that do not divide."""
+"""Arrays whose sizes the devices of a `pmap` cannot share: more rows than devices, or others than its neighbours."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from meshlens.axes.arrays import product, shape_of
 from meshlens.axes.mapped_values import axis_of
 from meshlens.axes.records import MappedCall
-from meshlens.axes.values import Arg, Const, Data, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.values import Arg, Const, Site
 from meshlens.jaxapi.names import canonical
 from meshlens.project.devices import Devices, local_there_are
 from meshlens.project.view import FileView
@@ -17,9 +17,9 @@ from meshlens.rules._leaves import leaves
 from meshlens.rules._miscounts import entries_of, positional
 from meshlens.rules._model import Finding, Related
 from meshlens.rules._routes import certain
+from meshlens.rules._splitting import shape_of_array
 from meshlens.rules._static import static_places
 
-_SHARD_MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})
 _Complaint = tuple[Site, str]
 
 
@@ -32,7 +32,7 @@ def shared_badly(view: FileView, devices: Devices) -> Iterator[Finding]:
     """
     places: dict[Site, list[MappedCall]] = defaultdict(list)
     for call in view.records.mapped_calls:
-        if call.visible:
+        if call.visible and canonical(call.binder.dotted) == "jax.pmap":
             places[call.call].append(call)
     for calls in places.values():
         found = certain((call, call.context, _complaint(call, devices) is not None) for call in calls)
@@ -45,16 +45,8 @@ def shared_badly(view: FileView, devices: Devices) -> Iterator[Finding]:
 
 
 def _complaint(call: MappedCall, devices: Devices) -> _Complaint | None:
-    name = canonical(call.binder.dotted)
-    parameter = "in_axes" if name == "jax.pmap" else "in_specs"
-    if entries_of(call.binder, parameter) not in (None, positional(call)):
+    if entries_of(call.binder, "in_axes") not in (None, positional(call)):
         return None
-    if name == "jax.pmap":
-        return _of_pmap(call, devices)
-    return _of_shard_map(call) if name in _SHARD_MAPS else None
-
-
-def _of_pmap(call: MappedCall, devices: Devices) -> _Complaint | None:
     given = call.binder.argument("devices")
     if call.binder.argument("backend") is not None:
         return None
@@ -91,45 +83,7 @@ def _rows(call: MappedCall) -> Iterator[tuple[Arg, int]]:
         if place in statics or not isinstance(axis, Const) or type(axis.value) is not int or arg.whole is None:
             continue
         for leaf in leaves(arg.value):
-            shape = _shape(leaf)
+            shape = shape_of_array(leaf)
             size = shape[axis.value] if shape is not None and 0 <= axis.value < len(shape) else None
             if size is not None:
                 yield arg, size
-
-
-def _shape(value: Value) -> tuple[int | None, ...] | None:
-    """The shape of an array; one key is never an array of rows."""
-    if not isinstance(value, Data) or "key" in value.labels or "fresh" in value.labels:
-        return None
-    return value.shape
-
-
-def _of_shard_map(call: MappedCall) -> _Complaint | None:
-    mesh = call.binder.mesh
-    if not isinstance(mesh, Mesh) or mesh.open or mesh.sizes is None or len(mesh.sizes) != len(mesh.names):
-        return None
-    axes = {name.value: size for name, size in zip(mesh.names, mesh.sizes, strict=True) if isinstance(name, Const)}
-    for place, arg in enumerate(call.args):
-        spec, shape = axis_of(call.binder, place, arg.label), _shape(arg.value)
-        if arg.whole is None or not isinstance(spec, Spec) or spec.open or shape is None or arg.site is None:
-            continue
-        for entry, size in zip(spec.entries, shape, strict=False):
-            parts = _parts(entry, axes)
-            if parts and size is not None and size % parts:
-                named = ", ".join(f'"{name}"' for name in _names(entry))
-                return arg.site, f"{size} rows cannot be split over {counted(parts, 'device')} of axis {named}"
-    return None
-
-
-def _names(entry: Value) -> tuple[str, ...]:
-    items = entry.items if isinstance(entry, Seq) else (entry,)
-    return tuple(item.value for item in items if isinstance(item, Const) and isinstance(item.value, str))
-
-
-def _parts(entry: Value, axes: dict[object, int | None]) -> int | None:
-    """Over how many devices an entry of a spec splits an axis; None where that is not known."""
-    items = entry.items if isinstance(entry, Seq) else (entry,)
-    names = _names(entry)
-    if len(names) != len(items):
-        return None
-    return product(tuple(axes.get(name) for name in names))

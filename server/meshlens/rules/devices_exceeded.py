@@ -1,8 +1,8 @@
 """The program wants more devices than there are, or a size that they cannot share.
 
 The devices are those that the code is meant for: given with `--devices`, in the configuration, by a comment
-`# meshlens: devices=8`, or asked for by the file itself (`XLA_FLAGS`, `jax_num_cpu_devices`); without them this rule is
-silent.
+`# meshlens: devices=8`, or asked for by the file itself (`XLA_FLAGS`, `jax_num_cpu_devices`); without them this rule
+looks only at what a mesh of known sizes has to split.
 `pmap` raises `ValueError: cannot select an axis to squeeze out which has size not equal to one, got shape=(2, 4)` for
 16 rows on 8 devices; `make_mesh` `ValueError: Number of devices 8 must be >= the product of mesh_shape (16,)`; a
 batch that does not divide is an `IndivisibleError`.
@@ -64,13 +64,17 @@ from meshlens.rules._model import Finding, Severity
 from meshlens.rules._registry import rule
 from meshlens.rules._routes import certain
 from meshlens.rules._specs import argument_of
+from meshlens.rules._splitting import split_badly
 from meshlens.text import Span
 
 
 @rule("AX301", Severity.WARNING)
 def devices_exceeded(view: FileView) -> Iterator[Finding]:
     """Compares what the program shares out with the number of devices that is assumed."""
-    if view.devices.target is not None and view.devices.sure:
+    if not view.devices.sure:
+        return
+    yield from split_badly(view)
+    if view.devices.target is not None:
         yield from _exceeding(view, view.devices)
 
 
