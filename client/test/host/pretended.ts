@@ -34,7 +34,8 @@ export const pretended: Suite = {
   tests: {
     "the server learns whether the workspace is trusted, and which Python it has": async () => {
       const options = last("initialize")["initializationOptions"];
-      assert.deepEqual(options, { trusted: vscode.workspace.isTrusted, interpreter: null, devicesDidChange: true });
+      const trusted = process.env["MESHLENS_TEST_TRUSTED"] !== "no";
+      assert.deepEqual(options, { trusted, interpreter: null, devicesDidChange: true });
       await Promise.resolve();
     },
 
