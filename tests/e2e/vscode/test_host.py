@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from command_line import write
 from packaged import unpack, vsix
 from real_editors import absent, tool
 from workbench import play, serving
@@ -22,6 +23,25 @@ TOUR = ROOT / "docs" / "tour"
 VIRTUAL = 'import os\nimport sys\n\nsys.exit(int(os.environ["PRETENDED_DEVICES"]))\n'
 
 
+# What an extension for Python offers to others, as far as it is used; and one that never gets ready.
+STAND_IN = """
+const vscode = require("vscode");
+exports.activate = (context) => {
+  let executable = process.env.MESHLENS_TEST_INTERPRETER;
+  const changed = new vscode.EventEmitter();
+  context.subscriptions.push(vscode.commands.registerCommand("pythonStandIn.choose", (chosen) => {
+    executable = chosen;
+    changed.fire({});
+  }));
+  return {
+    getEnvironment: async () => ({ execInfo: { run: { executable } } }),
+    onDidChangeEnvironment: changed.event,
+  };
+};
+"""
+NEVER_READY = "exports.activate = () => new Promise(() => undefined);"
+
+
 def test_inside_the_extension_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     results = inside(tmp_path, monkeypatch, {}, ["--disable-workspace-trust"])
     assert len(results) > 15
@@ -31,7 +51,16 @@ def test_inside_the_extension_host(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_the_server_is_told_that_nobody_trusts_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     only = {"MESHLENS_TEST_ONLY": "pretended: the server learns", "MESHLENS_TEST_TRUSTED": "no"}
     results = inside(tmp_path, monkeypatch, {"security.workspace.trust.startupPrompt": "never"}, [], **only)
-    assert [one["failure"] for one in results] == [None, None]
+    assert [one["failure"] for one in results] == [None, None, None]
+
+
+def test_the_python_comes_from_the_extension_that_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    _extension(tmp_path / "extensions", "vscode-python-envs", STAND_IN)
+    _extension(tmp_path / "extensions", "python", NEVER_READY)
+    chosen = {"MESHLENS_TEST_INTERPRETER": str(tmp_path / "python" / "bin" / "python")}
+    only = {"MESHLENS_TEST_ONLY": "pretended: the server learns"}
+    results = inside(tmp_path, monkeypatch, {}, ["--disable-workspace-trust"], **chosen, **only)
+    assert [one["failure"] for one in results] == [None, None, None]
 
 
 def inside(
@@ -57,7 +86,7 @@ def inside(
     tests = Path(shutil.copytree(_built(), extension / "host-tests"))
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", room / "python"], check=True)
     out, profile = room / "results.jsonl", room / "profile"
-    (room / "extensions").mkdir()
+    (room / "extensions").mkdir(exist_ok=True)
     told = {"extension": str(extension), "tests": str(tests / "run.js"), "out": str(out)}
     monkeypatch.setenv("HOST_TESTS", json.dumps(told))
     machine = {"meshlens.interpreter": str(room / "python" / "bin" / "python")}
@@ -65,6 +94,12 @@ def inside(
     with serving(profile, room / "extensions", settings, machine, flags, **environment) as address:
         play("host", address, workspace, room / "shots", profile)
     return [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+
+
+def _extension(room: Path, name: str, program: str) -> None:
+    manifest = {"name": name, "publisher": "ms-python", "version": "1.0.0", "engines": {"vscode": "^1.91.0"}}
+    manifest |= {"main": "./main.js", "activationEvents": ["onStartupFinished"]}
+    write(room / f"ms-python.{name}-1.0.0", {"package.json": json.dumps(manifest), "main.js": program})
 
 
 def _built() -> Path:
