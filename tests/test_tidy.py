@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SERVER = ROOT / "server" / "meshlens"
 SOURCES = sorted(SERVER.rglob("*.py"))
+CLIENT = sorted((ROOT / "client" / "src").rglob("*.ts")) + sorted((ROOT / "client" / "test").rglob("*.ts"))
 RULES = sorted(path for path in (SERVER / "rules").glob("*.py") if not path.name.startswith("_"))
 
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|root|work|tmp|Users)/\w+")
@@ -34,6 +35,13 @@ def test_a_file_is_small_and_says_what_it_is(path):
     assert docstring, "no module docstring"
     first = docstring.split("\n")[0]
     assert first.endswith((".", "?")), f"the first line is a sentence: {first}"
+
+
+@pytest.mark.parametrize("path", CLIENT, ids=_name)
+def test_a_file_of_the_client_is_small_and_says_what_it_is(path):
+    lines = path.read_text("utf-8").splitlines()
+    assert len(lines) <= 300, "split it by noun"
+    assert re.fullmatch(r"// .*\.", lines[0]) or path.name.endswith(".test.ts"), f"no sentence: {lines[0]}"
 
 
 @pytest.mark.parametrize("path", RULES, ids=_name)

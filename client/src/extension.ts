@@ -7,6 +7,7 @@ import { choosePython } from "./choosePython";
 import { registerCommands } from "./commands";
 import { watchDevices } from "./devices";
 import { showFailures } from "./failures";
+import { Interpreters } from "./interpreters";
 import { type Command, serverCommand } from "./launch";
 import { withQuestions } from "./lightbulb";
 import { MeshView, VIEW } from "./meshView";
@@ -14,7 +15,6 @@ import { PythonExtensions } from "./pythonExtensions";
 import { Server } from "./server";
 import { NEEDING_RESTART, startSettings, forServer } from "./settings";
 import { Status } from "./status";
-import { interpreterOf, tellInterpreters, tellTrust } from "./told";
 
 let server: Server | undefined;
 
@@ -22,8 +22,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("MeshLens", { log: true });
   const serverLog = vscode.window.createOutputChannel("MeshLens Language Server", { log: true });
   const extensions = new PythonExtensions();
+  const interpreters = new Interpreters(extensions);
   const abilities = new Abilities();
-  let interpreter: string | null = null;
 
   const command = async (): Promise<Command | { readonly refused: string } | undefined> => {
     await abilities.reset();
@@ -32,7 +32,7 @@ export function activate(context: vscode.ExtensionContext): void {
     if (!settings.enabled) {
       return undefined;
     }
-    interpreter = await interpreterOf(extensions, vscode.workspace.workspaceFolders?.[0]?.uri);
+    await interpreters.prepare();
     if (program !== undefined) {
       log.info(`${settings.path.join(" ")} (meshlens.path)`);
       return { program, args, environment: process.env };
@@ -66,14 +66,18 @@ export function activate(context: vscode.ExtensionContext): void {
     folder: context.extensionPath,
     channel: serverLog,
     middleware,
-    initializationOptions: () => ({ trusted: vscode.workspace.isTrusted, interpreter, devicesDidChange: true }),
+    initializationOptions: () => ({
+      trusted: vscode.workspace.isTrusted,
+      interpreter: interpreters.begin(),
+      devicesDidChange: true,
+    }),
     command,
   });
   server = running;
   const status = new Status(running);
   const view = new MeshView(running, abilities);
   const pythonOf = async (folder: vscode.Uri | undefined) =>
-    startSettings().interpreter || ((await interpreterOf(extensions, folder)) ?? undefined);
+    startSettings().interpreter || ((await interpreters.of(folder)) ?? undefined);
 
   context.subscriptions.push(
     ...[log, serverLog, extensions, running, status, view],
@@ -83,7 +87,7 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     vscode.window.registerWebviewViewProvider(VIEW, view),
     registerCommands({ context, server: running, abilities, status, log, serverLog, pythonOf }),
-    ...reactions(running, extensions, log),
+    ...reactions(running, interpreters, extensions.onDidChange, log),
   );
   // The views of the manifest are for those who work on Python.
   void vscode.commands.executeCommand("setContext", "meshlens.active", true);
@@ -95,12 +99,18 @@ export async function deactivate(): Promise<void> {
 }
 
 /** What is done when the user changes something outside. */
-function reactions(running: Server, extensions: PythonExtensions, log: vscode.LogOutputChannel): vscode.Disposable[] {
-  const retell = async () => {
-    if (running.client === undefined) {
+function reactions(
+  running: Server,
+  interpreters: Interpreters,
+  onDidChangePython: vscode.Event<void>,
+  log: vscode.LogOutputChannel,
+): vscode.Disposable[] {
+  // A server that is starting is told as soon as it runs.
+  const tell = async () => {
+    if (running.client !== undefined) {
+      await interpreters.tell(running.client);
+    } else if (running.condition.kind === "failed") {
       await running.restart();
-    } else {
-      await tellInterpreters(running.client, extensions);
     }
   };
   const safely = (step: () => Promise<void>) => () => {
@@ -110,25 +120,22 @@ function reactions(running: Server, extensions: PythonExtensions, log: vscode.Lo
   };
   return [
     running.onDidChange(({ kind }) => {
-      // The first folder's was told at the start.
-      if (kind === "running" && (vscode.workspace.workspaceFolders?.length ?? 0) > 1) {
-        safely(retell)();
+      if (kind === "running") {
+        safely(tell)();
       }
     }),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (NEEDING_RESTART.some((key) => event.affectsConfiguration(key))) {
-        void running.restart();
+        safely(() => running.restart())();
       }
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(
       safely(async () => {
-        if (running.client !== undefined) {
-          await tellTrust(running.client);
-        }
-        await retell();
+        await running.client?.sendNotification("meshlens/didGrantTrust", {});
+        await tell();
       }),
     ),
-    vscode.workspace.onDidChangeWorkspaceFolders(safely(retell)),
-    extensions.onDidChange(safely(retell)),
+    vscode.workspace.onDidChangeWorkspaceFolders(safely(tell)),
+    onDidChangePython(safely(tell)),
   ];
 }

@@ -40,51 +40,49 @@ interface Source {
 export class PythonExtensions implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #listeners: { dispose(): void }[] = [this.#changed];
-  #sources: Promise<Source[]> | undefined;
+  #sources: readonly Promise<Source | undefined>[] | undefined;
 
   /** Another Python may have been chosen. */
   readonly onDidChange = this.#changed.event;
 
   /** The Pythons that the extensions name for a folder, the best first. */
   async of(folder: vscode.Uri | undefined): Promise<Candidate[]> {
-    const sources = (await within(LIMIT_MILLISECONDS, this.#connected())) ?? [];
-    const answers = await Promise.all(
-      sources.map(async ({ name, pythonOf }) => {
-        const program = await within(LIMIT_MILLISECONDS, pythonOf(folder));
-        return program === undefined ? [] : [{ program, source: name }];
-      }),
-    );
-    return answers.flat();
+    this.#sources ??= [
+      this.#listened(activated<EnvironmentsApi>("ms-python.vscode-python-envs").then(fromEnvironments)),
+      this.#listened(activated<PythonApi>("ms-python.python").then(fromPython)),
+    ];
+    const answers = await Promise.all(this.#sources.map((source) => within(LIMIT_MILLISECONDS, named(source, folder))));
+    return answers.filter((answer) => answer !== undefined);
   }
 
   dispose(): void {
     vscode.Disposable.from(...this.#listeners).dispose();
   }
 
-  #connected(): Promise<Source[]> {
-    this.#sources ??= this.#connect();
-    return this.#sources;
-  }
-
-  async #connect(): Promise<Source[]> {
+  async #listened(connecting: Promise<Source | undefined>): Promise<Source | undefined> {
     const begun = Date.now();
-    const found = await Promise.all([
-      activated<EnvironmentsApi>("ms-python.vscode-python-envs").then((api) => api && fromEnvironments(api)),
-      activated<PythonApi>("ms-python.python").then((api) => api && fromPython(api)),
-    ]);
-    const sources = found.filter((source) => source !== undefined);
-    for (const { onDidChange } of sources) {
-      this.#listeners.push(
-        onDidChange(() => {
-          this.#changed.fire();
-        }),
-      );
+    const source = await connecting;
+    if (source !== undefined) {
+      const fire = () => {
+        this.#changed.fire();
+      };
+      this.#listeners.push(source.onDidChange(fire));
+      if (Date.now() - begun > LIMIT_MILLISECONDS) {
+        fire();
+      }
     }
-    if (Date.now() - begun > LIMIT_MILLISECONDS) {
-      this.#changed.fire();
-    }
-    return sources;
+    return source;
   }
+}
+
+/** The Python that a source names for a folder. */
+async function named(
+  connecting: Promise<Source | undefined>,
+  folder: vscode.Uri | undefined,
+): Promise<Candidate | undefined> {
+  const source = await connecting;
+  const program = await source?.pythonOf(folder);
+  return source === undefined || program === undefined ? undefined : { program, source: source.name };
 }
 
 async function activated<Api>(id: string): Promise<Api | undefined> {
@@ -96,9 +94,9 @@ async function activated<Api>(id: string): Promise<Api | undefined> {
   }
 }
 
-function fromEnvironments(api: EnvironmentsApi): Source | undefined {
+function fromEnvironments(api: EnvironmentsApi | undefined): Source | undefined {
   // An extension of this name has been there before it had an API.
-  if (typeof (api as Partial<EnvironmentsApi>).getEnvironment !== "function") {
+  if (typeof (api as Partial<EnvironmentsApi> | undefined)?.getEnvironment !== "function" || api === undefined) {
     return undefined;
   }
   return {
@@ -108,8 +106,8 @@ function fromEnvironments(api: EnvironmentsApi): Source | undefined {
   };
 }
 
-function fromPython(api: PythonApi): Source | undefined {
-  const environments = (api as Partial<PythonApi>).environments;
+function fromPython(api: PythonApi | undefined): Source | undefined {
+  const environments = (api as Partial<PythonApi> | undefined)?.environments;
   if (environments === undefined) {
     return undefined;
   }

@@ -88,9 +88,14 @@ export class Server implements vscode.Disposable {
     this.#changed.dispose();
   }
 
+  /** Does a step after those before it, whatever became of them. */
   #then(step: () => Promise<void>): Promise<void> {
-    this.#last = this.#last.then(step);
-    return this.#last;
+    const done = this.#last.then(step).catch((error: unknown) => {
+      this.#needs.channel.error(error instanceof Error ? error : String(error));
+      this.#become({ kind: "failed", reason: vscode.l10n.t("The language server of MeshLens did not start.") });
+    });
+    this.#last = done;
+    return done;
   }
 
   #become(condition: Condition): void {

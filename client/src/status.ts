@@ -4,8 +4,6 @@ import * as vscode from "vscode";
 import type { Condition, Server } from "./server";
 import { statusText } from "./statusText";
 
-const PYTHON = [{ language: "python" }, { notebookType: "jupyter-notebook" }];
-
 /** Shows the server's condition and the devices while Python is in front. */
 export class Status implements vscode.Disposable {
   readonly #item = vscode.window.createStatusBarItem("meshlens.status", vscode.StatusBarAlignment.Right, 100);
@@ -25,6 +23,9 @@ export class Status implements vscode.Disposable {
         this.#show();
       }),
       vscode.window.onDidChangeActiveTextEditor(() => {
+        this.#show();
+      }),
+      vscode.window.onDidChangeActiveNotebookEditor(() => {
         this.#show();
       }),
     ];
@@ -60,7 +61,7 @@ export class Status implements vscode.Disposable {
     item.accessibilityInformation = { label: `MeshLens: ${reason || this.#devices || kind}`, role: "button" };
     item.command = kind === "failed" ? "meshlens.showLogs" : "meshlens.showMenu";
     item.backgroundColor = kind === "failed" ? new vscode.ThemeColor("statusBarItem.errorBackground") : undefined;
-    if (isPython(vscode.window.activeTextEditor?.document) || kind === "failed") {
+    if (isPythonInFront() || kind === "failed") {
       item.show();
     } else {
       item.hide();
@@ -83,6 +84,12 @@ export class Status implements vscode.Disposable {
   }
 }
 
-function isPython(document: vscode.TextDocument | undefined): boolean {
-  return document !== undefined && vscode.languages.match(PYTHON, document) > 0;
+/** Whether the editor in front is a Python file, a cell of Python, or a notebook none of whose cells is being edited. */
+function isPythonInFront(): boolean {
+  const { activeTextEditor, activeNotebookEditor } = vscode.window;
+  const cells = activeNotebookEditor?.notebook.getCells() ?? [];
+  return (
+    activeTextEditor?.document.languageId === "python" ||
+    (activeTextEditor === undefined && cells.some(({ document }) => document.languageId === "python"))
+  );
 }

@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import * as vscode from "vscode";
 import { answering, open, type Suite, told, until, withPretender, withSetting } from "./harness";
 
+// A stand-in for the extension for Python has this command, where it is there.
+const CHOOSE_PYTHON = "pythonStandIn.choose";
 const ALL = "devices,meshes,convert,virtualDevices";
 
 function last(method: string): Record<string, unknown> {
@@ -34,8 +36,19 @@ export const pretended: Suite = {
   tests: {
     "the server learns whether the workspace is trusted, and which Python it has": async () => {
       const options = last("initialize")["initializationOptions"];
-      assert.deepEqual(options, { trusted: vscode.workspace.isTrusted, interpreter: null, devicesDidChange: true });
+      const trusted = process.env["MESHLENS_TEST_TRUSTED"] !== "no";
+      const interpreter = process.env["MESHLENS_TEST_INTERPRETER"] ?? null;
+      assert.deepEqual(options, { trusted, interpreter, devicesDidChange: true });
       await Promise.resolve();
+    },
+
+    "the server learns when another Python is chosen": async () => {
+      if (process.env["MESHLENS_TEST_INTERPRETER"] === undefined) {
+        return;
+      }
+      await vscode.commands.executeCommand(CHOOSE_PYTHON, "/another/python");
+      await until("the news", () => count("meshlens/didChangeInterpreter") === 1);
+      assert.equal(last("meshlens/didChangeInterpreter")["interpreter"], "/another/python");
     },
 
     "the devices are asked for when another file comes to the front": async () => {

@@ -14,7 +14,7 @@ export async function run(): Promise<void> {
   await open("single.py");
   await vscode.extensions.getExtension("meshlens.meshlens")?.activate();
   for (const [name, suite] of Object.entries(SUITES)) {
-    if (ONLY === "" || ONLY.startsWith(name)) {
+    if (ONLY === "" || ONLY.startsWith(`${name}:`)) {
       const around = suite.around ?? ((all) => all());
       await note(name, "all", () => around(() => runAll(name, suite)));
     }

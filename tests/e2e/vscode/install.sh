@@ -20,7 +20,9 @@ PATH="$(dirname "$node"):$PATH"
 # The headers lie beside node's own folder.
 npm_config_nodedir=$(dirname "$(dirname "$node")")
 export PATH npm_config_nodedir npm_config_build_from_source=true
-gyp=(node "$(npm root --global)/npm/node_modules/node-gyp/bin/node-gyp.js" rebuild --nodedir="$npm_config_nodedir")
+# npm's own, wherever npm lies: with another node in front it believes that its global folder is elsewhere.
+npm_folder=$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")
+gyp=(node "$npm_folder/node_modules/node-gyp/bin/node-gyp.js" rebuild --nodedir="$npm_config_nodedir")
 
 "${npm[@]}" install --ignore-scripts "code-server@$version"
 server=$PWD/node_modules/code-server

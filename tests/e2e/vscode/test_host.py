@@ -7,9 +7,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from command_line import write
 from packaged import unpack, vsix
 from real_editors import absent, tool
 from workbench import play, serving
@@ -21,26 +23,83 @@ TOUR = ROOT / "docs" / "tour"
 VIRTUAL = 'import os\nimport sys\n\nsys.exit(int(os.environ["PRETENDED_DEVICES"]))\n'
 
 
+# What an extension for Python offers to others, as far as it is used; and one that never gets ready.
+STAND_IN = """
+const vscode = require("vscode");
+exports.activate = (context) => {
+  let executable = process.env.MESHLENS_TEST_INTERPRETER;
+  const changed = new vscode.EventEmitter();
+  context.subscriptions.push(vscode.commands.registerCommand("pythonStandIn.choose", (chosen) => {
+    executable = chosen;
+    changed.fire({});
+  }));
+  return {
+    getEnvironment: async () => ({ execInfo: { run: { executable } } }),
+    onDidChangeEnvironment: changed.event,
+  };
+};
+"""
+NEVER_READY = "exports.activate = () => new Promise(() => undefined);"
+
+
 def test_inside_the_extension_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    workspace = Path(shutil.copytree(TOUR, tmp_path / "tour"))
+    results = inside(tmp_path, monkeypatch, {}, ["--disable-workspace-trust"])
+    assert len(results) > 15
+    assert [one for one in results if one["failure"]] == []
+
+
+def test_the_server_is_told_that_nobody_trusts_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    only = {"MESHLENS_TEST_ONLY": "pretended: the server learns", "MESHLENS_TEST_TRUSTED": "no"}
+    results = inside(tmp_path, monkeypatch, {"security.workspace.trust.startupPrompt": "never"}, [], **only)
+    assert [one["failure"] for one in results] == [None, None, None]
+
+
+def test_the_python_comes_from_the_extension_that_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    _extension(tmp_path / "extensions", "vscode-python-envs", STAND_IN)
+    _extension(tmp_path / "extensions", "python", NEVER_READY)
+    chosen = {"MESHLENS_TEST_INTERPRETER": str(tmp_path / "python" / "bin" / "python")}
+    only = {"MESHLENS_TEST_ONLY": "pretended: the server learns"}
+    results = inside(tmp_path, monkeypatch, {}, ["--disable-workspace-trust"], **chosen, **only)
+    assert [one["failure"] for one in results] == [None, None, None]
+
+
+def inside(
+    room: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], flags: list[str], **environment: str
+) -> list[dict[str, Any]]:
+    """Runs the tests of `client/test/host` beside the packaged extension.
+
+    Args:
+        room: a folder for everything.
+        monkeypatch: tells the scenario what to run.
+        settings: the user's.
+        flags: for code-server.
+        environment: for the tests.
+
+    Returns:
+        what they wrote, one entry for each.
+    """
+    workspace = Path(shutil.copytree(TOUR, room / "tour"))
     shutil.copy(TOUR / "11_one_training_run" / "single.py", workspace)
     (workspace / "virtual.py").write_text(VIRTUAL)
     # VS Code gives tests the extension's own view of its interface only where they lie inside its folder.
-    extension = unpack(vsix(), tmp_path / "unpacked")
+    extension = unpack(vsix(), room / "unpacked")
     tests = Path(shutil.copytree(_built(), extension / "host-tests"))
-    environment = tmp_path / "python"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
-    out, profile = tmp_path / "results.jsonl", tmp_path / "profile"
-    (tmp_path / "extensions").mkdir()
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", room / "python"], check=True)
+    out, profile = room / "results.jsonl", room / "profile"
+    (room / "extensions").mkdir(exist_ok=True)
     told = {"extension": str(extension), "tests": str(tests / "run.js"), "out": str(out)}
     monkeypatch.setenv("HOST_TESTS", json.dumps(told))
-    machine = {"meshlens.interpreter": str(environment / "bin" / "python")}
-    flags = ["--disable-workspace-trust"]
-    with serving(profile, tmp_path / "extensions", {}, machine, flags, MESHLENS_TEST_OUT=str(out)) as address:
-        play("host", address, workspace, tmp_path / "shots", profile)
-    results = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
-    assert len(results) > 15
-    assert [one for one in results if one["failure"]] == []
+    machine = {"meshlens.interpreter": str(room / "python" / "bin" / "python")}
+    environment["MESHLENS_TEST_OUT"] = str(out)
+    with serving(profile, room / "extensions", settings, machine, flags, **environment) as address:
+        play("host", address, workspace, room / "shots", profile)
+    return [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+
+
+def _extension(room: Path, name: str, program: str) -> None:
+    manifest = {"name": name, "publisher": "ms-python", "version": "1.0.0", "engines": {"vscode": "^1.91.0"}}
+    manifest |= {"main": "./main.js", "activationEvents": ["onStartupFinished"]}
+    write(room / f"ms-python.{name}-1.0.0", {"package.json": json.dumps(manifest), "main.js": program})
 
 
 def _built() -> Path:
