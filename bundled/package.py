@@ -6,6 +6,7 @@ files give the same bytes.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -35,7 +36,10 @@ def package(room: Path, target: str) -> Path:
     version = wheel.name.split("-")[1]
     fill(target, wheel, HERE / "libs")
     made = room.absolute() / f"meshlens-{target}-{version}.vsix"
-    options = ["--target", target, "--out", str(made), "--no-dependencies", "--no-rewrite-relative-links"]
+    manifest = json.loads((HERE.parent / "package.json").read_text("utf-8"))
+    # Links of the README that are relative become links to the repository, where the manifest names one.
+    links = [] if "repository" in manifest else ["--no-rewrite-relative-links"]
+    options = ["--target", target, "--out", str(made), "--no-dependencies", *links]
     subprocess.run(
         [shutil.which("npx") or "npx", "--no-install", "vsce", "package", *options],
         cwd=HERE.parent,

