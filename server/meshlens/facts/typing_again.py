@@ -56,7 +56,7 @@ def statement_again(
         known: the sections before.
     """
     block = _function(old, change)
-    if block is None or old.devices is not None or old.broken or "~" in block.key:
+    if block is None or old.broken or "~" in block.key:
         return None
     spot = old.spot if old.spot is not None and old.spot.key == block.key else None
     found = typed_again(before, text, block, spot, change, lower_statement)
@@ -81,7 +81,7 @@ def statement_again(
     silenced = tuple([_moved(one, by) if one.span.start > end else one for one in old.suppressions])
     since = old.state, frozenset(touched)
     starts = [at + by if at > end else at for at in known.starts] if by else known.starts
-    return FileFacts(old.top, blocks, silenced, None, since=since, spot=now), Sections(starts, known.apart)
+    return FileFacts(old.top, blocks, silenced, old.devices, since=since, spot=now), Sections(starts, known.apart)
 
 
 def with_new_spot(text: bytes, facts: FileFacts, before: FileFacts, change: Change) -> FileFacts:

@@ -81,7 +81,10 @@ def _changed_since(before: Solution, facts: Mapping[str, FileFacts]) -> frozense
     spot = facts[watch.path].spot if watch is not None and watch.path in facts else None
     if watch is None or spot is None or spot.place is not watch.spot.place or facts.keys() != before.facts.keys():
         return None
-    return changed_blocks(before.facts, facts, [path for path, one in facts.items() if one is not before.facts[path]])
+    paths = [path for path, one in facts.items() if one is not before.facts[path]]
+    if any(before.facts[path].devices != facts[path].devices for path in paths):
+        return None
+    return changed_blocks(before.facts, facts, paths)
 
 
 def _following(before: Solution, facts: Mapping[str, FileFacts], interest: Interest) -> Solution:
