@@ -81,6 +81,8 @@ def crossings(view: FileView, binding: Binding) -> Iterator[Crossing]:
             raise Obstacle("other-file", f"{where} is called where it is not seen")
         if call.context.env.maps or any(step.how in ("jit", "run", "map", "grad") for step in call.context.route):
             raise Obstacle("inside-jit", f"line {_line(view, call.call)} runs inside what is compiled")
+        if call.context.env.open:
+            raise Obstacle("unseen-callers", f"line {_line(view, call.call)} is run by callers that are not seen")
         if not call.exact:
             raise Obstacle("splat", f"a splat hides arguments in line {_line(view, call.call)}")
     seen: dict[Site, Crossing] = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from meshlens.assists._functions import dotted_name
 from meshlens.assists._helpers import with_helper
-from meshlens.assists._importing import reached_from
+from meshlens.assists._importing import imported_by, reached_from
 from meshlens.assists._placing import Place
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._spelling import Spelling
@@ -66,6 +66,10 @@ def _start(view: FileView) -> tuple[int, str, bool]:
         head = view.source[line:start].decode()
         if not head.strip():
             return start, head, False
+    importer = next((path for path in sorted(view.solution.facts) if _imports(view, path)), None)
+    if importer is not None:
+        message = f"{importer.rsplit('/', 1)[-1]} imports this file, which would join the processes then"
+        raise Obstacle("imported", message)
     for block in _top(view):
         shape = block.shape
         is_text = shape[0] == "expr" and shape[2][0] == "const"
@@ -73,6 +77,10 @@ def _start(view: FileView) -> tuple[int, str, bool]:
             start = block.span(0).start
             return start, "", shape[0] in ("fn", "def", "class")
     raise Obstacle("no-program", "this file runs nothing")
+
+
+def _imports(view: FileView, path: str) -> bool:
+    return path != str(view.path) and any(one.path == str(view.path) for one in imported_by(view, path))
 
 
 def _asks(view: FileView, node: Node) -> bool:
