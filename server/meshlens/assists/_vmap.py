@@ -100,6 +100,11 @@ def _must_stand_alone(view: FileView, vmap: Pmap) -> None:
         step = next((step for step in context.route if step.how in ("jit", "run", "map")), None)
         if step is not None:
             raise Obstacle("inside-jit", f"line {_line(view, step.site)} runs this vmap inside what it compiles")
+        step = next((step for step in context.route if step.how == "grad"), None)
+        if step is not None:
+            raise Obstacle(
+                "inside-grad", f"line {_line(view, step.site)} takes gradients, which would lie on all devices"
+            )
     for records in view.solution.by_file.values():
         for one in records.bindings:
             inside = any(binder.site == vmap.binder.site for binder in one.context.env.maps)
