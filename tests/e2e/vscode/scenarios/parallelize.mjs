@@ -13,7 +13,7 @@ await play(async (workbench, page) => {
   const file = preview.locator(".monaco-list-row", { hasText: "single.py" }).first();
   await file.waitFor();
   await workbench.shot("parallelize-preview");
-  check(await file.locator("input").isChecked(), "half of such an edit is a broken program");
+  check(await file.getByRole("checkbox").first().isChecked(), "half of such an edit is a broken program");
   await preview.locator(".monaco-button", { hasText: "Apply" }).click();
   await workbench.save(FILE, (text) => text.includes('axis_name="workers"'));
   await workbench.shot("parallelize");
