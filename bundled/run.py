@@ -38,7 +38,7 @@ def main(arguments):
         version = ".".join(str(number) for number in sys.version_info[:3])
         print(json.dumps({"origin": origin, "python": sys.executable, "refused": refused, "version": version}))
     elif refused:
-        sys.stderr.write("meshlens: Python 3.10 or newer is needed; " + sys.executable + ": " + refused + "\n")
+        sys.stderr.write("meshlens: " + refused + "\n")
     if refused or CHECK in arguments:
         return UNUSABLE if refused else 0
     sys.argv[1:] = [argument for argument in arguments if argument != FROM_ENVIRONMENT]
@@ -51,13 +51,13 @@ def _refused():
     """Why this Python cannot run the server; None where it can."""
     python = "Python " + ".".join(str(number) for number in sys.version_info[:2])
     if sys.version_info < (3, 10):
-        return python + " is too old"
+        return python + " is too old for MeshLens, which needs 3.10 or newer (" + sys.executable + ")"
     try:
         import tree_sitter
         import tree_sitter_python
     except ImportError as error:
         machine = platform.system() + " " + platform.machine()
-        return "{} on {} cannot load the parser of MeshLens: {}".format(python, machine, error)
+        return "{} on {} cannot load the parser of MeshLens: {} ({})".format(python, machine, error, sys.executable)
     del tree_sitter, tree_sitter_python
     return None
 

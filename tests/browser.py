@@ -17,7 +17,7 @@ from urllib.error import URLError
 from real_editors import tool
 
 HERE = Path(__file__).parent / "e2e"
-SECONDS = 180
+SECONDS = 300
 
 
 def drive(script: Path, shots: Path, **told: Any) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:

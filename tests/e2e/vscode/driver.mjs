@@ -15,7 +15,7 @@ export async function play(scenario) {
   });
   const context = await browser.newContext({ viewport: { width: 1120, height: 700 } });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(40_000);
   const workbench = new Workbench(page);
   try {
     await page.goto(`${address}?folder=${encodeURIComponent(workspace)}`);
@@ -123,9 +123,18 @@ export class Workbench {
 
   /** Chooses from the menu that Control+. opens at the caret; a screenshot of the menu gets a name. */
   async act(title, name) {
-    await this.page.keyboard.press("Control+.");
     const row = this.page.locator(".action-widget .monaco-list-row.action", { hasText: title }).first();
-    await row.waitFor();
+    // Asked too early, VS Code says once that there is nothing.
+    for (let turn = 0; ; turn += 1) {
+      await this.page.keyboard.press("Control+.");
+      try {
+        await row.waitFor({ timeout: 5000 });
+        break;
+      } catch (error) {
+        if (turn === 6) throw error;
+        await this.page.keyboard.press("Escape");
+      }
+    }
     const isFocused = async () => (await row.getAttribute("class")).split(" ").includes("focused");
     for (let turn = 0; turn < 20 && !(await isFocused()); turn += 1) await this.page.keyboard.press("ArrowDown");
     if (name !== undefined) await this.shot(name);

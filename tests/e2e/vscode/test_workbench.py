@@ -126,7 +126,7 @@ def test_without_a_python(room: Room):
 def test_with_a_python_that_is_too_old(room: Room):
     """It answers as Python 3.9 does; `tests/test_bundle.py` knows what `run.py` says there."""
     old = room.folder / "old"
-    refused = "Python 3.9 is too old"
+    refused = "Python 3.9 is too old for MeshLens, which needs 3.10 or newer"
     answer = json.dumps({"origin": "bundled", "python": str(old), "refused": refused, "version": "3.9.18"})
     old.write_text(f"#!/bin/sh\necho '{answer}'\nexit 3\n")
     old.chmod(0o755)
