@@ -12,7 +12,7 @@ from meshlens.facts.methods_again import method_again
 from meshlens.facts.model import Block, FileFacts
 from meshlens.facts.splicing import Change, Splice, are_apart, same_from_the_start, same_to_the_end
 from meshlens.facts.suppressions import may_say_devices, speaks, suppressions_between, suppressions_in
-from meshlens.facts.typing_again import Earlier, kept, statement_again, with_new_spot, with_spot
+from meshlens.facts.typing_again import Earlier, kept, statement_again, with_new_spot, with_old_spot, with_spot
 from meshlens.facts.windows import Sections, Window, end_of, read_apart, sections_after, sections_of, window_of
 from meshlens.syntax.kinds import items
 from meshlens.syntax.lines import tree_of
@@ -109,7 +109,7 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
                 kept(earlier, typed[0]),
             )
     again = _read_again(before, source, text, change, known)
-    facts = with_spot(again.facts, before.facts)
+    facts = with_old_spot(with_spot(again.facts, before.facts), earlier)
     if not again.unsure:
         facts = with_new_spot(text, facts, before.facts, change)
     return replace(again, facts=facts, earlier=kept(earlier, facts))

@@ -45,14 +45,14 @@ class Spot:
         key: the function's block.
         path: the way from the block's shape to the statement, index by index.
         first: its first site; it and those behind it are the statement's alone.
-        offset: where it begins in the block's own text, behind all else.
+        offset: where it begins in the block's own text, behind all else; None if it stands in its place there.
         place: stands for all around it: the same after edits that change nothing but the statement.
     """
 
     key: str
     path: Path
     first: int
-    offset: int
+    offset: int | None
     place: object
 
 
@@ -181,8 +181,8 @@ class _Moved:
     def _placed(self, known: Spot | None, spans: list[tuple[int, int]]) -> tuple[Pieces, array[int]]:
         """The pieces with one for the statement, and its spans in it."""
         block = self.block
-        if known is not None:
-            offset: int = known.offset
+        if known is not None and known.offset is not None:
+            offset = known.offset
             pieces = moved_pieces(block.pieces[:-1], offset, self.end, self.new_end, self.by)
         else:
             pieces = moved_pieces(block.pieces, None, self.end, self.new_end, self.by)

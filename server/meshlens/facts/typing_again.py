@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from meshlens.facts.extract import lower_statement
 from meshlens.facts.model import Block, FileFacts, Suppression, moved
+from meshlens.facts.renumbering import with_old_sites
 from meshlens.facts.splicing import Change
 from meshlens.facts.spots import moved_pieces, typed_again, watched_again
 from meshlens.facts.windows import Sections
@@ -38,7 +39,7 @@ class Earlier:
 
 def kept(earlier: Sequence[Earlier], facts: FileFacts) -> tuple[Earlier, ...]:
     """The readings to which one may come back: that of the statement that is typed in now is not among them."""
-    now = facts.spot.place if facts.spot is not None else None
+    now = facts.spot.place if facts.spot is not None and not facts.broken else None
     typed = [one for one in earlier if one.facts.spot is not None and one.facts.spot.place is not now]
     return tuple(typed[:_MOST_EARLIER])
 
@@ -96,6 +97,20 @@ def with_new_spot(text: bytes, facts: FileFacts, before: FileFacts, change: Chan
     if found is None:
         return facts
     return replace(facts, blocks={**facts.blocks, block.key: found[0]}, spot=found[1])
+
+
+def with_old_spot(facts: FileFacts, earlier: Sequence[Earlier]) -> FileFacts:
+    """Facts in which a function has the sites that it had, if only the statement changed that was typed in there."""
+    for one in earlier:
+        spot = one.facts.spot
+        block = facts.blocks.get(spot.key) if spot is not None else None
+        if spot is None or block is None or facts.spot is not None:
+            continue
+        old = one.facts.blocks[spot.key]
+        found = with_old_sites(old, spot, block) if old.shape is not block.shape else None
+        if found is not None:
+            return replace(facts, blocks={**facts.blocks, block.key: found[0]}, spot=found[1])
+    return facts
 
 
 def with_spot(facts: FileFacts, before: FileFacts) -> FileFacts:
