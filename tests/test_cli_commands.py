@@ -36,6 +36,16 @@ def test_help(tmp_path, arguments):
     assert ran.out.startswith("Usage: meshlens")
 
 
+def test_without_a_command_the_help_is_shown(tmp_path):
+    ran = meshlens(cwd=tmp_path)
+    assert (ran.code, ran.out, ran.err) == (2, "", meshlens("--help", cwd=tmp_path).out)
+
+
+def test_the_help_of_explain_lists_the_rules(tmp_path):
+    listed = meshlens("explain", "--help", cwd=tmp_path).out.split("\nRules:\n")[1].split("\n")
+    assert [tuple(line.split()) for line in listed if line] == [(rule.code, rule.name) for rule in all_rules()]
+
+
 @pytest.mark.parametrize("name", ["AX101", "ax101", "unbound-axis"])
 def test_explain(tmp_path, name):
     ran = meshlens("explain", name, cwd=tmp_path)
