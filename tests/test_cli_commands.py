@@ -85,6 +85,15 @@ def test_docs(tmp_path):
     assert stale.err == f'meshlens: {os.path.join("docs", "rules.md")}: out of date; run "meshlens docs"\n'
 
 
+def test_docs_leaves_the_pages_of_others_alone(tmp_path):
+    write(tmp_path, {"docs/rules.md": "# The rules of our team\n"})
+    ran = meshlens("docs", cwd=tmp_path)
+    page = os.path.join("docs", "rules.md")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f'meshlens: {page}: not made by "meshlens docs"')
+    assert [path.name for path in (tmp_path / "docs").iterdir()] == ["rules.md"]
+
+
 def test_examples_of_settings_are_good_settings():
     from meshlens.settings import keys, parse
 

@@ -23,7 +23,7 @@ _COMMANDS = {
     "explain": "Show the page of a rule.",
     "config": "Show the settings that hold here and where each comes from.",
     "devices": "Show the devices of a project, real and meant.",
-    "docs": "Write docs/rules.md, docs/assists.md, docs/settings.md and the settings of package.json.",
+    "docs": "Write the pages of MeshLens itself, for those who work on it.",
     "server": "Speak the Language Server Protocol with an editor.",
 }
 
