@@ -36,6 +36,16 @@ def test_help(tmp_path, arguments):
     assert ran.out.startswith("Usage: meshlens")
 
 
+def test_without_a_command_the_help_is_shown(tmp_path):
+    ran = meshlens(cwd=tmp_path)
+    assert (ran.code, ran.out, ran.err) == (2, "", meshlens("--help", cwd=tmp_path).out)
+
+
+def test_the_help_of_explain_lists_the_rules(tmp_path):
+    listed = meshlens("explain", "--help", cwd=tmp_path).out.split("\nRules:\n")[1].split("\n")
+    assert [tuple(line.split()) for line in listed if line] == [(rule.code, rule.name) for rule in all_rules()]
+
+
 @pytest.mark.parametrize("name", ["AX101", "ax101", "unbound-axis"])
 def test_explain(tmp_path, name):
     ran = meshlens("explain", name, cwd=tmp_path)
@@ -73,6 +83,15 @@ def test_docs(tmp_path):
     (tmp_path / "docs" / "rules.md").write_text(rules + "x")
     stale = meshlens("docs", "--check", cwd=tmp_path)
     assert stale.err == f'meshlens: {os.path.join("docs", "rules.md")}: out of date; run "meshlens docs"\n'
+
+
+def test_docs_leaves_the_pages_of_others_alone(tmp_path):
+    write(tmp_path, {"docs/rules.md": "# The rules of our team\n"})
+    ran = meshlens("docs", cwd=tmp_path)
+    page = os.path.join("docs", "rules.md")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f'meshlens: {page}: not made by "meshlens docs"')
+    assert [path.name for path in (tmp_path / "docs").iterdir()] == ["rules.md"]
 
 
 def test_examples_of_settings_are_good_settings():

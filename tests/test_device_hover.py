@@ -83,7 +83,7 @@ def test_a_map_of_a_file_that_asks_for_virtual_devices():
     [
         ("8xH100", CPU, "8 × NVIDIA H100 80GB (target 8xH100); here: 1 CPU device."),
         ("v5e-16", None, "8 of 16 × TPU v5e (target v5e-16)."),
-        ("4", CPU, "8 devices, but target 4 has 4 devices; here: 1 CPU device."),
+        ("4", CPU, "8 devices, but the target has 4 devices; here: 1 CPU device."),
         (None, GPUS, "8 devices; here: 2 × NVIDIA H100 80GB HBM3."),
         (None, None, "8 devices."),
     ],

@@ -228,6 +228,14 @@ def test_a_frame():
 
 
 @pytest.mark.parametrize(
+    ("safety", "how"), [("safe", "--fix"), ("unsafe", "--unsafe-fixes"), ("suggestion", "in the editor")]
+)
+def test_a_fix_says_who_makes_it(safety, how):
+    fix = ReportedFix('use "batch"', safety, "", ())
+    assert f'  = help: use "batch"  ({how})' in _full("\n\n    cccc\n", _reported(fix=fix))
+
+
+@pytest.mark.parametrize(
     ("line", "start", "end", "shown", "carets"),
     [
         ("\tab = c", 7, 8, "    ab = c", "         ^"),

@@ -157,7 +157,8 @@ class Settings:
         example='jax-version = "0.4.30"',
         doc="The version of JAX that the project uses.\n"
         "Without it MeshLens looks into the project's environment, its lock file and its `pyproject.toml`, "
-        "and takes the newest version that it knows if they do not say.\n"
+        "and takes the newest version that it knows if they do not say; `meshlens config` shows which it is.\n"
+        "An activated environment that lies outside the project does not count: name it as `interpreter`.\n"
         "A folder below whose own requirements, lock file or environment name a version is judged by that one.",
     )
     axis_name: str | None = _key(

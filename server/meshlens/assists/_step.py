@@ -140,8 +140,11 @@ def _wished(text: str) -> tuple[int | None, ...]:
 def _must_be_plain(view: FileView, target: Target) -> None:
     inside = [node for root in reached(view, target) for node in walk(root)]
     draws = any(node[0] == "attr" and dotted_name(view, node).startswith("jax.random.") for node in inside)
-    keys = any(parameter[0].endswith(("key", "rng", "rngs")) for parameter in target.parameters)
-    if draws or keys:
+    if draws:
         raise Obstacle("random-numbers", f'"{target.name}" draws random numbers, of which each device needs its own')
+    keys = [parameter[0] for parameter in target.parameters if parameter[0].endswith(("key", "rng", "rngs"))]
+    if keys:
+        message = f'"{target.name}" takes "{keys[0]}", and each device needs a random key of its own'
+        raise Obstacle("random-numbers", message)
     if "batch_stats" in {node[-1] for node in inside if node[0] in ("attr", "const", "name")}:
         raise Obstacle("batch-statistics", f'"{target.name}" updates statistics of the batch, which each device has')

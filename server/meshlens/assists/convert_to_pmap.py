@@ -4,8 +4,8 @@ What a step shares (parameters, state, scalars) keeps one copy with `in_axes=Non
 comes out once with `out_axes=None`, so that a training loop stays what it is; gradients are averaged over the devices
 where they are taken.
 The numbers are those of one device up to the order of the sums.
-A function is refused where that cannot be had: if it draws random numbers, returns rows that differ between the
-devices, or if it is not known which of its arguments hold the batch.
+A function is refused where that cannot be had: if it draws random numbers or takes a key for them, returns rows that
+differ between the devices, or if it is not known which of its arguments hold the batch.
 
 `devices: 8`
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from meshlens.cli.manifest import with_settings
-from meshlens.cli.pages import assists_page, rules_page, settings_page
+from meshlens.cli.pages import NOTICE, assists_page, rules_page, settings_page
 from meshlens.cli.terminal import complain
 from meshlens.cli.writing import CannotWrite, write_all
 
@@ -26,6 +26,11 @@ def command(check: bool, folder: str) -> int:
         home / "settings.md": settings_page(),
         **_manifest(home.parent),
     }
+    for path in pages:
+        if path.suffix == ".md" and path.is_file() and not _content(path).startswith(NOTICE.encode()):
+            raise click.ClickException(
+                f'{path}: not made by "meshlens docs", which writes the pages of MeshLens itself'
+            )
     stale = {path: text.encode() for path, text in pages.items() if _content(path) != text.encode()}
     if check:
         for path in stale:

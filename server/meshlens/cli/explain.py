@@ -10,7 +10,15 @@ from meshlens.rules._registry import all_rules
 from meshlens.rules._select import did_you_mean
 
 
-@click.command("explain")
+class _Explain(click.Command):
+    """A command whose help lists the rules."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Rules"):
+            formatter.write_dl([(rule.code, rule.name) for rule in all_rules()])
+
+
+@click.command("explain", cls=_Explain)
 @click.argument("rules", nargs=-1, required=True, metavar="RULE...")
 def command(rules: tuple[str, ...]) -> int:
     """Show the page of a rule, by its code or its name."""

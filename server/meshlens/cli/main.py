@@ -23,7 +23,7 @@ _COMMANDS = {
     "explain": "Show the page of a rule.",
     "config": "Show the settings that hold here and where each comes from.",
     "devices": "Show the devices of a project, real and meant.",
-    "docs": "Write docs/rules.md, docs/assists.md, docs/settings.md and the settings of package.json.",
+    "docs": "Write the pages of MeshLens itself, for those who work on it.",
     "server": "Speak the Language Server Protocol with an editor.",
 }
 
@@ -57,10 +57,20 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(
+    cls=_Commands,
+    invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(meshlens.__version__, "-V", "--version", message="meshlens %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> int:
     """Follow JAX axis names from the map that binds them to the collective that uses them."""
+    if ctx.invoked_subcommand is not None:
+        return CLEAN
+    click.echo(ctx.get_help(), err=True)
+    return BROKEN
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -9,7 +9,7 @@ from meshlens.project.discover import ALWAYS_LEFT_OUT
 from meshlens.rules._registry import Rule, all_rules
 from meshlens.settings import EDITOR_GROUPS, EditorSettings, Settings, keys, shown
 
-_NOTICE = "<!-- Made by `meshlens docs`; edit the code instead. -->\n"
+NOTICE = "<!-- Made by `meshlens docs`; edit the code instead. -->\n"
 
 
 def page(rule: Rule, heading: str) -> str:
@@ -32,7 +32,7 @@ def rules_page() -> str:
         for rule in rules
     ]
     head = (
-        f"{_NOTICE}\n# Rules\n\n"
+        f"{NOTICE}\n# Rules\n\n"
         "Errors are near-certain bugs, warnings are bugs that no exception reports, hints are matters of taste.\n"
         "`# meshlens: ignore[name]` at the end of a line silences a rule there, "
         "`# meshlens: ignore-file[name]` in a whole file; `# noqa: AX101` works too.\n"
@@ -55,7 +55,7 @@ def assist_page(assist: Assist, heading: str) -> str:
 def assists_page() -> str:
     """All assists."""
     head = (
-        f"{_NOTICE}\n# Assists\n\n"
+        f"{NOTICE}\n# Assists\n\n"
         "Refactorings, offered in the editor at the place that `$0` marks, and on the command line by "
         "`meshlens convert`.\n"
         "Where one is expected and does not apply, it says why.\n\n"
@@ -66,7 +66,7 @@ def assists_page() -> str:
 def settings_page() -> str:
     """All settings."""
     out = [
-        _NOTICE,
+        NOTICE,
         "# Settings\n",
         "Settings stand in `meshlens.toml`, or in `pyproject.toml` under `[tool.meshlens]`.\n"
         "The nearest file at or above a checked file wins.\n"

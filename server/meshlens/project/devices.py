@@ -102,4 +102,7 @@ def _counted(devices: Devices, count: int) -> str:
     words = f"{count} device{'s' if count != 1 else ''}"
     if devices.origin == "detected":
         return f"{words} {'was' if count == 1 else 'were'} detected"
-    return f"this file asks for {words}" if devices.origin == "code" else f"target {devices.target.text} has {words}"
+    if devices.origin == "code":
+        return f"this file asks for {words}"
+    text = devices.target.text
+    return f"{'the target' if text.isdecimal() else f'target {text}'} has {words}"

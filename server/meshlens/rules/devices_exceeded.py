@@ -23,9 +23,9 @@ def leapfrog(q):
 
 
 positions = leapfrog(jnp.zeros((CHAINS, 4)))
-#           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX301: 16 rows are mapped, target 8 has 8 devices
+#           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX301: 16 rows are mapped, the target has 8 devices
 mesh = jax.make_mesh((4, 4), ("data", "model"))
-#                    ^^^^^^ AX301: a mesh of 16 devices, target 8 has 8 devices
+#                    ^^^^^^ AX301: a mesh of 16 devices, the target has 8 devices
 ```
 
 Give each device several rows with `vmap` inside `pmap`, or take the number from `jax.device_count()`.

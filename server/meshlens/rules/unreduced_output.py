@@ -44,11 +44,13 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
                 if site is None or not view.is_here(site) or not is_shared(entry):
                     continue
                 said = f"{declared[0]}=None" if isinstance(entry, Const) else f"{declared[0]} without an axis"
-                verdicts.setdefault(view.span(site), []).append(said if _differs(mapped, value) else None)
+                what = _different(mapped, value)
+                text = f"{what}; {said} keeps that of device 0" if what is not None else None
+                verdicts.setdefault(view.span(site), []).append(text)
     for span in sorted(verdicts):
         text = verdicts[span][0]
         if text is not None and None not in verdicts[span]:
-            yield Finding(span, f"the devices return different values; {text} keeps that of device 0")
+            yield Finding(span, text)
 
 
 def _declared(binder: Binder) -> tuple[str, Arg] | None:
@@ -75,13 +77,28 @@ def _outputs(entry: Value, value: Value, whole: Site | None) -> Iterator[tuple[S
         yield entry.site, value, entry
 
 
+def _different(call: MappedCall, value: Value) -> str | None:
+    """What certainly differs between the devices: the first part that does, where others do not."""
+    if not _differs(call, value):
+        return None
+    if isinstance(value, Seq):
+        found = [place for place, one in enumerate(value.items, 1) if _differs(call, one)]
+        if len(found) < len(value.items):
+            return f"result {found[0]} of {len(value.items)} differs between the devices"
+    if isinstance(value, Dict):
+        keys = [key for key, one in value.items if _differs(call, one)]
+        if len(keys) < len(value.items):
+            return f'result "{keys[0]}" differs between the devices'
+    return "the devices return different values"
+
+
 def _differs(call: MappedCall, value: Value) -> bool:
-    """Whether every part of an output certainly differs between the devices."""
+    """Whether a part of an output, at least, certainly differs between the devices."""
     context = call.context
     if not context.sure or context.guarded or context.expected:
         return False
     if isinstance(value, (Seq, Dict)):
         items = [item[1] if isinstance(item, tuple) else item for item in value.items]
-        return bool(items) and not value.open and all(_differs(call, item) for item in items)
+        return not value.open and any(_differs(call, item) for item in items)
     labels = labels_of(value)
     return {"varying", "data"} <= labels and not labels & {"met", "opaque"}

@@ -77,7 +77,7 @@ def _help(finding: Reported, gutter: int) -> list[Line]:
     fix = finding.fix
     if fix is None:
         return []
-    how = {"safe": "  (--fix)", "unsafe": "  (--unsafe-fixes)", "suggestion": ""}[fix.safety]
+    how = {"safe": "  (--fix)", "unsafe": "  (--unsafe-fixes)", "suggestion": "  (in the editor)"}[fix.safety]
     out: list[Line] = [[(f"{'':{gutter}} = ", "edge"), ("help: ", "help"), (visible(fix.title), ""), (how, "dim")]]
     if fix.why:
         out.append([(f"{'':{gutter}}   ", ""), (f"      {visible(fix.why)}", "dim")])
