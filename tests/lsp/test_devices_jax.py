@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import venv
 from pathlib import Path
@@ -47,7 +48,8 @@ def told(root: Path, devices: int, setting: str | None) -> dict[str, str]:
     """What the server says at each place of the program on a machine with so many virtual devices."""
     if setting is not None:
         (root / "meshlens.toml").write_text(f"devices = {setting!r}\n".replace("'", '"'))
-    server = Server(root, MESHLENS_DETECT_DEVICES="1", JAX_NUM_CPU_DEVICES=str(devices), JAX_PLATFORMS="cpu")
+    alone = {"VIRTUAL_ENV": "", "CONDA_PREFIX": "", "PATH": os.defpath, "JAX_PLATFORMS": "cpu"}
+    server = Server(root, MESHLENS_DETECT_DEVICES="1", JAX_NUM_CPU_DEVICES=str(devices), **alone)
     try:
         server.initialize(root, PLAIN, initializationOptions={"devicesDidChange": True})
         uri = (root / "main.py").as_uri()
