@@ -70,7 +70,8 @@ def gradient_kind(follow: Follow, maker: Node, around: Follow | None, node: Node
     if kind == "total":
         raise Obstacle("summed-loss", f"{_name(operand)} sums over its rows, so its gradients are to be summed as well")
     if kind not in ("mean", "same"):
-        raise Obstacle("no-mean", f"{_name(operand)} is not known to be a mean over its rows")
+        unread = ": attributes are not followed" if operand is not None and operand[0] == "attr" else ""
+        raise Obstacle("no-mean", f"{_name(operand)} is not known to be a mean over its rows{unread}")
     for place, (_, one) in enumerate(given):
         if place in _places(maker) and flat(one) != "same":
             raise Obstacle("gradient-of-rows", "gradients for the rows themselves stay with their device")
@@ -81,6 +82,8 @@ def gradient_kind(follow: Follow, maker: Node, around: Follow | None, node: Node
 
 
 def _name(operand: Node | None) -> str:
+    if operand is not None and operand[0] == "attr" and operand[2][0] == "name":
+        return f'"{operand[2][2]}.{operand[3]}"'
     return f'"{operand[2]}"' if operand is not None and operand[0] == "name" else "the loss"
 
 
