@@ -109,7 +109,10 @@ def _findings(workspace: Workspace, paths: Iterable[Path]) -> Counter[tuple[Path
 def _touched(old: bytes, new: bytes, converted: set[int]) -> Iterator[str]:
     """The lines of a file that are not there any more and belong to nothing that was converted, with their text."""
     texts = old.decode("utf-8", "replace").splitlines()
-    allowed = _allowed(ast.parse(old), converted)
+    try:
+        allowed = _allowed(ast.parse(old), converted)
+    except SyntaxError:
+        return  # Such a file did not run before either; whose lines are whose cannot be told in it.
     others = new.decode("utf-8", "replace").splitlines()
     for kind, start, end, first, last in difflib.SequenceMatcher(None, texts, others, autojunk=False).get_opcodes():
         for line in range(start, end) if kind in ("replace", "delete") else ():

@@ -83,10 +83,14 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     try:
         code = cli.main(arguments, prog_name="meshlens", standalone_mode=False)
         sys.stdout.flush()
-    except click.Abort:
-        _end("stopped", STOPPED)
-    except KeyboardInterrupt:
-        _end("stopped", STOPPED)
+    except (click.Abort, KeyboardInterrupt):
+        if arguments is not None:
+            _end("stopped", STOPPED)
+        sys.stdout.flush()
+        click.echo("meshlens: stopped", err=True)
+        sys.stderr.flush()
+        # Where Ctrl-C struck code that is made from text, a dataclass's say, Python would end itself by the signal.
+        os._exit(STOPPED)
     except click.UsageError as error:
         where = f' (see "{error.ctx.command_path} --help")' if error.ctx is not None else ""
         _end(f"{_lowered(error.format_message())}{where}", BROKEN)
