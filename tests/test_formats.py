@@ -13,9 +13,9 @@ import jsonschema
 import pytest
 
 from command_line import CELL, CLEAN, TYPO, meshlens, write
-from meshlens.cli.formats import NAMES, as_full, render
-from meshlens.cli.formats.frames import visible, width
-from meshlens.cli.report import Place, Report, Reported, ReportedFix, packed, unpacked
+from meshlens.cli.formats import NAMES, render
+from meshlens.cli.report import Place, ReportedFix, packed, unpacked
+from reports import report_of, reported
 
 SCHEMAS = Path(__file__).parent / "schemas"
 
@@ -139,7 +139,7 @@ def test_github_names_files_from_the_top_of_the_repository(project, monkeypatch)
 
 
 def test_github_takes_columns_only_within_one_line():
-    text = render("github", _report(_reported(end=(4, 2))))
+    text = render("github", report_of(reported(end=(4, 2))))
     assert text == "::error file=/p/a.py,line=3,endLine=4,title=MeshLens (AX101 unbound-axis)::m\n"
 
 
@@ -178,7 +178,7 @@ def test_junit_of_a_clean_run_is_one_test_that_passed(clean):
 
 
 def test_junit_takes_every_character(tmp_path):
-    text = render("junit", _report(_reported(message='a \x00 \x1b[31m <&> " \ud800')))
+    text = render("junit", report_of(reported(message='a \x00 \x1b[31m <&> " \ud800')))
     failure = next(ElementTree.fromstring(text.encode("utf-8", "replace")).iter("failure"))
     assert failure.attrib["message"] == 'a \ufffd \ufffd[31m <&> " \ufffd'
 
@@ -190,112 +190,8 @@ def test_machines_read_findings_only(project, name):
     assert "\x1b" not in out
 
 
-def _reported(message="m", start=(3, 5), end=(3, 9), related=(), fix=None, severity="error"):
-    return Reported("AX101", "unbound-axis", severity, message, Place("/p/a.py", None, start, end), fix, related)
-
-
-def _report(*findings, text=""):
-    return Report(findings, 1, lambda path, cell: text.split("\n"))
-
-
-def _full(text, *findings):
-    return as_full.render(_report(*findings, text=text)).splitlines()
-
-
-def test_a_frame():
-    related = (
-        ("mapped here", Place("/p/a.py", None, (1, 1), (1, 2))),
-        ("bound here", Place("/p/b.py", None, (2, 1), (2, 4))),
-    )
-    fix = ReportedFix('use "batch"', "safe", "", ())
-    assert _full("a\n    b\n    cccc d\n", _reported(related=related, fix=fix)) == [
-        "error[AX101] unbound-axis: m",
-        " --> /p/a.py:3:5",
-        "  │",
-        "1 │ a",
-        "  │ - mapped here",
-        "2 │     b",
-        "3 │     cccc d",
-        "  │     ^^^^",
-        " ::: /p/b.py:2:1",
-        "  │",
-        "2 │     b",
-        "  │ --- bound here",
-        '  = help: use "batch"  (--fix)',
-        "",
-        "Found 1 error. 1 fixable with --fix.",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("safety", "how"), [("safe", "--fix"), ("unsafe", "--unsafe-fixes"), ("suggestion", "in the editor")]
-)
-def test_a_fix_says_who_makes_it(safety, how):
-    fix = ReportedFix('use "batch"', safety, "", ())
-    assert f'  = help: use "batch"  ({how})' in _full("\n\n    cccc\n", _reported(fix=fix))
-
-
-@pytest.mark.parametrize(
-    ("line", "start", "end", "shown", "carets"),
-    [
-        ("\tab = c", 7, 8, "    ab = c", "         ^"),
-        ("a\tb", 3, 4, "a   b", "    ^"),
-        ('s = "数据", x', 11, 12, 's = "数据", x', "            ^"),
-        ('s = "数据"', 6, 8, 's = "数据"', "     ^^^^"),
-        ("é = x", 5, 6, "é = x", "    ^"),
-        ("e\u0301 = x", 6, 7, "e\u0301 = x", "    ^"),
-        ("🎉 = x", 5, 6, "🎉 = x", "     ^"),
-        ("a\x1b[31m = x", 9, 10, "a␛[31m = x", "        ^"),
-        ("x", 2, 2, "x", " ^"),
-    ],
-)
-def test_carets_stand_under_what_they_mean(line, start, end, shown, carets):
-    lines = _full(line, _reported(start=(1, start), end=(1, end)))
-    assert lines[3:5] == [f"1 │ {shown}", f"  │ {carets}"]
-
-
-def test_many_lines():
-    lines = _full("a = f(\n    1,\n    2,\n)\n", _reported(start=(1, 5), end=(4, 2)))
-    assert lines[2:9] == [
-        "  │",
-        "1 │   a = f(",
-        "  │ ┌─────^",
-        "2 │ │     1,",
-        "3 │ │     2,",
-        "4 │ │ )",
-        "  │ └─^",
-    ]
-
-
-def test_very_many_lines_are_left_out():
-    text = "\n".join(["f("] + [f"    {number}," for number in range(100)] + [")"])
-    lines = _full(text, _reported(start=(1, 1), end=(102, 2)))
-    assert len(lines) < 16
-    assert any(line.endswith("⋮") for line in lines)
-
-
-def test_long_lines_are_cut_around_what_is_meant():
-    line = "x = [" + "1, " * 500 + "here, " + "2, " * 500 + "]"
-    start = line.index("here") + 1
-    shown = _full(line, _reported(start=(1, start), end=(1, start + 4)))
-    code, carets = shown[3], shown[4]
-    assert len(code) < 170
-    assert code[carets.index("^") :].startswith("here")
-    assert code[4] == code[-1] == "…"
-    assert carets.count("^") == 4
-
-
-def test_places_past_the_end_of_a_file_do_no_harm():
-    assert _full("", _reported(start=(9, 9), end=(9, 12)))
-
-
-def test_what_is_shown_cannot_command_a_terminal():
-    assert visible("\x1b]0;x\x07\u202e") == "␛]0;x␇\ufffd"
-    assert width("数a🎉é") == 6
-
-
 def test_findings_can_be_kept_and_read_back():
     place = Place("/p/a.py", 3, (1, 2), (3, 4))
     fix = ReportedFix("t", "unsafe", "why", ((place, "x"),))
-    findings = (_reported(related=(("m", place),), fix=fix), _reported())
+    findings = (reported(related=(("m", place),), fix=fix), reported())
     assert unpacked(packed(findings)) == findings

@@ -23,6 +23,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+REPOSITORY = Path(__file__).parents[2]
+# Run as a script, it finds only what lies beside it.
+sys.path.insert(0, str(REPOSITORY / "tests"))
+
 from bench.edit_world import ENCODING, World, item, notebook_json
 from meshlens.lsp.client import Client
 from meshlens.lsp.folders import Folder, open_folder
@@ -36,7 +40,6 @@ from meshlens.lsp.to_lsp import diagnostics
 from oracle.rerun import programs
 from raw_client import Failed, Server
 
-REPOSITORY = Path(__file__).parents[2]
 CAPABILITIES = {
     "general": {"positionEncodings": [ENCODING]},
     "textDocument": {
@@ -237,5 +240,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(REPOSITORY / "tests"))
     sys.exit(main())

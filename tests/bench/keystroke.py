@@ -18,7 +18,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.generate import module
+from generate import module
+
 from meshlens.facts import reading, windows
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.rules._check import check

@@ -17,7 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-from bench.processes import timed, weighed
+from processes import timed, weighed
+
 from meshlens.devices.runner import PROGRAM, Question, run_probe
 
 PLAIN = "import jax; jax.devices()"

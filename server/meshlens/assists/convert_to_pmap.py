@@ -76,8 +76,8 @@ from meshlens.assists._devices import pmap_devices
 from meshlens.assists._form import form_of
 from meshlens.assists._functions import Target, function_at, maps_around, uses_jax
 from meshlens.assists._mapped_by_pmap import mapped_by_pmap
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
-from meshlens.assists._pmap import Obstacle
+from meshlens.assists._model import Answer, Wishes
+from meshlens.assists._offering import offered
 from meshlens.assists._sharding import shard_helper
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._step import averaged, read_step
@@ -94,11 +94,7 @@ def convert_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
     target = function_at(view, span)
     if target is None or not uses_jax(view, target) or maps_around(view, target):
         return None
-    try:
-        edits = _written(view, target, span, wishes)
-    except Obstacle as obstacle:
-        return Refused(_TITLE, obstacle.code, obstacle.message)
-    return Proposal(_TITLE, lambda: edits)
+    return offered(_TITLE, lambda: _written(view, target, span, wishes))
 
 
 def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tuple[FileEdit, ...]:

@@ -42,7 +42,8 @@ import re
 from collections.abc import Iterator
 
 from meshlens.assists._importing import imported_by, reached_from
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._model import Answer, Wishes
+from meshlens.assists._offering import offered
 from meshlens.assists._placing import behind_imports
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._spelling import fresh
@@ -70,11 +71,7 @@ def extract_axis_name(view: FileView, span: Span, wishes: Wishes) -> Answer:
         return None
     symbol = symbols.symbol(found[0])
     title = f'{_TITLE} "{symbol.name}" to a constant'
-    try:
-        edits = _written(view, symbol)
-    except Obstacle as obstacle:
-        return Refused(title, obstacle.code, obstacle.message)
-    return Proposal(title, lambda: edits)
+    return offered(title, lambda: _written(view, symbol))
 
 
 def _string_at(view: FileView, span: Span) -> Site | None:

@@ -59,7 +59,8 @@ from __future__ import annotations
 from meshlens.assists._averaging import OutAxes, reductions
 from meshlens.assists._functions import Target, dotted_name, functions, reached
 from meshlens.assists._gradients import differentiated
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._model import Answer, Wishes
+from meshlens.assists._offering import offered
 from meshlens.assists._on_one_device import uses_under
 from meshlens.assists._pmap import Obstacle, decorated, pmap_at
 from meshlens.assists._prefix import Items, Prefix, specs_text
@@ -89,11 +90,7 @@ def fill_in_specs(view: FileView, span: Span, wishes: Wishes) -> Answer:
     missing = [name for name in ("in_specs", "out_specs") if name not in given]
     if not missing or "*" in given or "**" in given:
         return None
-    try:
-        edits = _written(view, binding, missing)
-    except Obstacle as obstacle:
-        return Refused(_TITLE, obstacle.code, obstacle.message)
-    return Proposal(_TITLE, lambda: edits)
+    return offered(_TITLE, lambda: _written(view, binding, missing))
 
 
 def _written(view: FileView, binding: Binding, missing: list[str]) -> tuple[FileEdit, ...]:

@@ -61,7 +61,8 @@ out = augment(key, jnp.ones((8, 4)))
 from __future__ import annotations
 
 from meshlens.assists._functions import Target, dotted_name, function_at, maps_around, reached
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._model import Answer, Wishes
+from meshlens.assists._offering import offered
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._writing import around, in_order, quoted
@@ -88,11 +89,7 @@ def fold_device_into_key(view: FileView, span: Span, wishes: Wishes) -> Answer:
     ]
     if not names:
         return None
-    try:
-        edits = _written(view, target, names, maps)
-    except Obstacle as obstacle:
-        return Refused(_TITLE, obstacle.code, obstacle.message)
-    return Proposal(_TITLE, lambda: edits)
+    return offered(_TITLE, lambda: _written(view, target, names, maps))
 
 
 def _draws(view: FileView, target: Target) -> bool:

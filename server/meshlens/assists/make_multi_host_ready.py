@@ -107,7 +107,8 @@ from meshlens.assists._across_processes import Crossing, crossings, must_be_laid
 from meshlens.assists._assigned import name_at, results_of
 from meshlens.assists._functions import function_at, maps_around
 from meshlens.assists._helpers import with_helper
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._model import Answer, Wishes
+from meshlens.assists._offering import offered
 from meshlens.assists._pmap import Obstacle, pmap_at
 from meshlens.assists._processes import joining
 from meshlens.assists._spelling import Spelling
@@ -149,11 +150,7 @@ def make_multi_host_ready(view: FileView, span: Span, wishes: Wishes) -> Answer:
     """Offers it on an application of `pmap` or `shard_map`, and on names of what goes in there and comes out."""
     if not _is_on_map(view, span):
         return None
-    try:
-        edits = _written(view)
-    except Obstacle as obstacle:
-        return Refused(_TITLE, obstacle.code, obstacle.message)
-    return Proposal(_TITLE, lambda: edits)
+    return offered(_TITLE, lambda: _written(view))
 
 
 def _is_on_map(view: FileView, span: Span) -> bool:

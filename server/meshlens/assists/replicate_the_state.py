@@ -94,7 +94,8 @@ for _ in range(3):
 from __future__ import annotations
 
 from meshlens.assists._mapped_call import Handed, device_list, handed_over, mapped_call_at
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._model import Answer, Wishes
+from meshlens.assists._offering import offered
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._sharding import replicate_helper
 from meshlens.assists._spelling import Spelling
@@ -118,11 +119,7 @@ def replicate_the_state(view: FileView, span: Span, wishes: Wishes) -> Answer:
     chosen = [one for one in chosen if one.pointed_at] or chosen
     if not chosen:
         return None
-    try:
-        edits = _written(view, chosen, calls[0])
-    except Obstacle as obstacle:
-        return Refused(_TITLE, obstacle.code, obstacle.message)
-    return Proposal(_TITLE, lambda: edits)
+    return offered(_TITLE, lambda: _written(view, chosen, calls[0]))
 
 
 def _written(view: FileView, chosen: list[Handed], call: MappedCall) -> tuple[FileEdit, ...]:

@@ -74,8 +74,8 @@ losses = evaluate(params, shard(batch))
 from __future__ import annotations
 
 from meshlens.assists._mapped_call import Handed, device_count, handed_over, mapped_call_at
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
-from meshlens.assists._pmap import Obstacle
+from meshlens.assists._model import Answer, Wishes
+from meshlens.assists._offering import offered
 from meshlens.assists._sharding import shard_helper
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._writing import in_order, wrapping
@@ -98,11 +98,7 @@ def shard_the_batch(view: FileView, span: Span, wishes: Wishes) -> Answer:
     chosen = chosen or [one for one in handed if _lacks_devices(view, one)]
     if not chosen:
         return None
-    try:
-        edits = _written(view, chosen, calls[0])
-    except Obstacle as obstacle:
-        return Refused(_TITLE, obstacle.code, obstacle.message)
-    return Proposal(_TITLE, lambda: edits)
+    return offered(_TITLE, lambda: _written(view, chosen, calls[0]))
 
 
 def _written(view: FileView, chosen: list[Handed], call: MappedCall) -> tuple[FileEdit, ...]:

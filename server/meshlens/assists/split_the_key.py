@@ -53,8 +53,8 @@ out = augment(jnp.ones((8, 4)), jax.random.split(key, jax.local_device_count()))
 from __future__ import annotations
 
 from meshlens.assists._mapped_call import Handed, device_count, handed_over, mapped_call_at
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
-from meshlens.assists._pmap import Obstacle
+from meshlens.assists._model import Answer, Wishes
+from meshlens.assists._offering import offered
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._writing import in_order, wrapping
 from meshlens.axes.records import MappedCall
@@ -73,11 +73,7 @@ def split_the_key(view: FileView, span: Span, wishes: Wishes) -> Answer:
     chosen = [one for one in chosen if one.pointed_at] or chosen
     if not chosen:
         return None
-    try:
-        edits = _written(view, chosen, calls[0])
-    except Obstacle as obstacle:
-        return Refused(_TITLE, obstacle.code, obstacle.message)
-    return Proposal(_TITLE, lambda: edits)
+    return offered(_TITLE, lambda: _written(view, chosen, calls[0]))
 
 
 def _written(view: FileView, chosen: list[Handed], call: MappedCall) -> tuple[FileEdit, ...]:

@@ -68,7 +68,8 @@ from meshlens.assists._devices import device_mesh
 from meshlens.assists._form import as_decorator
 from meshlens.assists._functions import Target, function_at, maps_around, uses_jax
 from meshlens.assists._mesh import mesh_name
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._model import Answer, Wishes
+from meshlens.assists._offering import offered
 from meshlens.assists._placing import place_before
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._prefix import Items, specs_text
@@ -87,11 +88,7 @@ def wrap_in_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
     target = function_at(view, span)
     if target is None or not uses_jax(view, target) or maps_around(view, target):
         return None
-    try:
-        edits = _written(view, target, wishes)
-    except Obstacle as obstacle:
-        return Refused(_TITLE, obstacle.code, obstacle.message)
-    return Proposal(_TITLE, lambda: edits)
+    return offered(_TITLE, lambda: _written(view, target, wishes))
 
 
 def _written(view: FileView, target: Target, wishes: Wishes) -> tuple[FileEdit, ...]:

@@ -1,0 +1,23 @@
+"""Turns what a refactoring writes, or what stands in its way, into the answer of an assist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from meshlens.assists._model import Answer, Proposal, Refused
+from meshlens.assists._pmap import Obstacle
+from meshlens.text import FileEdit
+
+
+def offered(title: str, written: Callable[[], tuple[FileEdit, ...]]) -> Answer:
+    """A proposal with the edits, which are worked out at once: only they show whether something stands in the way.
+
+    Args:
+        title: what the refactoring does.
+        written: works out its edits; raises `Obstacle` where it must not be done.
+    """
+    try:
+        edits = written()
+    except Obstacle as obstacle:
+        return Refused(title, obstacle.code, obstacle.message)
+    return Proposal(title, lambda: edits)
