@@ -16,10 +16,9 @@ import dsl
 import numbers_of_programs
 import projects
 from dsl import Case
-from meshlens.assists._everywhere import with_proposal
 from meshlens.assists._model import Proposal, Wishes
 from meshlens.assists._registry import assist_named
-from meshlens.text import Span
+from meshlens.text import Span, applied
 
 SEEDS = Path(__file__).parent / "cases" / "seeds"
 DEVICES = re.compile(r"jax\.devices\(\)\[:(\d+)\]")
@@ -57,8 +56,7 @@ def _converted(shown: str, number: int, root: Path) -> str:
     at = len(single[: offset + len("jax.")].encode())
     answer = assist_named("vmap-to-pmap").propose(view, Span(at, at), wishes)
     assert isinstance(answer, Proposal), answer
-    _, sources = with_proposal(workspace, view, answer)
-    return sources[project.path("main.py")].decode()
+    return applied(view.source, [edit for _, edit in answer.edits()]).decode()
 
 
 def _applications(text: str) -> list[str]:

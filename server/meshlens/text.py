@@ -140,10 +140,14 @@ def applied(source: bytes, edits: Iterable[Edit]) -> bytes:
     Raises:
         ValueError: two edits overlap, or one lies outside the text.
     """
-    ends = b"\r\n" if source.count(b"\r\n") * 2 > source.count(b"\n") else b"\n"
-    if ends == b"\n":
-        return apply(source, edits)
-    return apply(source, [Edit(span, text.replace("\r\n", "\n").replace("\n", "\r\n")) for span, text in edits])
+    return apply(source, with_line_ends(source, edits))
+
+
+def with_line_ends(source: bytes, edits: Iterable[Edit]) -> list[Edit]:
+    """Edits whose line ends are those of the text that they change."""
+    if source.count(b"\r\n") * 2 <= source.count(b"\n"):
+        return list(edits)
+    return [Edit(span, text.replace("\r\n", "\n").replace("\n", "\r\n")) for span, text in edits]
 
 
 def difference(before: bytes, after: bytes) -> Span:

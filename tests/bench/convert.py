@@ -22,7 +22,7 @@ from pathlib import Path
 
 from inprocess import found_in, open_folder, run_again
 
-from meshlens.assists._everywhere import convert_everywhere
+from meshlens.assists._everywhere import Job, convert_everywhere
 from meshlens.assists._model import Wishes
 from meshlens.assists._targets import assist_for, places_named
 from meshlens.project.discover import python_files
@@ -43,7 +43,7 @@ class Score:
         broken: files that do not parse any more.
         new: findings that were not there before.
         touched: lines that changed although they belong to no converted place.
-        crashed: files over which the conversion fell.
+        crashed: what the conversion fell over.
     """
 
     name: str
@@ -56,31 +56,29 @@ class Score:
 
 
 def measure(root: Path, target: str) -> Score:
-    """Converts a whole project, one file after the other, as `meshlens convert --all` does."""
+    """Converts a whole project, as `meshlens convert --all` does."""
+    score = Score(root.name)
     if not any(_HINTS[target] in path.read_bytes() for path in python_files([root]) if path.suffix == ".py"):
-        return Score(root.name)
+        return score
     before = open_folder(root)
-    after, score = before, Score(root.name)
+    files = [before.files[str(path)] for path in before.checked]
+    paths = [file.path for file in files if file.notebook is None and _HINTS[target] in file.source]
+    jobs = [Job(path, places_named(target, None)) for path in paths]
+    try:
+        done = convert_everywhere(before, jobs, assist_for(target), Wishes())
+    except Exception as error:
+        score.crashed.append(repr(error))
+        return score
     lines: dict[Path, set[int]] = {}
-    for path in before.checked:
-        file = before.files[str(path)]
-        if file.notebook is not None or _HINTS[target] not in file.source:
-            continue
-        name = str(path.relative_to(root))
-        try:
-            done = convert_everywhere(after, path, assist_for(target), places_named(target, None), Wishes())
-        except Exception as error:
-            score.crashed.append(f"{name}: {error!r}")
-            continue
-        after = done.workspace
-        for outcome in done.outcomes:
-            place = f"{name}:{outcome.line}: {outcome.text}"
+    for path, outcomes in zip(paths, done.outcomes, strict=True):
+        for outcome in outcomes:
+            place = f"{path.relative_to(root)}:{outcome.line}: {outcome.text}"
             if outcome.refused is None:
                 score.converted.append(place)
                 lines.setdefault(path, set()).add(outcome.line)
             else:
                 score.refused.append((outcome.refused.code, outcome.refused.message, place))
-    _judge(before, after, lines, root, score)
+    _judge(before, done.workspace, lines, root, score)
     return score
 
 

@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numbers_of_programs
-from meshlens.assists._everywhere import Outcome, convert_everywhere
+from meshlens.assists._everywhere import Job, Outcome, convert_everywhere
 from meshlens.assists._model import Wishes
 from meshlens.assists._pmap import applications
 from meshlens.assists._registry import assist_named
@@ -65,14 +65,12 @@ def converted(program: Program, room: Path) -> tuple[Outcome, ...]:
         shutil.copy(program.main, room / "main.py")
     files = sorted(room.rglob("*.py"))
     workspace = open_workspace([room], files=files, jax_version=installed())
-    outcomes: tuple[Outcome, ...] = ()
-    for file in files:
-        done = convert_everywhere(workspace, file, assist_named("pmap-to-shard-map"), applications, Wishes())
-        workspace, outcomes = done.workspace, outcomes + done.outcomes
-        for path, source in done.sources.items():
-            ast.parse(source)
-            path.write_bytes(source)
-    return outcomes
+    jobs = [Job(file, applications) for file in files]
+    done = convert_everywhere(workspace, jobs, assist_named("pmap-to-shard-map"), Wishes())
+    for path, source in done.sources.items():
+        ast.parse(source)
+        path.write_bytes(source)
+    return tuple(outcome for found in done.outcomes for outcome in found)
 
 
 def compared(program: Program, room: Path) -> Comparison:

@@ -1,18 +1,37 @@
-"""Applies an assist wherever it applies in a file, one place after the other, and says what became of each."""
+"""Applies an assist wherever it applies in some files, and says what became of each place.
+
+What can be written together is worked out for one state of the workspace, as working out what runs where takes longer
+than everything else; then comes the next round, for what could not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from meshlens.assists._model import Proposal, Refused, Wishes
 from meshlens.assists._registry import Assist
+from meshlens.assists._together import Round, moved
 from meshlens.project.view import FileView
 from meshlens.project.workspace import Workspace
-from meshlens.text import Edit, Span, applied
+from meshlens.text import Edit, Span, applied, with_line_ends
 
 Places = Callable[[FileView], tuple[Span, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to convert.
+
+    Attributes:
+        path: the file.
+        places: where in it the assist may be offered, in order; those that were converted are gone from it.
+    """
+
+    path: Path
+    places: Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,67 +51,112 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A workspace after an assist was applied everywhere in a file.
+    """A workspace after an assist was applied everywhere in some files.
 
     Attributes:
         workspace: the result.
         sources: the text of every file that changed.
-        outcomes: what became of each place, in the order of the file.
+        outcomes: for each job what became of each place, in the order of the file.
     """
 
     workspace: Workspace
     sources: Mapping[Path, bytes]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[tuple[Outcome, ...], ...]
 
 
-def convert_everywhere(workspace: Workspace, path: Path, assist: Assist, places: Places, wishes: Wishes) -> Converted:
-    """Applies an assist at every place of a file where it is offered.
+@dataclass(eq=False)
+class _Progress:
+    """How far a job is.
+
+    Attributes:
+        job: the job.
+        first: its places as they were at first, with their lines; they move with the edits.
+        judged: the places that are done with, and whether they were refused.
+        gone: the texts of refused places that were rewritten as part of another.
+        outcomes: what became of the places.
+    """
+
+    job: Job
+    first: dict[Span, int] = field(default_factory=dict)
+    judged: dict[Span, bool] = field(default_factory=dict)
+    gone: Counter[bytes] = field(default_factory=Counter)
+    outcomes: list[Outcome] = field(default_factory=list)
+
+
+def convert_everywhere(workspace: Workspace, jobs: Sequence[Job], assist: Assist, wishes: Wishes) -> Converted:
+    """Applies an assist at every place where it is offered.
 
     Args:
-        workspace: holds the file.
-        path: the file.
+        workspace: holds the files.
+        jobs: the files, and the places in them.
         assist: the assist.
-        places: where it may be offered, in order; those that were converted are gone from it.
         wishes: what the user said.
     """
+    every = [_Progress(job) for job in jobs]
+    for one in every:
+        view = workspace.view(one.job.path)
+        one.first = {span: view.lines.line_of(span.start) + 1 for span in one.job.places(view)}
     sources: dict[Path, bytes] = {}
-    outcomes: list[Outcome] = []
-    first = workspace.view(path)
-    lines = [first.lines.line_of(span.start) + 1 for span in places(first)]
-    kept = turn = 0
-    while True:
-        view = workspace.view(path)
-        spans = places(view)
-        if kept >= len(spans):
-            return Converted(workspace, sources, tuple(outcomes))
-        answer = assist.propose(view, spans[kept], wishes)
-        line = lines[turn] if turn < len(lines) else view.lines.line_of(spans[kept].start) + 1
-        turn += 1
-        if isinstance(answer, Proposal):
-            before = len(spans)
-            workspace, changed = with_proposal(workspace, view, answer)
-            sources |= changed
-            outcomes.append(_outcome(view, spans[kept], line, None))
-            if len(places(workspace.view(path))) >= before:
-                # What is still there after it was converted would come up for ever.
-                kept += 1
+    limits = [len(one.first) for one in every]
+    waiting = every
+    while waiting:
+        taken = Round(workspace)
+        waiting = [one for one in waiting if not _offer(taken, one, assist, wishes)]
+        if taken.is_empty:
+            break
+        for path, edits in taken.edits().items():
+            source = workspace.files[str(path)].source
+            for one in every:
+                if one.job.path == path:
+                    _follow(one, source, with_line_ends(source, edits))
+            sources[path] = applied(source, edits)
+            workspace = workspace.with_file(path, sources[path])
+        # A place that comes up again for ever, as what it becomes is one as well, is not asked for again.
+        open_ones = zip(every, limits, strict=True)
+        waiting = [one for one, limit in open_ones if one in waiting and len(one.outcomes) < limit]
+    outcomes = (tuple(sorted(one.outcomes, key=_line)) for one in every)
+    return Converted(workspace, sources, tuple(outcomes))
+
+
+def _offer(taken: Round, one: _Progress, assist: Assist, wishes: Wishes) -> bool:
+    """Takes what the assist offers at the places of a job; says whether the job is done."""
+    is_done = True
+    places = one.job.places(taken.view(one.job.path))
+    for span in places:
+        if taken.is_full:
+            return False
+        view = taken.view(one.job.path)
+        if span in one.judged or _was_judged(view, one, span):
             continue
-        if isinstance(answer, Refused):
-            outcomes.append(_outcome(view, spans[kept], line, answer))
-        kept += 1
+        answer = assist.propose(view, span, wishes)
+        if isinstance(answer, Proposal) and not taken.take(view.path, answer):
+            is_done = False
+            continue
+        one.judged[span] = isinstance(answer, Refused)
+        if answer is not None:
+            text = view.source[span.start : span.end].decode("utf-8", "replace").split("\n")[0]
+            line = one.first.get(span, view.lines.line_of(span.start) + 1)
+            one.outcomes.append(Outcome(line, text, answer if isinstance(answer, Refused) else None))
+    return is_done
 
 
-def with_proposal(workspace: Workspace, view: FileView, proposal: Proposal) -> tuple[Workspace, dict[Path, bytes]]:
-    """The workspace after a proposal, and the texts of the files that it changes."""
-    edits: dict[Path, list[Edit]] = {}
-    for edit in proposal.edits():
-        edits.setdefault(edit.path, []).append(edit.edit)
-    sources = {path: applied(view.texts[str(path)], found) for path, found in edits.items()}
-    for path, source in sources.items():
-        workspace = workspace.with_file(path, source)
-    return workspace, sources
+def _was_judged(view: FileView, one: _Progress, span: Span) -> bool:
+    text = view.source[span.start : span.end]
+    if one.gone[text] <= 0:
+        return False
+    one.gone[text] -= 1
+    one.judged[span] = True
+    return True
 
 
-def _outcome(view: FileView, span: Span, line: int, refused: Refused | None) -> Outcome:
-    first = view.source[span.start : span.end].decode("utf-8", "replace").split("\n")[0]
-    return Outcome(line, first, refused)
+def _follow(one: _Progress, source: bytes, edits: Sequence[Edit]) -> None:
+    """Moves the places of a job with edits of its file."""
+    spans = {span: moved(span, edits) for span in {*one.first, *one.judged}}
+    lost = (span for span, refused in one.judged.items() if refused and spans[span] is None)
+    one.gone.update(source[span.start : span.end] for span in lost)
+    one.first = {now: line for span, line in one.first.items() if (now := spans[span]) is not None}
+    one.judged = {now: refused for span, refused in one.judged.items() if (now := spans[span]) is not None}
+
+
+def _line(outcome: Outcome) -> int:
+    return outcome.line

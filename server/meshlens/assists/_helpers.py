@@ -29,9 +29,13 @@ def with_helper(view: FileView, wanted: str, template: str, **names: str) -> tup
             text = view.source[span.start : span.end].decode("utf-8", "replace").replace("\r\n", "\n")
             if text.rstrip() == template.format(name=key, **names):
                 return key, ()
+    at, blank = behind_imports(view)
+    for edit in view.draft.edits:
+        for name in re.findall(rf"^def ({wanted}\w*)\(", edit.text, re.MULTILINE):
+            if template.format(name=name, **names) in edit.text:
+                return name, ()
     name = fresh(view, wanted)
     text = template.format(name=name, **names)
-    at, blank = behind_imports(view)
     if not at:
         edit = Edit(Span(0, 0), f"{text}\n\n\n")
     else:

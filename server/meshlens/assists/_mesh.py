@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from meshlens.assists._placing import Place
@@ -61,6 +62,9 @@ def mesh_name(view: FileView, text: str, site: Site, place: Place) -> tuple[str,
     for span, name in _assigned(view, site):
         if span.end <= place.at and view.source[span.start : span.end].decode("utf-8", "replace") == f"{name} = {text}":
             return name, ()
+    for at, name in _drafted(view, site, text):
+        if at <= place.at:
+            return name, ()
     name = fresh(view, "mesh", "device_mesh", "pmap_mesh", inside=_function_around(view, site, place.at))
     edit = Edit(Span(place.at, place.at), place.text(f"{name} = {text}"))
     return name, (FileEdit(view.path, edit),)
@@ -83,6 +87,19 @@ def _assigned(view: FileView, site: Site) -> Iterator[tuple[Span, str]]:
             for child in children(node):
                 if child[0] == "assign" and len(child[2]) == 1 and child[2][0][0] == "name":
                     yield view.span(Site(site.path, site.block, child[1])), child[2][0][2]
+
+
+def _drafted(view: FileView, site: Site, text: str) -> Iterator[tuple[int, str]]:
+    """The assignments of a text that will have run for sure where a site is reached, with the names that they bind."""
+    assigned = re.compile(rf"^\s*(\w+) = {re.escape(text)}$", re.MULTILINE)
+    inserted = [(span.start, new) for span, new in view.draft.edits if span.start == span.end]
+    found = [(at, match[1]) for at, new in inserted for match in assigned.finditer(new)]
+    if found:
+        certain = {view.facts.blocks[key].span(0).start for key in view.facts.top}
+        for node in path_to(view, site):
+            if node[0] in ("fn", "with", "for", "while"):
+                certain |= {view.span(Site(site.path, site.block, child[1])).start for child in children(node)}
+        yield from (one for one in found if one[0] in certain)
 
 
 def _devices(view: FileView, pmap: Pmap, spelling: Spelling) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from meshlens.project.drafts import Import
 from meshlens.text import FileEdit
 
 
@@ -28,16 +29,31 @@ class Wishes:
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """What an offer writes that can be taken together with others for the same state of the files.
+
+    Attributes:
+        imports: what its file has to import.
+        edits: everything else, in order.
+    """
+
+    imports: tuple[Import, ...]
+    edits: tuple[FileEdit, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """An offer.
 
     Attributes:
         title: what it does, in the imperative, lower case.
         edits: works out all edits, of any file; they do not overlap, and those that insert at one place come in order.
+        parts: the same in parts; None where what it says of other places may not hold once it is taken.
     """
 
     title: str
     edits: Callable[[], tuple[FileEdit, ...]]
+    parts: Parts | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,11 +198,13 @@ def _stands_alone(view: FileView, bindings: list[Binding], calls: tuple[MappedCa
     around = next((binder for binder in maps if binder.kind in MAPS_ON_DEVICES), None)
     if around is not None:
         raise Obstacle("nested-map", f"this pmap runs inside the {around.kind} {_where(view, around.site)}")
-    for path in view.solution.by_file:
-        for inner in view.solution.by_file[path].bindings:
-            if inner.binder.kind in MAPS_ON_DEVICES and any(one.site == site for one in inner.context.env.maps):
-                place = _where(view, inner.binder.site)
-                raise Obstacle("nested-map", f"its function applies the {inner.binder.kind} {place}")
+    for records in view.solution.by_file.values():
+        applied = [(one.binder, one.context) for one in records.bindings]
+        applied += [(one.binder, one.context) for one in records.calls_of_maps]
+        for inner, context in applied:
+            if inner.kind in MAPS_ON_DEVICES and any(one.site == site for one in context.env.maps):
+                place = _where(view, inner.site)
+                raise Obstacle("nested-map", f"its function applies the {inner.kind} {place}")
 
 
 def _where(view: FileView, site: Site) -> str:

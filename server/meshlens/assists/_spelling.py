@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from meshlens.project.drafts import Import, is_written_in
 from meshlens.project.import_statements import name_of_module
-from meshlens.project.new_imports import Import, is_written, is_written_in, spelled
+from meshlens.project.new_imports import is_written, spelled
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
@@ -99,10 +100,14 @@ def fresh(view: FileView, *names: str, inside: Span | None = None) -> str:
         inside: where it must not be used; None for the whole file.
     """
     text = view.source if inside is None else view.source[inside.start : inside.end]
+
+    def is_taken(name: str) -> bool:
+        return is_written_in(text, name) or view.draft.has(name, inside)
+
     for name in names:
-        if not is_written_in(text, name):
+        if not is_taken(name):
             return name
     number = 2
-    while is_written_in(text, f"{names[-1]}{number}"):
+    while is_taken(f"{names[-1]}{number}"):
         number += 1
     return f"{names[-1]}{number}"

@@ -116,8 +116,9 @@ from meshlens.assists._writing import in_order
 from meshlens.axes.records import Binding
 from meshlens.axes.values import Site
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.project.drafts import Import
 from meshlens.project.import_statements import name_of_module
-from meshlens.project.new_imports import Import, import_edits, is_written
+from meshlens.project.new_imports import import_edits, is_written
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 

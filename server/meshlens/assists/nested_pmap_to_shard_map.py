@@ -72,14 +72,13 @@ from math import prod
 from meshlens.assists._application import Layer, applied, kept
 from meshlens.assists._mapped_axis import mapped_axis_helper
 from meshlens.assists._mesh import axis_text, mesh_name
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._model import Answer, Refused, Wishes
 from meshlens.assists._nested import Axes, Nest, nest_at, specs_of
 from meshlens.assists._placing import place_before
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
 from meshlens.assists._spelling import Spelling
-from meshlens.assists._writing import in_order
-from meshlens.project.new_imports import import_edits
+from meshlens.assists._together import in_parts
 from meshlens.project.view import FileView
 from meshlens.text import FileEdit, Span
 
@@ -97,14 +96,14 @@ def nested_pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answ
         must_be_spelled_here(view, nest.inner.binding)
         must_not_be_unwrapped(view)
         must_run_in_one_process(view, nest.outer, "each process hands pmap its own rows, shard_map takes those of all")
-        edits = _written(view, nest, wishes)
+        spelling = Spelling(view)
+        edits = _written(view, nest, wishes, spelling)
     except Obstacle as obstacle:
         return Refused(_TITLE, obstacle.code, obstacle.message)
-    return Proposal(_TITLE, lambda: edits)
+    return in_parts(_TITLE, view, spelling, edits)
 
 
-def _written(view: FileView, nest: Nest, wishes: Wishes) -> tuple[FileEdit, ...]:
-    spelling = Spelling(view)
+def _written(view: FileView, nest: Nest, wishes: Wishes, spelling: Spelling) -> tuple[FileEdit, ...]:
     site = nest.outer.binder.site
     place = place_before(view, site)
     names = (axis_text(view, nest.outer, place), axis_text(view, nest.inner, place))
@@ -131,7 +130,7 @@ def _written(view: FileView, nest: Nest, wishes: Wishes) -> tuple[FileEdit, ...]
         *(Layer(helper, one.written(view)) for one in (nest.outer_axes, nest.inner_axes)),
     )
     edit = applied(view, nest.inner.binding, layers, spelling, nest.span)
-    return in_order((*import_edits(view, spelling.needed), *helper_edits, *before, edit))
+    return (*helper_edits, *before, edit)
 
 
 def _mesh(

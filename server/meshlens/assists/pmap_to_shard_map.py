@@ -75,14 +75,14 @@ from dataclasses import replace
 from meshlens.assists._keyword_calls import by_position
 from meshlens.assists._mapped_axis import mapped_axis_helper
 from meshlens.assists._mesh import axis_text, mesh_name, mesh_text
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._model import Answer, Refused, Wishes
 from meshlens.assists._placing import Place, place_before
 from meshlens.assists._pmap import Obstacle, Pmap, argument_count, mentions, pmap_at, read_pmap
 from meshlens.assists._prefix import Items, Prefix, axes_text, specs_text
 from meshlens.assists._readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
 from meshlens.assists._spelling import Spelling
-from meshlens.assists._writing import Call, Source, around, call_text, comments_in, in_order, width_of
-from meshlens.project.new_imports import import_edits
+from meshlens.assists._together import in_parts
+from meshlens.assists._writing import Call, Source, around, call_text, comments_in, width_of
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
@@ -100,10 +100,11 @@ def pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
         pmap = _readable(view, read_pmap(view, binding))
         keyword_edits, in_axes = by_position(view, pmap)
         pmap = replace(pmap, in_axes=_with_static(view, pmap, in_axes))
-        edits = in_order((*_written(view, pmap), *keyword_edits))
+        spelling = Spelling(view)
+        edits = (*_written(view, pmap, spelling), *keyword_edits)
     except Obstacle as obstacle:
         return Refused(_TITLE, obstacle.code, obstacle.message)
-    return Proposal(_TITLE, lambda: edits)
+    return in_parts(_TITLE, view, spelling, edits)
 
 
 def _readable(view: FileView, pmap: Pmap) -> Pmap:
@@ -129,10 +130,9 @@ def _with_static(view: FileView, pmap: Pmap, in_axes: Prefix) -> Prefix:
     return Items("tuple", tuple(None if place in pmap.static else item for place, item in enumerate(in_axes.items)))
 
 
-def _written(view: FileView, pmap: Pmap) -> tuple[FileEdit, ...]:
+def _written(view: FileView, pmap: Pmap, spelling: Spelling) -> tuple[FileEdit, ...]:
     if pmap.binding.parameters is None and not pmap.calls:
         raise Obstacle("unseen", "neither its function nor a call of it is seen, so any number of rows may come")
-    spelling = Spelling(view)
     place = place_before(view, pmap.binder.site)
     if place is not None and not place.same_scope and pmap.given("devices") is not None:
         place = None
@@ -146,8 +146,7 @@ def _written(view: FileView, pmap: Pmap) -> tuple[FileEdit, ...]:
     application = _Application(view, pmap, spelling, mesh, axis, helper)
     text = application.decorators(span) if pmap.binding.decorator else application.call(span)
     comments = _comments(view, pmap, place)
-    imports = import_edits(view, spelling.needed)
-    return (*imports, *helper_edits, *comments, *before, FileEdit(view.path, Edit(span, text)))
+    return (*helper_edits, *comments, *before, FileEdit(view.path, Edit(span, text)))
 
 
 def _comments(view: FileView, pmap: Pmap, place: Place | None) -> tuple[FileEdit, ...]:

@@ -46,14 +46,13 @@ from __future__ import annotations
 import re
 
 from meshlens.assists._application import Layer, applied, kept
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
+from meshlens.assists._model import Answer, Refused, Wishes
 from meshlens.assists._on_one_device import must_work_under_vmap
 from meshlens.assists._pmap import Obstacle, Pmap, argument_count, mentions, pmap_at, read_pmap
 from meshlens.assists._prefix import Items, axes_text
 from meshlens.assists._readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process, paths_of
 from meshlens.assists._spelling import Spelling
-from meshlens.assists._writing import in_order
-from meshlens.project.new_imports import import_edits
+from meshlens.assists._together import in_parts
 from meshlens.project.view import FileView
 from meshlens.text import FileEdit, Span
 
@@ -76,10 +75,11 @@ def pmap_to_vmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
         must_run_in_one_process(view, pmap, "each process hands pmap its own rows, and vmap sees no others")
         _must_not_look_at_shards(view, pmap)
         must_work_under_vmap(view, pmap)
-        edits = _written(view, pmap)
+        spelling = Spelling(view)
+        edit = _written(view, pmap, spelling)
     except Obstacle as obstacle:
         return Refused(_TITLE, obstacle.code, obstacle.message)
-    return Proposal(_TITLE, lambda: edits)
+    return in_parts(_TITLE, view, spelling, (edit,))
 
 
 def _must_not_look_at_shards(view: FileView, pmap: Pmap) -> None:
@@ -90,8 +90,7 @@ def _must_not_look_at_shards(view: FileView, pmap: Pmap) -> None:
             raise Obstacle("shards", f'{name} looks at the shards of arrays ("{found[0].decode().lstrip(".")}")')
 
 
-def _written(view: FileView, pmap: Pmap) -> tuple[FileEdit, ...]:
-    spelling = Spelling(view)
+def _written(view: FileView, pmap: Pmap, spelling: Spelling) -> FileEdit:
     jit = (
         *kept(view, "static_argnums", pmap.given("static_broadcasted_argnums")),
         *kept(view, "donate_argnums", pmap.given("donate_argnums")),
@@ -106,8 +105,7 @@ def _written(view: FileView, pmap: Pmap) -> tuple[FileEdit, ...]:
         *kept(view, "axis_size", pmap.given("axis_size")),
     )
     layers = (Layer(spelling.of("jax", "jit"), jit), Layer(spelling.of("jax", "vmap"), arguments))
-    edit = applied(view, pmap.binding, layers, spelling)
-    return in_order((*import_edits(view, spelling.needed), edit))
+    return applied(view, pmap.binding, layers, spelling)
 
 
 def _without_static(pmap: Pmap) -> Items:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from meshlens.assists._everywhere import Outcome, convert_everywhere
+from meshlens.assists._everywhere import Job, Outcome, convert_everywhere
 from meshlens.assists._model import Wishes
 from meshlens.assists._targets import TARGETS, assist_for, places_named
 from meshlens.cli.checking import open_group
@@ -30,7 +31,7 @@ _MOST_FILES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class _Asked:
     """Where to convert: a file and, unless everything in it is meant, a function."""
 
     path: Path
@@ -69,7 +70,7 @@ def command(
         complain(error)
     codes = [BROKEN] if request.errors else []
     for group in request.groups:
-        jobs = [_Job(path, function) for path in group.files for function in _functions_of(path, named)]
+        jobs = [_Asked(path, function) for path in group.files for function in _functions_of(path, named)]
         wishes = Wishes(axis_name, in_axes, devices or (), group.settings.axis_name)
         codes.append(_convert(group, jobs, target, wishes, how))
     return max(codes, default=DONE)
@@ -81,27 +82,25 @@ def _functions_of(path: Path, named: list[tuple[str, str, str]]) -> list[str | N
     return list(dict.fromkeys(found)) or [None]
 
 
-def _convert(group: Group, jobs: list[_Job], target: str, wishes: Wishes, how: str) -> int:
+def _convert(group: Group, jobs: list[_Asked], target: str, wishes: Wishes, how: str) -> int:
     with progress() as bar:
         workspace = open_group(replace(group, files=(*group.files, *_importing(group))), bar, None)
-    before, contents = workspace, dict[Path, bytes]()
-    outcomes: list[tuple[Path, Outcome]] = []
+    usable = []
     for job in jobs:
         file = workspace.files.get(str(job.path))
         if file is None or file.notebook is not None:
             if file is not None:
                 complain(f"{shown(job.path)}: a notebook is converted in the editor")
             continue
-        places = places_named(target, job.function)
-        done = convert_everywhere(workspace, job.path, assist_for(target), places, wishes)
-        workspace = done.workspace
-        contents.update(done.sources)
-        found = [(job.path, outcome) for outcome in done.outcomes]
+        usable.append(job)
+    todo = [Job(job.path, places_named(target, job.function)) for job in usable]
+    done = convert_everywhere(workspace, todo, assist_for(target), wishes)
+    for job, found in zip(usable, done.outcomes, strict=True):
         if not found and job.function is not None:
             complain(f'{shown(job.path)}: nothing to convert is called "{job.function}"')
             return BROKEN
-        outcomes += found
-    return _finish(before, contents, outcomes, how, tables=any(job.function is None for job in jobs))
+    outcomes = [(job.path, one) for job, found in zip(usable, done.outcomes, strict=True) for one in found]
+    return _finish(workspace, done.sources, outcomes, how, tables=any(job.function is None for job in jobs))
 
 
 def _importing(group: Group) -> list[Path]:
@@ -117,7 +116,7 @@ def _importing(group: Group) -> list[Path]:
 
 
 def _finish(
-    before: Workspace, contents: dict[Path, bytes], outcomes: list[tuple[Path, Outcome]], how: str, *, tables: bool
+    before: Workspace, contents: Mapping[Path, bytes], outcomes: list[tuple[Path, Outcome]], how: str, *, tables: bool
 ) -> int:
     if how == "write":
         try:

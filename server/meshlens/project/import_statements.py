@@ -12,7 +12,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 
 def name_of_module(view: FileView, dotted: str) -> str | None:
-    """How the top level of a file calls a module: "jnp" for "jax.numpy"; None if it has not imported it."""
+    """How the top level of a file calls a module: "jnp" for "jax.numpy"; None if it does not import it."""
     parent, _, last = dotted.rpartition(".")
     for key in view.facts.top:
         shape = view.facts.blocks[key].shape
@@ -26,7 +26,7 @@ def name_of_module(view: FileView, dotted: str) -> str | None:
             for name, alias, _ in shape[4]:
                 if name == last:
                     return str(alias or name)
-    return None
+    return view.draft.name_of(dotted)
 
 
 def local_name(view: FileView, site: Site) -> str | None:

@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from meshlens.facts.model import Block, Shape
+from meshlens.project.drafts import Import, is_written_in
 from meshlens.project.import_statements import name_of_module
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
-
-
-class Import(NamedTuple):
-    """An import statement to add.
-
-    Attributes:
-        module: the module it imports, or imports from.
-        names: what follows `from … import`; empty for a plain import.
-        alias: of a plain import.
-    """
-
-    module: str
-    names: tuple[str, ...] = ()
-    alias: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The statement."""
-        if self.names:
-            return f"from {self.module} import {', '.join(self.names)}"
-        return f"import {self.module} as {self.alias}" if self.alias else f"import {self.module}"
 
 
 def spelled_or_imported(view: FileView, module: str, name: str) -> tuple[str, tuple[FileEdit, ...]]:
@@ -65,12 +43,7 @@ def spelled(view: FileView, module: str, name: str) -> tuple[str, tuple[Import, 
 
 def is_written(view: FileView, name: str) -> bool:
     """Whether a name stands anywhere in a file, so that a new thing had better have another one."""
-    return is_written_in(view.source, name)
-
-
-def is_written_in(text: bytes, name: str) -> bool:
-    """Whether a name stands anywhere in a part of a file, not behind a dot."""
-    return re.search(rb"(?<![\w.])" + re.escape(name.encode()) + rb"\b", text) is not None
+    return is_written_in(view.source, name) or view.draft.has(name)
 
 
 def import_edits(view: FileView, needed: Iterable[Import]) -> tuple[FileEdit, ...]:

@@ -11,6 +11,7 @@ from meshlens.axes.values import Site
 from meshlens.devices.report import Report
 from meshlens.facts.model import FileFacts
 from meshlens.project.devices import Devices, devices_for
+from meshlens.project.drafts import NO_DRAFT, Draft
 from meshlens.project.jax_folders import version_in
 from meshlens.project.solution import Solution
 from meshlens.text import LineIndex, Span
@@ -28,6 +29,7 @@ class FileView:
         facts: its facts.
         texts: the sources of all files by path.
         detected: what a probe found of the devices that there are.
+        draft: what is going to be written into the file.
     """
 
     solution: Solution
@@ -37,6 +39,7 @@ class FileView:
     facts: FileFacts
     texts: Mapping[str, bytes]
     detected: Report | None = None
+    draft: Draft = NO_DRAFT
 
     @property
     def records(self) -> Records:

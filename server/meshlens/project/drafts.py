@@ -1,0 +1,78 @@
+"""What is going to be written into a file, for whoever writes more of it before that is done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from meshlens.text import Edit, Span
+
+
+class Import(NamedTuple):
+    """An import statement to add.
+
+    Attributes:
+        module: the module it imports, or imports from.
+        names: what follows `from … import`; empty for a plain import.
+        alias: of a plain import.
+    """
+
+    module: str
+    names: tuple[str, ...] = ()
+    alias: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The statement."""
+        if self.names:
+            return f"from {self.module} import {', '.join(self.names)}"
+        return f"import {self.module} as {self.alias}" if self.alias else f"import {self.module}"
+
+    @property
+    def bound(self) -> Iterator[tuple[str, str]]:
+        """What it imports, with the name that it has from then on."""
+        for name, _, alias in (one.partition(" as ") for one in self.names):
+            yield f"{self.module}.{name}", alias or name
+        if not self.names:
+            yield self.module, self.alias or self.module
+            if self.alias is None:
+                yield self.module.split(".")[0], self.module.split(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What is going to be written into a file; the spans are those of the file as it is.
+
+    Attributes:
+        imports: the imports that its top level will have.
+        edits: everything else.
+    """
+
+    imports: tuple[Import, ...] = ()
+    edits: tuple[Edit, ...] = ()
+
+    def name_of(self, dotted: str) -> str | None:
+        """How the file will call what it is going to import; None if it is not."""
+        return next((name for one in self.imports for known, name in one.bound if known == dotted), None)
+
+    def has(self, name: str, inside: Span | None = None) -> bool:
+        """Whether a name will be written, not behind a dot.
+
+        Args:
+            name: the name.
+            inside: where; None for the whole file.
+        """
+        texts = [edit.text for edit in self.edits if inside is None or inside.contains(edit.span)]
+        if inside is None:
+            texts += [one.text for one in self.imports]
+        return any(is_written_in(text.encode(), name) for text in texts)
+
+
+NO_DRAFT = Draft()
+
+
+def is_written_in(text: bytes, name: str) -> bool:
+    """Whether a name stands anywhere in a part of a file, not behind a dot."""
+    return re.search(rb"(?<![\w.])" + re.escape(name.encode()) + rb"\b", text) is not None
