@@ -1,7 +1,7 @@
 """Starts the server that lies beside this file, or says in one sentence why this Python cannot run it.
 
-The extension starts it as `python run.py server`.  It is written so that every Python there is can read it, as the one
-that is found on a machine may be an old one.
+The extension starts it as `python run.py --tell server`.  It is written so that every Python there is can read it, as
+the one that is found on a machine may be an old one.
 """
 
 import json
@@ -14,16 +14,16 @@ LIBS = os.path.join(HERE, "libs")
 # In a checkout the server is not bundled; this Python has to have what it needs.
 SOURCES = os.path.join(os.path.dirname(HERE), "server")
 FROM_ENVIRONMENT = "--from-environment"
-CHECK = "--check"
+TELL = "--tell"
 UNUSABLE = 3
 
 
 def main(arguments):
-    """Runs the server, or only tells whether it would run.
+    """Runs the server, if this Python can.
 
     Args:
-        arguments: `--from-environment` prefers a server that is installed beside this Python, `--check` only tells;
-            the rest is for the server's own command line.
+        arguments: `--from-environment` prefers a server that is installed beside this Python; with `--tell` a line on
+            stderr says first whose server runs, or why none does; the rest is for the server's own command line.
 
     Returns:
         the exit code; 3 for a Python that cannot run the server.
@@ -34,14 +34,20 @@ def main(arguments):
         # Ours go before everything, so that no other version of a dependency is mixed with them.
         sys.path.insert(0, LIBS if os.path.isdir(LIBS) else SOURCES)
     refused = _refused()
-    if CHECK in arguments:
+    if TELL in arguments:
         version = ".".join(str(number) for number in sys.version_info[:3])
-        print(json.dumps({"origin": origin, "python": sys.executable, "refused": refused, "version": version}))
+        said = json.dumps({"origin": origin, "python": sys.executable, "refused": refused, "version": version})
+        sys.stderr.write(said + "\n")
+        sys.stderr.flush()
     elif refused:
         sys.stderr.write("meshlens: " + refused + "\n")
-    if refused or CHECK in arguments:
-        return UNUSABLE if refused else 0
-    sys.argv[1:] = [argument for argument in arguments if argument != FROM_ENVIRONMENT]
+    if refused:
+        return UNUSABLE
+    if origin == "bundled":
+        # An environment may say that Python shall leave nothing behind, containers' often do; then each start would
+        # compile everything, which takes longer than all the rest.  These files are the extension's own.
+        sys.dont_write_bytecode = False
+    sys.argv[1:] = [argument for argument in arguments if argument not in (FROM_ENVIRONMENT, TELL)]
     from meshlens.cli.main import main as meshlens
 
     return meshlens()

@@ -70,14 +70,15 @@ def test_a_python_without_a_parser_is_told_so(tmp_path):
     """As where a new Python has come out since, or the extension is that of another platform."""
     (tmp_path / "run.py").write_bytes((BUNDLED / "run.py").read_bytes())
     (tmp_path / "libs").mkdir()
-    asked = [sys.executable, "-I", "-S", str(tmp_path / "run.py"), "--check"]
+    asked = [sys.executable, "-I", "-S", str(tmp_path / "run.py"), "--tell", "server"]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
-    answer = json.loads(done.stdout)
+    answer = json.loads(done.stderr)
     assert (done.returncode, answer["origin"]) == (3, "bundled")
     assert re.match(r"Python 3\.\d+ on \w+ \w+ cannot load the parser of MeshLens: No module named", answer["refused"])
 
 
 def test_a_python_that_has_the_server_is_asked_for_it():
-    asked = [sys.executable, str(BUNDLED / "run.py"), "--check", "--from-environment"]
+    asked = [sys.executable, str(BUNDLED / "run.py"), "--tell", "--from-environment", "--version"]
     done = subprocess.run(asked, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["origin"] == "environment"
+    assert json.loads(done.stderr)["origin"] == "environment"
+    assert done.stdout.startswith("meshlens ")

@@ -1,7 +1,8 @@
 // What the running server knows beyond the protocol: an older one lacks requests, and what needs them is hidden.
 
 import * as vscode from "vscode";
-import { type LanguageClient, type RequestType, ResponseError } from "vscode-languageclient/node";
+import type { LanguageClient } from "vscode-languageclient/node";
+import type { Request } from "./requests";
 
 const METHOD_NOT_FOUND = -32601;
 
@@ -25,14 +26,14 @@ export class Abilities {
    *
    * @throws whatever else went wrong
    */
-  async ask<P, R>(client: LanguageClient, request: RequestType<P, R, void>, params: P): Promise<R | undefined> {
+  async ask<P, R>(client: LanguageClient, request: Request<P, R>, params: P): Promise<R | undefined> {
     if (this.lacks(request)) {
       return undefined;
     }
     try {
       return await client.sendRequest<R>(request.method, params);
     } catch (error) {
-      if (!(error instanceof ResponseError) || error.code !== METHOD_NOT_FOUND) {
+      if ((error as { readonly code?: unknown }).code !== METHOD_NOT_FOUND) {
         throw error;
       }
       this.#lacking.add(request.method);

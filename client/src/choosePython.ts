@@ -1,17 +1,17 @@
-// Chooses the Python that runs the server: the first candidate that says it can.
+// Chooses the Python that runs the server: the first candidate that says it can, and does.
 
 import { existsSync } from "node:fs";
 import * as vscode from "vscode";
 import { type Candidate, candidates } from "./findPython";
-import { check, type Python, type Refusal } from "./launch";
+import { begin, type Begun, type Refusal, serverCommand } from "./launch";
 import type { PythonExtensions } from "./pythonExtensions";
 import type { StartSettings } from "./settings";
 
 const ONE_MILLISECONDS = 10_000;
 const ALL_MILLISECONDS = 30_000;
 
-/** The outcome: a Python, or one sentence that says why there is none. */
-export type Choice = { readonly python: Python } | { readonly refused: string };
+/** The outcome: a server that has begun, or one sentence that says why there is none. */
+export type Choice = Begun | { readonly refused: string };
 
 /**
  * Tries the candidates in order.
@@ -20,24 +20,30 @@ export type Choice = { readonly python: Python } | { readonly refused: string };
  * @param settings - what the user sets
  * @param extensions - the extensions for Python
  * @param log - where it is told who was tried
+ * @param serverLog - what the server says goes there
  */
 export async function choosePython(
   extension: string,
   settings: StartSettings,
   extensions: PythonExtensions,
   log: vscode.LogOutputChannel,
+  serverLog: vscode.LogOutputChannel,
 ): Promise<Choice> {
-  const begun = Date.now();
+  const start = Date.now();
+  const isVerbose = serverLog.logLevel <= vscode.LogLevel.Debug && serverLog.logLevel !== vscode.LogLevel.Off;
   const refusals: (Refusal & { readonly program: string })[] = [];
   for (const { program, source } of await inOrder(settings, extensions)) {
-    const left = ALL_MILLISECONDS - (Date.now() - begun);
+    const left = ALL_MILLISECONDS - (Date.now() - start);
     if (left <= 0) {
       break;
     }
-    const answer = await check(extension, program, settings.strategy, Math.min(left, ONE_MILLISECONDS));
+    const command = serverCommand(extension, program, settings.strategy, isVerbose);
+    const answer = await begin(command, extension, Math.min(left, ONE_MILLISECONDS), (line) => {
+      serverLog.info(line);
+    });
     if (!("reason" in answer)) {
-      log.info(`${program} (${source}): Python ${answer.version}, MeshLens from ${answer.origin}`);
-      return { python: answer };
+      log.info(`${program} (${source}): Python ${answer.python.version}, MeshLens from ${answer.python.origin}`);
+      return answer;
     }
     log.info(`${program} (${source}): ${answer.reason}`);
     refusals.push({ program, ...answer });

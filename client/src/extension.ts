@@ -1,19 +1,19 @@
 // Where VS Code enters, when a Python file or a notebook is opened: puts the parts together.
 
 import * as vscode from "vscode";
-import { ResponseError, type Middleware } from "vscode-languageclient/node";
+import type { Middleware } from "vscode-languageclient/node";
 import { Abilities } from "./abilities";
 import { choosePython } from "./choosePython";
 import { registerCommands } from "./commands";
 import { watchDevices } from "./devices";
 import { showFailures } from "./failures";
 import { Interpreters } from "./interpreters";
-import { type Command, serverCommand } from "./launch";
+import { beginProgram } from "./launch";
 import { withQuestions } from "./lightbulb";
 import { MeshView, VIEW } from "./meshView";
 import { PythonExtensions } from "./pythonExtensions";
-import { Server } from "./server";
-import { NEEDING_RESTART, startSettings, forServer } from "./settings";
+import { type Beginning, Server } from "./server";
+import { NEEDING_RESTART, type StartSettings, startSettings, forServer } from "./settings";
 import { Status } from "./status";
 
 let server: Server | undefined;
@@ -25,24 +25,25 @@ export function activate(context: vscode.ExtensionContext): void {
   const interpreters = new Interpreters(extensions);
   const abilities = new Abilities();
 
-  const command = async (): Promise<Command | { readonly refused: string } | undefined> => {
+  const begin = async (): Promise<Beginning> => {
     await abilities.reset();
     const settings = startSettings();
-    const [program, ...args] = settings.path;
     if (!settings.enabled) {
       return undefined;
     }
-    await interpreters.prepare();
-    if (program !== undefined) {
+    const [begun] = await Promise.all([beginServer(settings), interpreters.prepare()]);
+    return begun;
+  };
+
+  const beginServer = async (settings: StartSettings): Promise<Beginning> => {
+    if (settings.path.length > 0) {
       log.info(`${settings.path.join(" ")} (meshlens.path)`);
-      return { program, args, environment: process.env };
+      return { process: await beginProgram(settings.path, context.extensionPath, writeLog) };
     }
-    const choice = await choosePython(context.extensionPath, settings, extensions, log);
-    if ("refused" in choice) {
-      return choice;
-    }
-    const isVerbose = serverLog.logLevel <= vscode.LogLevel.Debug && serverLog.logLevel !== vscode.LogLevel.Off;
-    return serverCommand(context.extensionPath, choice.python.executable, settings.strategy, isVerbose);
+    return choosePython(context.extensionPath, settings, extensions, log, serverLog);
+  };
+  const writeLog = (line: string) => {
+    serverLog.info(line);
   };
 
   const middleware: Middleware = {
@@ -57,13 +58,12 @@ export function activate(context: vscode.ExtensionContext): void {
     workspace: {
       configuration: async (params, token, next) => {
         const answers = await next(params, token);
-        return answers instanceof ResponseError ? answers : answers.map(forServer);
+        return Array.isArray(answers) ? answers.map(forServer) : answers;
       },
     },
   };
 
   const running = new Server({
-    folder: context.extensionPath,
     channel: serverLog,
     middleware,
     initializationOptions: () => ({
@@ -71,7 +71,7 @@ export function activate(context: vscode.ExtensionContext): void {
       interpreter: interpreters.begin(),
       devicesDidChange: true,
     }),
-    command,
+    begin,
   });
   server = running;
   const status = new Status(running);

@@ -1,8 +1,10 @@
-// How a Python is asked whether it can run the server, and how it is told to.
+// How a Python is told to run the server, and what it says first: whether it can.
 
-import { execFile } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 
 /** Which MeshLens runs, as the setting `meshlens.importStrategy` names it. */
 export type ImportStrategy = "useBundled" | "fromEnvironment";
@@ -14,12 +16,12 @@ export interface Command {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** A Python that can run the server. */
+/** A Python that runs the server. */
 export interface Python {
   /** The program itself, as it names itself. */
   readonly executable: string;
   readonly version: string;
-  /** Whose MeshLens it would run. */
+  /** Whose MeshLens it runs. */
   readonly origin: "bundled" | "environment";
 }
 
@@ -30,56 +32,118 @@ export interface Refusal {
   readonly isSentence: boolean;
 }
 
+export type ServerProcess = ChildProcessWithoutNullStreams;
+
+/** A server that has begun: it reads what the client writes as soon as it has loaded itself. */
+export interface Begun {
+  readonly process: ServerProcess;
+  readonly python: Python;
+}
+
 /**
  * The command that starts the server.
  *
  * @param extension - the folder of the extension
- * @param program - a Python
+ * @param program - a Python, or what somebody takes for one
  * @param strategy - which MeshLens runs
  * @param debug - whether the server says more
  */
 export function serverCommand(extension: string, program: string, strategy: ImportStrategy, debug: boolean): Command {
+  const script = join(extension, "bundled", "run.py");
+  const options = strategy === "fromEnvironment" ? ["--tell", "--from-environment"] : ["--tell"];
   return {
     program,
-    args: [...launcher(extension, strategy), "server"],
+    args: [script, ...options, "server"],
     environment: { ...environmentIn(extension), ...(debug ? { MESHLENS_DEBUG: "1" } : {}) },
   };
 }
 
 /**
- * Asks a Python, in a process of its own, whether it can run the server.
+ * Starts the server, and waits until its Python has said that it can run it.
  *
- * @param extension - the folder of the extension
- * @param program - a Python, or what somebody takes for one
- * @param strategy - which MeshLens would run
- * @param milliseconds - how long it may take
+ * @param command - of {@link serverCommand}
+ * @param folder - where it runs
+ * @param milliseconds - how long the Python may take to say so
+ * @param log - takes what the server says on stderr
  */
-export function check(
-  extension: string,
-  program: string,
-  strategy: ImportStrategy,
+export function begin(
+  command: Command,
+  folder: string,
   milliseconds: number,
-): Promise<Python | Refusal> {
-  const options = {
-    cwd: extension,
-    env: environmentIn(extension),
-    timeout: milliseconds,
-    killSignal: "SIGKILL",
-    windowsHide: true,
-  } as const;
-  return new Promise((resolve) => {
-    execFile(program, [...launcher(extension, strategy), "--check"], options, (error, stdout, stderr) => {
-      resolve(readAnswer(stdout) ?? { reason: reasonOf(error, stderr, milliseconds), isSentence: false });
+  log: (line: string) => void,
+): Promise<Begun | Refusal> {
+  const told = new Promise<Begun | Refusal>((resolve) => {
+    const process = run(command, folder);
+    const before: string[] = [];
+    let answer: Python | Refusal | undefined;
+    const refuse = (reason: string) => {
+      clearTimeout(timer);
+      resolve({ reason, isSentence: false });
+    };
+    const timer = setTimeout(() => {
+      process.kill("SIGKILL");
+      refuse(`it did not answer within ${milliseconds / 1000} s`);
+    }, milliseconds);
+    process.on("error", (error: Error & { code?: unknown }) => {
+      refuse(error.code === "ENOENT" ? "there is no such program" : error.message);
+    });
+    process.on("close", () => {
+      refuse(before.at(-1) ?? "it did not answer as Python does");
+    });
+    createInterface({ input: process.stderr }).on("line", (line) => {
+      if (answer !== undefined) {
+        log(line);
+        return;
+      }
+      answer = readAnswer(line);
+      if (answer === undefined) {
+        before.push(line);
+        return;
+      }
+      clearTimeout(timer);
+      if ("reason" in answer) {
+        resolve(answer);
+      } else {
+        before.forEach(log);
+        resolve({ process, python: answer });
+      }
     });
   });
+  // Some programs cannot even be tried.
+  return told.catch((error: unknown) => ({ reason: String(error), isSentence: false }));
 }
 
-/** What the last line of the launcher's output says; undefined if it is no answer. */
-export function readAnswer(stdout: string): Python | Refusal | undefined {
-  const last = stdout.trim().split("\n").at(-1) ?? "";
+/**
+ * Starts a program that is a server by itself.
+ *
+ * @param command - the program and its arguments
+ * @param folder - where it runs
+ * @param log - takes what it says on stderr
+ */
+export async function beginProgram(
+  [program = "", ...args]: readonly string[],
+  folder: string,
+  log: (line: string) => void,
+): Promise<ServerProcess> {
+  const begun = run({ program, args, environment: process.env }, folder);
+  await once(begun, "spawn");
+  begun.on("error", (error) => {
+    log(error.message);
+  });
+  createInterface({ input: begun.stderr }).on("line", log);
+  return begun;
+}
+
+/** The server runs in the extension's folder: Python looks for modules in its working folder first. */
+function run({ program, args, environment }: Command, folder: string): ServerProcess {
+  return spawn(program, args, { cwd: folder, env: environment, windowsHide: true });
+}
+
+/** What the launcher says in a line; undefined if it is something else. */
+export function readAnswer(line: string): Python | Refusal | undefined {
   let said: unknown;
   try {
-    said = JSON.parse(last);
+    said = JSON.parse(line);
   } catch {
     return undefined;
   }
@@ -96,29 +160,9 @@ export function readAnswer(stdout: string): Python | Refusal | undefined {
   return { executable: python, version, origin: origin === "environment" ? origin : "bundled" };
 }
 
-function launcher(extension: string, strategy: ImportStrategy): string[] {
-  const script = join(extension, "bundled", "run.py");
-  return strategy === "fromEnvironment" ? [script, "--from-environment"] : [script];
-}
-
 /** In a checkout nothing is bundled: the server is that of the checkout, and the environment has what it needs. */
 function environmentIn(extension: string): NodeJS.ProcessEnv {
   const checkout = join(extension, "server");
   const isCheckout = !existsSync(join(extension, "bundled", "libs")) && existsSync(checkout);
   return isCheckout ? { ...process.env, PYTHONPATH: checkout } : process.env;
-}
-
-function reasonOf(
-  error: (Error & { code?: unknown; killed?: boolean }) | null,
-  stderr: string,
-  milliseconds: number,
-): string {
-  if (error?.code === "ENOENT") {
-    return "there is no such program";
-  }
-  if (error?.killed === true) {
-    return `it did not answer within ${milliseconds / 1000} s`;
-  }
-  const last = stderr.trim().split("\n").at(-1) ?? "";
-  return last === "" ? "it did not answer as Python does" : last;
 }

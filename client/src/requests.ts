@@ -1,6 +1,13 @@
 // The requests that MeshLens has besides those of the protocol, and how a server without them is met.
 
-import { type Position, RequestType, type WorkspaceEdit } from "vscode-languageclient/node";
+import type { Position, WorkspaceEdit } from "vscode-languageclient/node";
+
+/** A request with the types of its parameters and of its answer; the library's own would load the library with it. */
+export class Request<P, R> {
+  declare readonly types: (params: P) => R;
+
+  constructor(readonly method: string) {}
+}
 
 /** Devices as the server sees them. */
 export interface Devices {
@@ -64,9 +71,9 @@ export interface Converted {
   readonly places: number;
 }
 
-export const DEVICES = new RequestType<{ uri?: string; refresh?: boolean }, Devices, void>("meshlens/devices");
-export const MESHES = new RequestType<{ uri: string }, Meshes, void>("meshlens/meshes");
-export const CONVERT = new RequestType<ConvertParams, Converted, void>("meshlens/convert");
-export const VIRTUAL_DEVICES = new RequestType<{ devices: number }, { env: Record<string, string> }, void>(
+export const DEVICES = new Request<{ uri?: string; refresh?: boolean }, Devices>("meshlens/devices");
+export const MESHES = new Request<{ uri: string }, Meshes>("meshlens/meshes");
+export const CONVERT = new Request<ConvertParams, Converted>("meshlens/convert");
+export const VIRTUAL_DEVICES = new Request<{ devices: number }, { env: Record<string, string> }>(
   "meshlens/virtualDevices",
 );

@@ -1,26 +1,13 @@
 // The life of the language server: started, restarted after a crash, stopped; one step at a time.
 
-import { createInterface } from "node:readline";
-import type { Readable } from "node:stream";
 import * as vscode from "vscode";
-import {
-  CloseAction,
-  type CloseHandlerResult,
-  ErrorAction,
-  type Executable,
-  LanguageClient,
-  type LanguageClientOptions,
-  type Middleware,
-  RevealOutputChannelOn,
-  State,
-  TransportKind,
-} from "vscode-languageclient/node";
-import type { Command } from "./launch";
+import type { LanguageClient, Middleware } from "vscode-languageclient/node";
+import type { ServerProcess } from "./launch";
 import { Crashes } from "./restarting";
 import { within } from "./within";
 
 const START_MILLISECONDS = 60_000;
-const SCHEMES = ["file", "untitled", "vscode-notebook-cell"];
+const END_MILLISECONDS = 2000;
 
 /** How the server is. */
 export type Condition =
@@ -29,22 +16,15 @@ export type Condition =
   | { readonly kind: "running"; readonly client: LanguageClient }
   | { readonly kind: "failed"; readonly reason: string };
 
+/** A server's process, or the sentence that says why there is none; undefined where it is switched off. */
+export type Beginning = { readonly process: ServerProcess } | { readonly refused: string } | undefined;
+
 /** What a server needs from outside. */
 export interface Needs {
-  /** The folder of the extension, where the server runs: Python looks for modules in its working folder first. */
-  readonly folder: string;
   readonly channel: vscode.LogOutputChannel;
   readonly middleware: Middleware;
   readonly initializationOptions: () => unknown;
-  /** What starts the server, or the sentence that says why nothing does; undefined where it is switched off. */
-  readonly command: () => Promise<Command | { readonly refused: string } | undefined>;
-}
-
-/** Says what goes wrong in the log alone: what a user has to know is said once, by us. */
-class QuietClient extends LanguageClient {
-  override error(message: string, data?: unknown): void {
-    super.error(message, data, false);
-  }
+  readonly begin: () => Promise<Beginning>;
 }
 
 /** The one server of this window. */
@@ -52,7 +32,8 @@ export class Server implements vscode.Disposable {
   readonly #needs: Needs;
   readonly #changed = new vscode.EventEmitter<Condition>();
   #condition: Condition = { kind: "stopped" };
-  #client: QuietClient | undefined;
+  #client: LanguageClient | undefined;
+  #process: ServerProcess | undefined;
   #isStarting = false;
   #last: Promise<void> = Promise.resolve();
 
@@ -105,24 +86,21 @@ export class Server implements vscode.Disposable {
 
   async #start(): Promise<void> {
     this.#become({ kind: "starting" });
-    const command = await this.#needs.command();
-    if (command === undefined) {
+    const beginning = this.#needs.begin();
+    // The library is loaded while the server loads itself.
+    beginning.catch(() => undefined);
+    await new Promise(setImmediate);
+    const { makeClient } = await import("./client");
+    const begun = await beginning;
+    if (begun === undefined) {
       this.#become({ kind: "stopped" });
       return;
     }
-    if ("refused" in command) {
-      this.#become({ kind: "failed", reason: command.refused });
+    if ("refused" in begun) {
+      this.#become({ kind: "failed", reason: begun.refused });
       return;
     }
-    const client = this.#make(command);
-    this.#client = client;
-    client.onDidChangeState(({ newState }) => {
-      if (newState === State.Running) {
-        this.#become({ kind: "running", client });
-      } else if (newState === State.Starting) {
-        this.#become({ kind: "starting" });
-      }
-    });
+    const client = this.#make(makeClient, begun.process);
     this.#isStarting = true;
     const started = client.start().then(() => true);
     started.catch((error: unknown) => {
@@ -131,72 +109,81 @@ export class Server implements vscode.Disposable {
     const isRunning = await within(START_MILLISECONDS, started);
     this.#isStarting = false;
     if (isRunning !== true) {
-      client.serverProcess?.kill();
+      this.#process?.kill("SIGKILL");
       this.#become({ kind: "failed", reason: vscode.l10n.t("The language server of MeshLens did not start.") });
     }
   }
 
   async #stop(): Promise<void> {
-    const client = this.#client;
+    const [client, process] = [this.#client, this.#process];
     this.#client = undefined;
+    this.#process = undefined;
     try {
       await client?.dispose();
     } catch (error) {
       // It would not end in time, or had never begun; its process ends with its pipes.
       this.#needs.channel.debug(String(error));
     }
+    setTimeout(() => process?.kill("SIGKILL"), END_MILLISECONDS).unref();
     this.#become({ kind: "stopped" });
   }
 
-  #make(command: Command): QuietClient {
-    const { folder, channel, middleware, initializationOptions } = this.#needs;
-    const run: Executable = {
-      command: command.program,
-      args: [...command.args],
-      transport: TransportKind.stdio,
-      options: { cwd: folder, env: command.environment },
-    };
+  #make(makeClient: typeof import("./client").makeClient, first: ServerProcess): LanguageClient {
+    const { channel, middleware, initializationOptions } = this.#needs;
     const crashes = new Crashes();
-    const options: LanguageClientOptions = {
-      documentSelector: SCHEMES.map((scheme) => ({ language: "python", scheme })),
-      errorHandler: {
-        error: () => ({ action: ErrorAction.Continue, handled: true }),
-        closed: () => this.#closed(client, crashes),
-      },
-      initializationFailedHandler: () => false,
-      initializationOptions,
-      markdown: { supportThemeIcons: true },
+    let next: ServerProcess | undefined = first;
+    const client = makeClient({
+      channel,
       middleware,
-      outputChannel: channel,
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
-      stdioOptions: { stdout: logLines, stderr: logLines },
-      traceOutputChannel: channel,
-    };
-    const client = new QuietClient("meshlens", "MeshLens", { run, debug: run }, options);
+      initializationOptions,
+      connect: async () => {
+        this.#process = next ?? (await this.#again());
+        next = undefined;
+        if (hasEnded(this.#process)) {
+          throw new Error("the server ended before it was spoken to");
+        }
+        return this.#process;
+      },
+      restartsAfterClose: async () => (await this.#mayRestart(crashes)) && this.#client === client,
+      onStart: () => {
+        this.#become({ kind: "starting" });
+      },
+      onRun: () => {
+        this.#become({ kind: "running", client });
+      },
+    });
+    this.#client = client;
+    this.#process = first;
     return client;
   }
 
+  async #again(): Promise<ServerProcess> {
+    const begun = await this.#needs.begin();
+    if (begun === undefined || "refused" in begun) {
+      const reason = begun?.refused ?? "MeshLens is switched off";
+      this.#become({ kind: "failed", reason });
+      throw new Error(reason);
+    }
+    return begun.process;
+  }
+
   /** A server that has run is started again after a while; one that does not even start would fail the same way. */
-  async #closed(client: QuietClient, crashes: Crashes): Promise<CloseHandlerResult> {
+  async #mayRestart(crashes: Crashes): Promise<boolean> {
     if (this.#isStarting) {
-      return { action: CloseAction.DoNotRestart, handled: true };
+      return false;
     }
     const wait = crashes.another(Date.now());
     if (wait === undefined) {
       this.#become({ kind: "failed", reason: vscode.l10n.t("The language server of MeshLens stopped.") });
-      return { action: CloseAction.DoNotRestart, handled: true };
+      return false;
     }
     this.#become({ kind: "starting" });
     this.#needs.channel.warn(`the server ended; it is started again in ${wait / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, wait));
-    const isWanted = this.#client === client;
-    return { action: isWanted ? CloseAction.Restart : CloseAction.DoNotRestart, handled: true };
+    return true;
   }
 }
 
-/** What the server says on stderr is its log, not a list of errors. */
-function logLines(stream: Readable, channel: vscode.LogOutputChannel): void {
-  createInterface({ input: stream }).on("line", (line) => {
-    channel.info(line);
-  });
+function hasEnded({ exitCode, signalCode }: ServerProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { check, readAnswer, serverCommand } from "../src/launch";
+import { type Begun, begin, beginProgram, readAnswer, type Refusal, serverCommand } from "../src/launch";
 
 const room = mkdtempSync(join(tmpdir(), "meshlens-"));
 after(() => {
@@ -18,9 +19,17 @@ function program(name: string, script: string): string {
   return path;
 }
 
-test("a Python that can run the server says so on its last line", () => {
+/** Starts a program as the server's Python; gives what came of it, and what was logged. */
+async function started(path: string, milliseconds = 10_000): Promise<[Begun | Refusal, string[]]> {
+  const lines: string[] = [];
+  const command = serverCommand(room, path, "useBundled", false);
+  const answer = await begin(command, room, milliseconds, (line) => lines.push(line));
+  return [answer, lines];
+}
+
+test("a Python that can run the server says so in a line", () => {
   const said = { origin: "environment", python: "/opt/python", refused: null, version: "3.12.1" };
-  assert.deepEqual(readAnswer(`site says hello\n${JSON.stringify(said)}\n`), {
+  assert.deepEqual(readAnswer(JSON.stringify(said)), {
     executable: "/opt/python",
     version: "3.12.1",
     origin: "environment",
@@ -40,48 +49,54 @@ test("anything else is no answer", () => {
   }
 });
 
-test("a program is asked by the launcher of the extension, and believed even if it ends badly", async () => {
-  const answer = program("old", `echo '{"refused": "too old", "version": "3.8.1"}'; exit 3`);
-  assert.deepEqual(await check(room, answer, "useBundled", 10_000), {
-    reason: "too old",
-    isSentence: true,
-  });
-  const shown = program("shown", `echo "$@" >&2`);
-  const asked = join(room, "bundled", "run.py");
-  assert.deepEqual(await check(room, shown, "useBundled", 10_000), {
-    reason: `${asked} --check`,
-    isSentence: false,
-  });
-  assert.deepEqual(await check(room, shown, "fromEnvironment", 10_000), {
-    reason: `${asked} --from-environment --check`,
-    isSentence: false,
-  });
+test("what has said that it runs is the server; what it says on stderr is logged, before that and after", async () => {
+  const answer = '{"origin": "bundled", "python": "/opt/python", "refused": null, "version": "3.12.1"}';
+  const path = program("able", `echo warned >&2; echo '${answer}' >&2; echo "$@" >&2; read line; echo "$line"`);
+  const [begun, lines] = await started(path);
+  assert.ok("process" in begun);
+  assert.equal(begun.python.executable, "/opt/python");
+  begun.process.stdin.write("hello\n");
+  const [said] = (await once(begun.process.stdout, "data")) as [Buffer];
+  assert.equal(said.toString(), "hello\n");
+  await once(begun.process, "close");
+  assert.deepEqual(lines, ["warned", `${join(room, "bundled", "run.py")} --tell server`]);
 });
 
-test("what is no Python is told in a few words", async () => {
-  assert.deepEqual(await check(room, join(room, "nowhere"), "useBundled", 10_000), {
-    reason: "there is no such program",
-    isSentence: false,
-  });
-  assert.deepEqual(await check(room, program("silent", "exit 0"), "useBundled", 10_000), {
-    reason: "it did not answer as Python does",
-    isSentence: false,
-  });
-  assert.deepEqual(await check(room, program("slow", "exec sleep 60"), "useBundled", 100), {
-    reason: "it did not answer within 0.1 s",
-    isSentence: false,
-  });
+test("a program that refuses is believed, and what is no Python is told in a few words", async () => {
+  const refusing = program("old", `echo '{"refused": "too old", "version": "3.8.1"}' >&2; exit 3`);
+  assert.deepEqual(await started(refusing), [{ reason: "too old", isSentence: true }, []]);
+  for (const [path, reason] of [
+    [join(room, "nowhere"), "there is no such program"],
+    [program("silent", "exit 0"), "it did not answer as Python does"],
+    [program("broken", "echo first >&2; echo last >&2; exit 1"), "last"],
+    [program("talking", "seq 1000; exit 1"), "it did not answer as Python does"],
+  ] as const) {
+    assert.deepEqual(await started(path), [{ reason, isSentence: false }, []]);
+  }
+  const slow = { reason: "it did not answer within 0.1 s", isSentence: false };
+  assert.deepEqual(await started(program("slow", "exec sleep 60"), 100), [slow, []]);
+});
+
+test("a program that is a server by itself is started as it is, if it is there", async () => {
+  const lines: string[] = [];
+  const begun = await beginProgram([program("own", 'echo "$@" >&2'), "--stdio"], room, (line) => lines.push(line));
+  await once(begun, "close");
+  assert.deepEqual(lines, ["--stdio"]);
+  await assert.rejects(
+    beginProgram([join(room, "nowhere")], room, () => undefined),
+    /ENOENT/,
+  );
 });
 
 test("in a checkout the server is the checkout's; in the extension nothing is added", () => {
   const checkout = mkdtempSync(join(room, "checkout-"));
   mkdirSync(join(checkout, "server"));
   const command = serverCommand(checkout, "python3", "useBundled", true);
-  assert.deepEqual(command.args, [join(checkout, "bundled", "run.py"), "server"]);
+  assert.deepEqual(command.args, [join(checkout, "bundled", "run.py"), "--tell", "server"]);
   assert.equal(command.environment["PYTHONPATH"], join(checkout, "server"));
   assert.equal(command.environment["MESHLENS_DEBUG"], "1");
   mkdirSync(join(checkout, "bundled", "libs"), { recursive: true });
   const bundled = serverCommand(checkout, "python3", "fromEnvironment", false);
-  assert.deepEqual(bundled.args, [join(checkout, "bundled", "run.py"), "--from-environment", "server"]);
+  assert.deepEqual(bundled.args, [join(checkout, "bundled", "run.py"), "--tell", "--from-environment", "server"]);
   assert.equal(bundled.environment["PYTHONPATH"], process.env["PYTHONPATH"]);
 });

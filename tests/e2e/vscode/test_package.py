@@ -76,6 +76,9 @@ def test_its_server_runs_on_bare_pythons_without_a_network(tmp_path: Path):
             server.stop()
         assert name == "meshlens", version
         assert found == [("AX101", 'axis "bacth" is not bound here (bound: "batch")')], version
+        tag = f"cpython-{version.replace('.', '')}"
+        # Nobody's environment makes each start compile the server again.
+        assert list(extension.glob(f"bundled/libs/meshlens/lsp/__pycache__/server.{tag}.pyc")), version
 
 
 def test_it_says_who_it_is_for(names):

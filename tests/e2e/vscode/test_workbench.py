@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from browser import notebook
+from command_line import write
 from packaged import vsix
 from workbench import extensions, play, serving
 
@@ -118,6 +120,26 @@ def test_without_trust_nothing_of_the_folder_is_started(room: Room):
     assert started.exists(), "where the folder is trusted, it is started"
 
 
+def test_trust_that_is_granted_in_a_running_window(room: Room):
+    """The folder's environment has the JAX that runs the tests."""
+    python = _environment(room.workspace / ".venv")
+    packages = next((room.workspace / ".venv").glob("lib/python3*/site-packages"))
+    found = importlib.metadata.distribution("jax")
+    (packages / "here.pth").write_text(f"{found.locate_file('')}\n")
+    write(packages, {f"jax-{found.version}.dist-info/METADATA": f"Name: jax\nVersion: {found.version}\n"})
+    started = room.folder / "started"
+    python.rename(python.with_name("behind"))
+    python.write_text(f'#!/bin/sh\ntouch {started}\nexec {python.with_name("behind")} "$@"\n')
+    python.chmod(0o755)
+    asks = {"security.workspace.trust.startupPrompt": "never"}
+    devices = {"JAX_NUM_CPU_DEVICES": "4", "JAX_PLATFORMS": "cpu", "MESHLENS_DETECT_DEVICES": "1", "VIRTUAL_ENV": ""}
+    said = room.play("trust", {}, asks, [], **devices)
+    assert "target 8" in said["before"]
+    assert "here" not in said["before"]
+    assert "target 8, here 4 CPU" in said["after"]
+    assert started.exists()
+
+
 def test_without_a_python(room: Room):
     said = room.play("no-python", {}, VSCODE_CLI="1", PATH=str(_nothing(room)))["said"]
     assert "there is no Python here" in said
@@ -128,7 +150,7 @@ def test_with_a_python_that_is_too_old(room: Room):
     old = room.folder / "old"
     refused = "Python 3.9 is too old for MeshLens, which needs 3.10 or newer"
     answer = json.dumps({"origin": "bundled", "python": str(old), "refused": refused, "version": "3.9.18"})
-    old.write_text(f"#!/bin/sh\necho '{answer}'\nexit 3\n")
+    old.write_text(f"#!/bin/sh\necho '{answer}' >&2\nexit 3\n")
     old.chmod(0o755)
     said = room.play("no-python", {"meshlens.interpreter": str(old)}, VSCODE_CLI="1", PATH=str(_nothing(room)))["said"]
     assert refused in said
