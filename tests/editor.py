@@ -4,20 +4,44 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from lsprotocol import converters, types
-from pytest_lsp import LanguageClient, client_capabilities
+from pytest_lsp import LanguageClient
 from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, default_converter, register_lsp_features
+from pytest_lsp.protocol import LanguageClientProtocol
 
+from claims import Heard
 from meshlens.text import LineIndex
+from recorded_clients import claimed, recorded
 
-CLIENTS = ("visual-studio-code", "neovim", "neovim@v0.7.0", "emacs")
 SERVER = ("-m", "meshlens", "server")
+
+
+class Protocol(LanguageClientProtocol):
+    """The client's end of the wire: notes every message of the server as it came."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.heard = Heard()
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Notes what came before anything is made of it."""
+        if "jsonrpc" in data:
+            self.heard.note(data)
+        return super().structure_message(data)
+
+    def send_request(self, method: str, params: Any = None, callback: Any = None, msg_id: Any = None) -> Any:
+        """Notes what was asked, and under which token its progress may be told."""
+        msg_id = msg_id or str(uuid.uuid4())
+        self.heard.asked[msg_id] = method
+        self.heard.tokens.add(getattr(params, "work_done_token", None))
+        return super().send_request(method, params, callback, msg_id)
 
 
 @dataclass
@@ -25,6 +49,7 @@ class Editor:
     """One editor with one server.
 
     Attributes:
+        name: which recorded client it is.
         client: the protocol's other end.
         root: the folder that is open.
         encoding: what the server counts columns in.
@@ -34,6 +59,7 @@ class Editor:
         versions: their versions.
     """
 
+    name: str
     client: LanguageClient
     root: Path
     encoding: str
@@ -41,6 +67,22 @@ class Editor:
     registered: list[types.Registration]
     texts: dict[str, str] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
+
+    def moved(self, root: Path) -> Editor:
+        """The same editor in another folder, with nothing open there."""
+        return replace(self, root=root, texts={}, versions={})
+
+    def can(self, path: str) -> Any:
+        """What the client claims at a dotted path of its capabilities."""
+        protocol: Any = self.client.protocol
+        return claimed(protocol.heard.capabilities, path)
+
+    @property
+    def unclaimed(self) -> list[str]:
+        """What the server has sent that the client does not claim."""
+        protocol: Any = self.client.protocol
+        found: list[str] = protocol.heard.unclaimed
+        return found
 
     def uri(self, name: str) -> str:
         """The URI of a file."""
@@ -93,8 +135,7 @@ class Editor:
 
     async def diagnostics(self, name: str) -> Sequence[types.Diagnostic]:
         """What the server says about the newest text of a file."""
-        capabilities = self.client.capabilities
-        if capabilities and capabilities.text_document and capabilities.text_document.diagnostic:
+        if self.can("textDocument.diagnostic") is not None:
             params = types.DocumentDiagnosticParams(self.document(name))
             report = await self.client.text_document_diagnostic_async(params)
             return report.items if isinstance(report, types.RelatedFullDocumentDiagnosticReport) else ()
@@ -104,6 +145,35 @@ class Editor:
                     return message.diagnostics
             await asyncio.sleep(0.02)
         raise AssertionError(f"no diagnostics of {name}, version {self.versions[name]}")
+
+    @property
+    def asked(self) -> list[str]:
+        """The methods of the server's own requests, in order."""
+        protocol: Any = self.client.protocol
+        found: list[str] = protocol.heard.requests
+        return found
+
+    def told_of(self, how: types.FileChangeType, *names: str) -> None:
+        """Tells of files that were written, came or went, as a client does that was asked to watch them."""
+        changes = [types.FileEvent(self.uri(name), how) for name in names]
+        self.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(changes))
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Waits until something holds, which the server has to say by itself."""
+        for _ in range(1500):
+            if holds():
+                return
+            await asyncio.sleep(0.02)
+        raise AssertionError("it never came")
+
+    async def settled(self, name: str, count: int) -> Sequence[types.Diagnostic]:
+        """The diagnostics of a file once there are so many: what changes elsewhere reaches it a little later."""
+        for _ in range(1500):
+            found = await self.diagnostics(name)
+            if len(found) == count:
+                return found
+            await asyncio.sleep(0.02)
+        raise AssertionError(f"{name} has not got {count} findings: {found}")
 
     def apply(self, edit: types.WorkspaceEdit) -> None:
         """Applies an edit of open files, as an editor would: against the version that it was made for."""
@@ -143,15 +213,6 @@ def plain(value: Any) -> Any:
     return converters.get_converter().unstructure(value)
 
 
-def capabilities(name: str, extra: Mapping[str, Any] | None = None) -> types.ClientCapabilities:
-    """The capabilities of a recorded client, with more of them if a test needs that."""
-    recorded = client_capabilities(name)
-    if not extra:
-        return recorded
-    merged = _merged(plain(recorded), extra)
-    return converters.get_converter().structure(merged, types.ClientCapabilities)
-
-
 def _merged(one: Any, other: Any) -> Any:
     if not isinstance(one, dict) or not isinstance(other, Mapping):
         return other
@@ -161,7 +222,7 @@ def _merged(one: Any, other: Any) -> Any:
 @asynccontextmanager
 async def editor(
     root: Path,
-    client: str = "visual-studio-code",
+    client: str = "vscode",
     *,
     extra: Mapping[str, Any] | None = None,
     options: Any = None,
@@ -174,31 +235,42 @@ async def editor(
         root: the folder.
         client: the recorded client whose capabilities it has.
         extra: capabilities besides those.
-        options: initialization options.
+        options: initialization options besides those.
         settings: what it answers when asked for its settings.
         folders: further folders that are open.
     """
+    said = recorded(client)
+    capabilities = _merged(said["capabilities"], extra or {})
+    given = {**said.get("initializationOptions", {}), **(options or {})}
     published: list[types.PublishDiagnosticsParams] = []
     registered: list[types.Registration] = []
-    lsp = LanguageClient(converter_factory=default_converter)
+    lsp = LanguageClient(converter_factory=default_converter, protocol_cls=Protocol)
+    protocol: Any = lsp.protocol
+    protocol.heard.capabilities, protocol.heard.options = capabilities, given
     lsp.set_configuration({"meshlens": dict(settings or {})})
     own = {
         types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: lambda params: published.append(params),
         types.CLIENT_REGISTER_CAPABILITY: lambda params: registered.extend(params.registrations),
+        types.WORKSPACE_INLAY_HINT_REFRESH: lambda params: None,
+        types.WORKSPACE_CODE_LENS_REFRESH: lambda params: None,
+        types.WINDOW_SHOW_MESSAGE: lambda params: lsp.messages.append(params),
     }
     register_lsp_features(lsp, {**DEFAULT_CLIENT_FEATURES, **own})
     await lsp.start_io(sys.executable, *SERVER, cwd=root)
+    converter = converters.get_converter()
     params = types.InitializeParams(
-        capabilities=capabilities(client, extra),
+        capabilities=converter.structure(capabilities, types.ClientCapabilities),
+        client_info=converter.structure(said["clientInfo"], types.ClientInfo) if "clientInfo" in said else None,
         root_uri=root.as_uri(),
-        initialization_options=options,
+        initialization_options=given or None,
         workspace_folders=[types.WorkspaceFolder(uri=one.as_uri(), name=one.name) for one in (root, *folders)],
     )
     try:
         result = await lsp.initialize_session(params)
-        given = result.capabilities.position_encoding or "utf-16"
-        encoding = str(getattr(given, "value", given))
-        yield Editor(lsp, root, encoding, published, registered)
+        counted = result.capabilities.position_encoding or "utf-16"
+        made = Editor(client, lsp, root, str(getattr(counted, "value", counted)), published, registered)
+        yield made
+        assert not made.unclaimed, "\n".join(made.unclaimed)
     finally:
         await lsp.shutdown_session()
         await lsp.stop()

@@ -11,7 +11,8 @@ from lsprotocol import converters, types
 from pygls.exceptions import JsonRpcException
 
 from command_line import write
-from editor import CLIENTS, Editor, editor
+from editor import Editor, editor
+from recorded_clients import CLIENTS
 
 pytestmark = pytest.mark.asyncio
 

@@ -1,169 +1,238 @@
-"""What editors are told about a text, as they open it, type and close it."""
+"""What editors are told about a text, as they open it, type and close it: pushed or pulled, as each of them claims."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lsprotocol import types
 
 from command_line import write
-from editor import CLIENTS, editor
+from editor import Editor, editor, plain
+from recorded_clients import claiming
 
-pytestmark = pytest.mark.asyncio
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 WRONG = """import jax
 
 text = "é𝛼"; grads = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")
 """
 MESSAGE = 'axis "bacth" is not bound here (bound: "batch"); did you mean "batch"?'
+ENCODINGS = {"vscode": "utf-16", "neovim": "utf-8", "neovim-0.7": "utf-16", "emacs": "utf-16", "emacs-29": "utf-32"}
+PULLS = claiming("textDocument.diagnostic")
+SYNC = "import jax\n\n\ndef sync(x):\n    return jax.lax.pmean(x, 'bacth')\n"
+TRAIN = "import jax\nfrom sync import sync\n\nstep = jax.pmap(sync, axis_name='batch')\n"
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-async def test_a_finding_comes_and_goes_as_you_type(tmp_path: Path, client: str):
-    async with editor(tmp_path, client) as ed:
+async def test_a_finding_comes_and_goes_as_you_type(ed: Editor):
+    ed.open("train.py", WRONG)
+    (found,) = await ed.diagnostics("train.py")
+    assert (found.code, found.message, found.source) == ("AX101", MESSAGE, "meshlens")
+    assert found.severity == types.DiagnosticSeverity.Error
+    assert ed.cut("train.py", found.range) == '"bacth"'
+    ed.replace("train.py", "bacth", "batch")
+    assert not await ed.diagnostics("train.py")
+    ed.replace("train.py", 'x, "batch")', 'x, "modle")')
+    (found,) = await ed.diagnostics("train.py")
+    assert ed.cut("train.py", found.range) == '"modle"'
+
+
+async def test_columns_count_what_the_client_prefers(ed: Editor):
+    assert ed.encoding == ENCODINGS[ed.name]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+async def test_every_encoding(tmp_path: Path, encoding: str):
+    async with editor(tmp_path, extra={"general": {"positionEncodings": [encoding]}}) as ed:
+        assert ed.encoding == encoding
         ed.open("train.py", WRONG)
         (found,) = await ed.diagnostics("train.py")
-        assert (found.code, found.message, found.source) == ("AX101", MESSAGE, "meshlens")
-        assert found.severity == types.DiagnosticSeverity.Error
         assert ed.cut("train.py", found.range) == '"bacth"'
-        ed.replace("train.py", "bacth", "batch")
-        assert not await ed.diagnostics("train.py")
-        ed.replace("train.py", 'x, "batch")', 'x, "modle")')
-        (found,) = await ed.diagnostics("train.py")
-        assert ed.cut("train.py", found.range) == '"modle"'
 
 
-async def test_the_encoding_is_the_cheapest_that_the_client_offers(tmp_path: Path):
-    async with editor(tmp_path, "neovim") as ed:
-        assert ed.encoding == "utf-8"
-    async with editor(tmp_path, "visual-studio-code") as ed:
-        assert ed.encoding == "utf-16"
-    async with editor(tmp_path, extra={"general": {"positionEncodings": ["utf-32"]}}) as ed:
-        assert ed.encoding == "utf-32"
-        ed.open("train.py", WRONG)
-        (found,) = await ed.diagnostics("train.py")
-        assert ed.cut("train.py", found.range) == '"bacth"'
+async def test_related_places_and_the_page_of_the_rule_where_they_are_shown(ed: Editor):
+    write(ed.root, {"sync.py": SYNC})
+    ed.open("train.py", TRAIN)
+    assert not await ed.diagnostics("train.py")
+    ed.open("sync.py")
+    (found,) = await ed.settled("sync.py", 1)
+    page = found.code_description
+    assert (page is not None) == bool(ed.can("textDocument.publishDiagnostics.codeDescriptionSupport"))
+    if page is not None:
+        assert page.href.endswith("rules.md#ax101-unbound-axis")
+        assert Path(page.href.split("#")[0].removeprefix("file://")).is_file()
+    shown = [ed.uri("train.py")] if ed.can("textDocument.publishDiagnostics.relatedInformation") else []
+    assert [one.location.uri for one in found.related_information or ()] == shown
 
 
-async def test_related_places_and_the_page_of_the_rule(tmp_path: Path):
-    write(tmp_path, {"sync.py": "import jax\n\ndef sync(x):\n    return jax.lax.pmean(x, 'bacth')\n"})
-    async with editor(tmp_path) as ed:
-        ed.open("train.py", "import jax\nfrom sync import sync\n\nstep = jax.pmap(sync, axis_name='batch')\n")
-        assert not await ed.diagnostics("train.py")
-        ed.open("sync.py")
-        (found,) = await ed.diagnostics("sync.py")
-        assert found.code_description is not None
-        assert found.code_description.href.endswith("rules.md#ax101-unbound-axis")
-        assert Path(found.code_description.href.split("#")[0].removeprefix("file://")).is_file()
-        related = found.related_information or ()
-        assert [one.location.uri for one in related] == [ed.uri("train.py")]
+@pytest.mark.parametrize(
+    ("code", "line", "tag"),
+    [
+        ("AX502", "from jax.experimental.shard_map import shard_map", types.DiagnosticTag.Deprecated),
+        ("AX901", "x = 1  # meshlens: ignore[unbound-axis]", types.DiagnosticTag.Unnecessary),
+    ],
+)
+async def test_what_is_deprecated_and_what_has_no_effect_is_marked_as_such(
+    ed: Editor, code: str, line: str, tag: types.DiagnosticTag
+):
+    write(ed.root, {"meshlens.toml": 'jax-version = "0.10.2"\n'})
+    ed.open("train.py", f"import jax\n{line}\n")
+    found = {one.code: one.tags for one in await ed.diagnostics("train.py")}
+    # All of these clients show tags.
+    assert found == {code: (tag,)}
 
 
-async def test_a_caller_in_another_file_makes_the_finding_and_takes_it_back(tmp_path: Path):
-    write(tmp_path, {"train.py": "import jax\nfrom sync import sync\n\nstep = jax.pmap(sync, axis_name='batch')\n"})
-    async with editor(tmp_path) as ed:
-        ed.open("sync.py", "import jax\n\ndef sync(x):\n    return jax.lax.pmean(x, 'data')\n")
-        (found,) = await ed.diagnostics("sync.py")
-        assert found.code == "AX101"
-        ed.open("train.py")
-        await ed.diagnostics("train.py")
-        before = len(ed.published)
-        ed.replace("train.py", "'batch'", "'data'")
+async def test_a_caller_in_another_file_makes_the_finding_and_takes_it_back(ed: Editor):
+    write(ed.root, {"train.py": TRAIN})
+    ed.open("sync.py", SYNC)
+    (found,) = await ed.diagnostics("sync.py")
+    assert found.code == "AX101"
+    ed.open("train.py")
+    await ed.diagnostics("train.py")
+    ed.replace("train.py", "'batch'", "'bacth'")
+    await ed.settled("sync.py", 0)
+
+
+async def test_a_client_is_told_or_asked_to_ask_again(ed: Editor):
+    """Where another text changed: whoever waits is told, whoever pulls is asked to, if that can be asked."""
+    write(ed.root, {"train.py": TRAIN.replace("batch", "bacth")})
+    ed.open("sync.py", SYNC)
+    ed.open("train.py")
+    assert not await ed.diagnostics("sync.py")
+    await ed.diagnostics("train.py")
+    before, asked = len(ed.published), ed.client.diagnostic_refresh_count
+    ed.replace("train.py", "'bacth'", "'batch'")
+    await ed.diagnostics("train.py")
+    can_ask = bool(ed.can("workspace.diagnostics.refreshSupport"))
+    for _ in range(1500 if can_ask or ed.name not in PULLS else 20):
+        told = [one for one in ed.published[before:] if one.uri == ed.uri("sync.py") and one.diagnostics]
+        if told or ed.client.diagnostic_refresh_count > asked:
+            break
+        await asyncio.sleep(0.02)
+    assert bool(told) == (ed.name not in PULLS)
+    assert (ed.client.diagnostic_refresh_count > asked) == can_ask
+
+
+async def test_closing_takes_back_what_was_said(ed: Editor):
+    ed.open("train.py", WRONG)
+    assert await ed.diagnostics("train.py")
+    uri = ed.uri("train.py")
+    ed.close("train.py")
+    if ed.name in PULLS:
+        report = await ed.client.text_document_diagnostic_async(
+            types.DocumentDiagnosticParams(types.TextDocumentIdentifier(uri))
+        )
+        assert not plain(report)["items"]
+        return
+    for _ in range(1500):
+        last = [one for one in ed.published if one.uri == uri][-1]
+        if not last.diagnostics:
+            break
+        await asyncio.sleep(0.02)
+    assert not last.diagnostics
+
+
+async def _pulled(ed: Editor, name: str, known: str | None = None) -> Any:
+    params = types.DocumentDiagnosticParams(ed.document(name), previous_result_id=known)
+    return plain(await ed.client.text_document_diagnostic_async(params))
+
+
+@pytest.mark.claims("textDocument.diagnostic")
+async def test_a_client_that_pulls_is_told_when_nothing_changed(ed: Editor):
+    ed.open("train.py", WRONG)
+    full = await _pulled(ed, "train.py")
+    assert [item["code"] for item in full["items"]] == ["AX101"]
+    assert (await _pulled(ed, "train.py", full["resultId"]))["kind"] == "unchanged"
+    ed.replace("train.py", "bacth", "batch")
+    fixed = await _pulled(ed, "train.py", full["resultId"])
+    assert (fixed["kind"], fixed["items"]) == ("full", [])
+    assert not ed.published
+
+
+async def test_never_for_a_stale_version(ed: Editor):
+    """Keystrokes in one breath: every answer that comes is that of the text with its version."""
+    ed.open("train.py", WRONG)
+    for number in range(40):
+        old, new = ("bacth", "batch") if number % 2 == 0 else ('x, "batch")', 'x, "bacth")')
+        ed.replace("train.py", old, new)
+        if ed.name in PULLS:
+            assert len((await _pulled(ed, "train.py"))["items"]) == number % 2
+    assert len(await ed.diagnostics("train.py")) == 1
+    mine = [one for one in ed.published if one.uri == ed.uri("train.py")]
+    assert all(len(one.diagnostics) == (one.version or 0) % 2 for one in mine)
+    assert [one.version for one in mine] == sorted(one.version or 0 for one in mine)
+
+
+async def test_nothing_is_said_about_other_languages_and_about_files_that_are_left_out(ed: Editor):
+    write(ed.root, {"meshlens.toml": 'exclude = ["generated"]\n'})
+    ed.open("generated/train.py", WRONG)
+    assert not await ed.diagnostics("generated/train.py")
+    item = types.TextDocumentItem(ed.uri("notes.md"), "markdown", 1, WRONG)
+    ed.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+    ed.open("train.py", WRONG)
+    assert await ed.diagnostics("train.py")
+    assert ed.uri("notes.md") not in {one.uri for one in ed.published}
+
+
+async def test_a_text_without_a_file(ed: Editor):
+    uri = "untitled:Untitled-1"
+    item = types.TextDocumentItem(uri, "python", 1, WRONG)
+    ed.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+    named = types.TextDocumentIdentifier(uri)
+    if ed.name in PULLS:
+        report = await ed.client.text_document_diagnostic_async(types.DocumentDiagnosticParams(named))
+        assert len(plain(report)["items"]) == 1
+    else:
         for _ in range(1500):
-            mine = [one for one in ed.published[before:] if one.uri == ed.uri("sync.py")]
-            if mine:
+            if mine := [one for one in ed.published if one.uri == uri]:
                 break
             await asyncio.sleep(0.02)
-        assert not mine[-1].diagnostics
-
-
-async def test_closing_takes_back_what_was_said(tmp_path: Path):
-    async with editor(tmp_path) as ed:
-        ed.open("train.py", WRONG)
-        assert await ed.diagnostics("train.py")
-        ed.close("train.py")
-        for _ in range(1500):
-            if not ed.published[-1].diagnostics:
-                break
-            await asyncio.sleep(0.02)
-        assert not ed.published[-1].diagnostics
-
-
-async def test_a_client_that_pulls_is_told_when_nothing_changed(tmp_path: Path):
-    extra = {"textDocument": {"diagnostic": {"dynamicRegistration": False}}}
-    async with editor(tmp_path, extra=extra) as ed:
-        ed.open("train.py", WRONG)
-
-        async def pull(known: str | None) -> types.DocumentDiagnosticReport:
-            params = types.DocumentDiagnosticParams(ed.document("train.py"), previous_result_id=known)
-            return await ed.client.text_document_diagnostic_async(params)
-
-        full = await pull(None)
-        assert isinstance(full, types.RelatedFullDocumentDiagnosticReport)
-        assert [item.code for item in full.items] == ["AX101"]
-        again = await pull(full.result_id)
-        assert again.kind == "unchanged"
-        ed.replace("train.py", "bacth", "batch")
-        fixed = await pull(full.result_id)
-        assert isinstance(fixed, types.RelatedFullDocumentDiagnosticReport)
-        assert not fixed.items
-        assert not ed.published
-
-
-async def test_nothing_is_said_about_other_languages_and_about_files_that_are_left_out(tmp_path: Path):
-    write(tmp_path, {"meshlens.toml": 'exclude = ["generated"]\n'})
-    async with editor(tmp_path) as ed:
-        ed.open("generated/train.py", WRONG)
-        assert not await ed.diagnostics("generated/train.py")
-        item = types.TextDocumentItem(ed.uri("notes.md"), "markdown", 1, WRONG)
-        ed.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
-        ed.open("train.py", WRONG)
-        await ed.diagnostics("train.py")
-        assert ed.uri("notes.md") not in {one.uri for one in ed.published}
-
-
-async def test_a_text_without_a_file(tmp_path: Path):
-    async with editor(tmp_path) as ed:
-        item = types.TextDocumentItem("untitled:Untitled-1", "python", 1, WRONG)
-        ed.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
-        for _ in range(1500):
-            if ed.published:
-                break
-            await asyncio.sleep(0.02)
-        assert [(one.uri, len(one.diagnostics)) for one in ed.published] == [("untitled:Untitled-1", 1)]
-
-
-@pytest.mark.parametrize("wanted", [True, False])
-async def test_files_that_are_not_open_are_reported_to_those_who_ask(tmp_path: Path, wanted: bool):
-    write(tmp_path, {"train.py": WRONG, "clean.py": "import jax\n", "open.py": WRONG})
-    extra = {"textDocument": {"diagnostic": {"dynamicRegistration": False}}}
-    settings = {"workspaceDiagnostics": wanted}
-    async with editor(tmp_path, extra=extra, options={"settings": settings}, settings=settings) as ed:
-        ed.open("open.py")
-        await ed.diagnostics("open.py")
-
-        async def pull(*known: types.PreviousResultId) -> list[types.WorkspaceDocumentDiagnosticReport]:
-            params = types.WorkspaceDiagnosticParams(previous_result_ids=known)
-            return list((await ed.client.workspace_diagnostic_async(params)).items)
-
-        reports = await pull()
-        assert [(one.uri, one.kind) for one in reports] == ([(ed.uri("train.py"), "full")] if wanted else [])
-        if wanted:
-            known = types.PreviousResultId(ed.uri("train.py"), reports[0].result_id or "")
-            assert [one.kind for one in await pull(known)] == ["unchanged"]
+        assert [len(one.diagnostics) for one in mine] == [1]
+    hover = types.HoverParams(named, types.Position(2, 44))
+    assert await ed.client.text_document_hover_async(hover) is not None
+    ed.client.text_document_did_close(types.DidCloseTextDocumentParams(named))
 
 
 @pytest.mark.parametrize("name", ["n.ipynb", ".virtual_documents/n.ipynb", "n.ipynb.py"])
-async def test_a_notebook_as_one_text_with_its_magics_rewritten_or_not(tmp_path: Path, name: str):
+async def test_a_notebook_as_one_text_with_its_magics_rewritten_or_not(ed: Editor, name: str):
     text = 'get_ipython().run_line_magic("matplotlib", " inline")\n%time 1\n' + WRONG
-    async with editor(tmp_path) as ed:
-        ed.open(name, text)
-        (found,) = await ed.diagnostics(name)
-        assert ed.cut(name, found.range) == '"bacth"'
-        ed.replace(name, "bacth", "batch")
-        assert not await ed.diagnostics(name)
-        ed.replace(name, 'x, "batch")', 'x, "modle")')
-        (found,) = await ed.diagnostics(name)
-        assert ed.cut(name, found.range) == '"modle"'
+    ed.open(name, text)
+    (found,) = await ed.diagnostics(name)
+    assert ed.cut(name, found.range) == '"bacth"'
+    ed.replace(name, "bacth", "batch")
+    assert not await ed.diagnostics(name)
+    ed.replace(name, 'x, "batch")', 'x, "modle")')
+    (found,) = await ed.diagnostics(name)
+    assert ed.cut(name, found.range) == '"modle"'
+
+
+@pytest.mark.parametrize("client", PULLS)
+@pytest.mark.parametrize("wanted", [True, False])
+async def test_files_that_are_not_open_are_reported_to_those_who_ask(tmp_path: Path, client: str, wanted: bool):
+    write(tmp_path, {"train.py": WRONG, "clean.py": "import jax\n", "open.py": WRONG})
+    settings = {"workspaceDiagnostics": wanted}
+    async with editor(tmp_path, client, options={"settings": settings}, settings=settings) as ed:
+        ed.open("open.py")
+        await ed.diagnostics("open.py")
+        token = "asked for with the request"
+
+        async def pull(*known: types.PreviousResultId) -> list[Any]:
+            params = types.WorkspaceDiagnosticParams(previous_result_ids=known, work_done_token=token)
+            return list(plain(await ed.client.workspace_diagnostic_async(params))["items"])
+
+        ed.client.progress_reports[token] = []
+        reports = await pull()
+        assert [one["uri"] for one in reports] == ([ed.uri("train.py")] if wanted else [])
+        assert [one.kind for one in ed.client.progress_reports[token]] == [
+            "begin",
+            *(["report"] if wanted else []),
+            "end",
+        ]
+        if wanted:
+            (item,) = reports[0]["items"]
+            assert item["code"] == "AX101"
+            assert ("codeDescription" in item) == bool(ed.can("textDocument.publishDiagnostics.codeDescriptionSupport"))
+            known = types.PreviousResultId(ed.uri("train.py"), reports[0]["resultId"])
+            assert [one["kind"] for one in await pull(known)] == ["unchanged"]

@@ -59,7 +59,8 @@ async def settle_in(session: Session) -> None:
         method = "workspace/didChangeWatchedFiles"
         registration = {"id": "meshlens-files", "method": method, "registerOptions": {"watchers": watchers}}
         session.ask("client/registerCapability", {"registrations": [registration]})
-    if session.client.configures:
+    if session.client.registers_settings:
         registration = {"id": "meshlens-settings", "method": "workspace/didChangeConfiguration"}
         session.ask("client/registerCapability", {"registrations": [registration]})
+    if session.client.configures:
         await ask_for_settings(session)

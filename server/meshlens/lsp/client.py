@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
+OLDEST_KINDS = frozenset(range(1, 19))
+"""The kinds of symbols and of completions in the protocol's first version: a client that names none knows these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +22,16 @@ class Client:
         refreshes_diagnostics, refreshes_hints, refreshes_lenses: it can be told to ask again.
         related, tags, descriptions: what it shows of a diagnostic: other places, faded text, a link to the rule.
         configures: it answers `workspace/configuration`.
+        registers_settings: it can be asked to tell that they changed.
         watches: it can be asked to watch files.
         progresses: it shows progress that we begin.
         versioned_edits: it takes `documentChanges`.
         resolves_edits: it asks for the edit of a code action when it is chosen.
+        preferred_actions: it can apply the best action by itself.
         disabled_actions: it shows why a code action does not apply.
         snippets: it expands placeholders in completions.
-        markdown: it renders Markdown in a hover; otherwise it gets plain text.
+        markdown, markdown_items: it renders Markdown in a hover, in a completion; otherwise it gets plain text.
+        item_kinds, symbol_kinds, workspace_symbol_kinds: the kinds that it has pictures for.
         hierarchical_symbols: it takes document symbols as a tree.
         labelled_signatures: it takes the labels of parameters as offsets.
     """
@@ -41,13 +46,19 @@ class Client:
     tags: bool = False
     descriptions: bool = False
     configures: bool = False
+    registers_settings: bool = False
     watches: bool = False
     progresses: bool = False
     versioned_edits: bool = False
     resolves_edits: bool = False
+    preferred_actions: bool = False
     disabled_actions: bool = False
     snippets: bool = False
     markdown: bool = False
+    markdown_items: bool = False
+    item_kinds: frozenset[int] = OLDEST_KINDS
+    symbol_kinds: frozenset[int] = OLDEST_KINDS
+    workspace_symbol_kinds: frozenset[int] = OLDEST_KINDS
     hierarchical_symbols: bool = False
     labelled_signatures: bool = False
 
@@ -76,13 +87,20 @@ def read_client(params: Mapping[str, Any]) -> Client:
         tags=bool(can(f"{diagnostic}.tagSupport")),
         descriptions=bool(can(f"{diagnostic}.codeDescriptionSupport")),
         configures=bool(can("workspace.configuration")),
+        registers_settings=bool(can("workspace.didChangeConfiguration.dynamicRegistration")),
         watches=bool(can("workspace.didChangeWatchedFiles.dynamicRegistration")),
         progresses=bool(can("window.workDoneProgress")),
         versioned_edits=bool(can("workspace.workspaceEdit.documentChanges")),
-        resolves_edits="edit" in _strings(can(f"{action}.resolveSupport.properties")),
+        resolves_edits="edit" in _strings(can(f"{action}.resolveSupport.properties"))
+        and bool(can(f"{action}.dataSupport")),
+        preferred_actions=bool(can(f"{action}.isPreferredSupport")),
         disabled_actions=bool(can(f"{action}.disabledSupport")),
         snippets=bool(can("textDocument.completion.completionItem.snippetSupport")),
         markdown="markdown" in _strings(can("textDocument.hover.contentFormat")),
+        markdown_items="markdown" in _strings(can("textDocument.completion.completionItem.documentationFormat")),
+        item_kinds=_kinds(can("textDocument.completion.completionItemKind.valueSet")),
+        symbol_kinds=_kinds(can("textDocument.documentSymbol.symbolKind.valueSet")),
+        workspace_symbol_kinds=_kinds(can("workspace.symbol.symbolKind.valueSet")),
         hierarchical_symbols=bool(can("textDocument.documentSymbol.hierarchicalDocumentSymbolSupport")),
         labelled_signatures=bool(
             can("textDocument.signatureHelp.signatureInformation.parameterInformation.labelOffsetSupport")
@@ -94,6 +112,16 @@ def _encoding(offered: Any) -> str:
     """The cheapest encoding for us among those that the client offers; UTF-16 is what every client can."""
     names = _strings(offered)
     return next((name for name in ENCODINGS if name in names), "utf-16")
+
+
+def _kinds(value: Any) -> frozenset[int]:
+    """The kinds that a client names."""
+    return frozenset(value) if isinstance(value, (list, tuple)) else OLDEST_KINDS
+
+
+def known_kind(kinds: tuple[int, ...], known: frozenset[int]) -> int:
+    """The first of some kinds that a client knows; the last is one that all know."""
+    return next((kind for kind in kinds if kind in known), kinds[-1])
 
 
 def _strings(value: Any) -> Iterable[str]:

@@ -36,16 +36,19 @@ class Publisher:
     def _now(self) -> None:
         """Sends the findings of the file that changed; the others can wait until the typing stops."""
         self._soon = None
-        waiting = list(self._session.dirty)
-        if not waiting:
+        session = self._session
+        if not session.dirty:
             return
-        first, others = waiting[0], waiting[1:]
-        self._session.dirty.pop(first, None)
-        self._send(first)
+        # A client that pulls may have asked for the text that is typed in already.
+        first = session.typed if session.client.pulls else next(iter(session.dirty))
+        session.typed = None
+        if first is not None:
+            session.dirty.pop(first, None)
+            self._send(first)
         if self._rest is not None:
             self._rest.cancel()
             self._rest = None
-        if others:
+        if session.dirty:
             self._rest = self._loop.call_later(LATER, self._others)
 
     def _others(self) -> None:

@@ -45,6 +45,7 @@ class Session:
         documents: the open texts by URI.
         notebooks: the open notebooks by URI.
         dirty: the files whose findings have to be sent again.
+        typed: the file that changed last, until that has been seen to.
         schedule: has findings sent when the loop is free.
         pull_again: asks a client that pulls to do so, as something else than its own edit changed findings.
         clear: takes back what was sent for a text.
@@ -66,6 +67,7 @@ class Session:
     documents: dict[str, Document] = field(default_factory=dict)
     notebooks: dict[str, OpenNotebook] = field(default_factory=dict)
     dirty: dict[Path, None] = field(default_factory=dict)
+    typed: Path | None = None
     schedule: Callable[[], None] = lambda: None
     pull_again: Callable[[], None] = lambda: None
     clear: Callable[[str], None] = lambda uri: None
@@ -162,6 +164,7 @@ class Session:
         """Notes that findings of a file, and with it of the other open files of its project, may be others now."""
         self.dirty.pop(path, None)
         self.dirty = {path: None, **self.dirty}
+        self.typed = path
         self.touch_others(path)
 
     def touch_others(self, path: Path) -> None:

@@ -80,7 +80,7 @@ def _each_code(found: Iterable[Diagnosed]) -> Iterable[Diagnosed]:
 def _fix(session: Session, document: Document, found: Diagnosed, number: int, fix: Fix) -> dict[str, Any] | None:
     title = fix.title if fix.safety == "safe" or not fix.why else f"{fix.title} ({fix.why})"
     action = _quick(session, document, found, title)
-    if fix.safety == "safe" and number == 0:
+    if fix.safety == "safe" and number == 0 and session.client.preferred_actions:
         action["isPreferred"] = True
     if session.client.resolves_edits:
         action["data"] = {**_key(document, found), "fix": number}

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.ide.completion import Completion, CompletionWants, complete
+from meshlens.lsp.client import known_kind
 from meshlens.lsp.documents import Document
 from meshlens.lsp.session import Session
 from meshlens.project.snippets import read_snippets
 
-_KINDS = {"axis": 20, "skeleton": 12, "snippet": 15}
-_SNIPPET = 2
+_TEXT, _VALUE, _SNIPPET, _ENUM_MEMBER = (1,), (12,), (15,), (20, 12)
+_KINDS = {"axis": _ENUM_MEMBER, "skeleton": _VALUE, "snippet": _SNIPPET}
+_WITH_PLACEHOLDERS = 2
 
 
 def completion(session: Session, params: dict[str, Any]) -> dict[str, Any] | None:
@@ -36,19 +38,20 @@ def completion(session: Session, params: dict[str, Any]) -> dict[str, Any] | Non
 def _item(session: Session, document: Document, one: Completion) -> dict[str, Any]:
     made: dict[str, Any] = {
         "label": one.label,
-        "kind": _KINDS.get(one.kind, 1),
+        "kind": known_kind(_KINDS.get(one.kind, _TEXT), session.client.item_kinds),
         "detail": one.detail,
         "textEdit": {"range": session.range_in(document, one.span), "newText": one.insert},
     }
     if one.documentation:
-        kind = "markdown" if session.client.markdown else "plaintext"
-        made["documentation"] = {"kind": kind, "value": one.documentation}
+        # A client that names no format takes a string alone.
+        text = one.documentation
+        made["documentation"] = {"kind": "markdown", "value": text} if session.client.markdown_items else text
     if one.sort:
         made["sortText"] = one.sort
     if one.filter:
         made["filterText"] = one.filter
     if one.is_snippet:
-        made["insertTextFormat"] = _SNIPPET
+        made["insertTextFormat"] = _WITH_PLACEHOLDERS
     if one.others:
         made["additionalTextEdits"] = [
             {"range": session.range_in(document, edit.span), "newText": edit.text} for edit in one.others

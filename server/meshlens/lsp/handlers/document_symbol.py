@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.ide.symbols import Symbol, document_symbols
+from meshlens.lsp.client import known_kind
 from meshlens.lsp.session import Session
 
-KINDS = {"map": 24, "mesh": 23}
-"""An event and a struct: there is no kind for either, and these two do not look like functions."""
+KINDS = {"map": (24, 12), "mesh": (23, 18)}
+"""An event and a struct: there is no kind for either, and these two do not look like functions.
+
+For clients that know neither they are a function and an array.
+"""
 
 
 def document_symbol(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
@@ -20,7 +24,7 @@ def document_symbol(session: Session, params: dict[str, Any]) -> list[dict[str, 
     end = document.base + len(document.text)
 
     def made(symbol: Symbol) -> dict[str, Any]:
-        common = {"name": symbol.name, "kind": KINDS[symbol.kind]}
+        common = {"name": symbol.name, "kind": known_kind(KINDS[symbol.kind], session.client.symbol_kinds)}
         where = session.range_in(document, symbol.span)
         if not session.client.hierarchical_symbols:
             return {**common, "containerName": symbol.detail, "location": {"uri": document.uri, "range": where}}

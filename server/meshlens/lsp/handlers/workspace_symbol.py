@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from meshlens.lsp.client import known_kind
 from meshlens.lsp.handlers.document_symbol import KINDS
 from meshlens.lsp.session import Session
 from meshlens.lsp.to_lsp import location
@@ -20,6 +21,6 @@ async def workspace_symbol(session: Session, params: dict[str, Any]) -> list[dic
         for symbol in await ask_whole(session, "symbols", path, str(params.get("query", ""))) or ():
             where = location(session, symbol.path, symbol.selection)
             if where is not None:
-                kind = KINDS[symbol.kind]
+                kind = known_kind(KINDS[symbol.kind], session.client.workspace_symbol_kinds)
                 made.append({"name": symbol.name, "kind": kind, "containerName": symbol.detail, "location": where})
     return made

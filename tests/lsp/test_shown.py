@@ -1,0 +1,161 @@
+"""What is shown all over a file, in the clients that show it: hints, lenses, symbols, calls by axis environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from command_line import write
+from editor import Editor, editor, plain
+from recorded_clients import claiming
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+FILES = {
+    "meshlens.toml": "devices = 8\n",
+    "sync.py": 'import jax\n\n\ndef sync(grads):\n    return "é𝛼", jax.lax.pmean(grads, "batch")\n',
+    "train.py": """import jax
+from jax.sharding import PartitionSpec as P
+from sync import sync
+
+título = "é𝛼"
+mesh = jax.make_mesh((4, 2), ("data", "model"))
+
+
+def step(params, x):
+    return params, sync(x), jax.lax.psum(x, "batch")
+
+
+sharded = jax.shard_map(lambda x: jax.lax.psum(x, "data"), mesh=mesh, in_specs=P("data"), out_specs=P())
+parallel = jax.pmap(step, axis_name="batch", in_axes=(None, 0))
+parallel(1, jax.numpy.ones((8, 3)))
+""",
+}
+SETTINGS = {"codeLens": True, "inlayHints": {"axes": True, "sizes": True}}
+WHOLE = types.Range(types.Position(0, 0), types.Position(40, 0))
+
+
+def _opened(ed: Editor) -> None:
+    write(ed.root, FILES)
+    for name in ("sync.py", "train.py"):
+        ed.open(name)
+
+
+async def _hints(ed: Editor, name: str) -> Any:
+    asked = types.InlayHintParams(ed.document(name), WHOLE)
+    return plain(await ed.client.text_document_inlay_hint_async(asked))
+
+
+async def _lenses(ed: Editor) -> list[str]:
+    made = await ed.client.text_document_code_lens_async(types.CodeLensParams(ed.document("train.py")))
+    return [one.command.title for one in made or () if one.command]
+
+
+@pytest.mark.claims("textDocument.inlayHint")
+async def test_hints_are_off_until_they_are_asked_for(ed: Editor):
+    _opened(ed)
+    assert not await _hints(ed, "sync.py")
+
+
+@pytest.mark.claims("textDocument.codeLens")
+async def test_lenses_are_off_until_they_are_asked_for(ed: Editor):
+    _opened(ed)
+    assert not await _lenses(ed)
+
+
+@pytest.mark.parametrize("client", claiming("textDocument.inlayHint"))
+async def test_hints(tmp_path: Path, client: str):
+    async with editor(tmp_path, client, options={"settings": SETTINGS}, settings=SETTINGS) as ed:
+        _opened(ed)
+        (axes, *_) = hints = await _hints(ed, "sync.py")
+        assert axes["label"] == "axes: batch"
+        assert types.Position(**axes["position"]) == ed.at("sync.py", "sync(grads):", len("sync(grads):"))
+        assert [one["label"] for one in (*hints, *await _hints(ed, "train.py"))] == [
+            "axes: batch",
+            "axes: batch",
+            "= 4",
+        ]
+
+
+@pytest.mark.parametrize("client", claiming("textDocument.codeLens"))
+async def test_lenses(tmp_path: Path, client: str):
+    async with editor(tmp_path, client, options={"settings": SETTINGS}, settings=SETTINGS) as ed:
+        _opened(ed)
+        assert (await _lenses(ed))[-1:] == ["up to 8 devices (target 8) · axis batch · 2 collectives"]
+
+
+@pytest.mark.parametrize("client", claiming("workspace.inlayHint.refreshSupport"))
+async def test_a_client_that_can_is_asked_to_ask_again_when_settings_change(tmp_path: Path, client: str):
+    async with editor(tmp_path, client, options={"settings": SETTINGS}, settings=SETTINGS) as ed:
+        _opened(ed)
+        await _hints(ed, "sync.py")
+        before = ed.asked.count("workspace/inlayHint/refresh")
+        ed.client.set_configuration({"meshlens": {"inlayHints": {"axes": False}}})
+        ed.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(None))
+        await ed.until(lambda: ed.asked.count("workspace/inlayHint/refresh") > before)
+        assert not await _hints(ed, "sync.py")
+        refreshed = ed.asked.count("workspace/codeLens/refresh") > 0
+        assert refreshed == bool(ed.can("workspace.codeLens.refreshSupport"))
+
+
+@pytest.mark.claims("textDocument.documentSymbol")
+async def test_symbols_of_a_file(ed: Editor):
+    _opened(ed)
+    params = types.DocumentSymbolParams(ed.document("train.py"))
+    found = {one["name"]: one for one in plain(await ed.client.text_document_document_symbol_async(params))}
+    assert set(found) == {"a lambda", "step", "mesh"}
+    assert ("selectionRange" in found["mesh"]) == bool(
+        ed.can("textDocument.documentSymbol.hierarchicalDocumentSymbolSupport")
+    )
+    assert found["mesh"]["detail"] == "mesh data=4, model=2"
+
+
+@pytest.mark.claims("workspace.symbol")
+async def test_symbols_of_the_project(ed: Editor):
+    _opened(ed)
+    params = types.WorkspaceSymbolParams(query="mesh")
+    found = [
+        one
+        for one in plain(await ed.client.workspace_symbol_async(params))
+        if one["location"]["uri"] == ed.uri("train.py")
+    ]
+    assert [one["name"] for one in found] == ["mesh"]
+    # Clients that name no kinds know those of the protocol's first version.
+    assert found[0]["kind"] == (23 if ed.can("workspace.symbol.symbolKind") else 18)
+
+
+@pytest.mark.claims("textDocument.callHierarchy")
+async def test_calls_by_axis_environment(ed: Editor):
+    _opened(ed)
+    at = types.CallHierarchyPrepareParams(ed.document("sync.py"), ed.at("sync.py", "sync(grads)", 1))
+    (item,) = await ed.client.text_document_prepare_call_hierarchy_async(at) or ()
+    assert "batch" in (item.detail or "")
+    (incoming,) = (
+        await ed.client.call_hierarchy_incoming_calls_async(types.CallHierarchyIncomingCallsParams(item)) or ()
+    )
+    assert incoming.from_.name == "step"
+    assert [ed.cut("train.py", one) for one in incoming.from_ranges] == ["sync(x)"]
+    (outgoing,) = (
+        await ed.client.call_hierarchy_outgoing_calls_async(types.CallHierarchyOutgoingCallsParams(item)) or ()
+    )
+    assert outgoing.to.name == 'pmean "batch"'
+    nowhere = types.CallHierarchyPrepareParams(ed.document("train.py"), ed.at("train.py", "título"))
+    assert await ed.client.text_document_prepare_call_hierarchy_async(nowhere) is None
+
+
+async def test_debug_information(ed: Editor):
+    _opened(ed)
+    await ed.diagnostics("train.py")
+    said = await ed.client.workspace_execute_command_async(types.ExecuteCommandParams("meshlens.printDebugInformation"))
+    for word in (
+        "python ",
+        "tree-sitter",
+        f"columns in {ed.encoding}",
+        str(ed.root),
+        "MiB",
+        "jax is not imported here",
+    ):
+        assert word in said
