@@ -10,7 +10,7 @@ from meshlens.axes import arrays, noise
 from meshlens.axes.calls import call_unknown
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import labels_of
-from meshlens.axes.labels import NONE, travelling
+from meshlens.axes.labels import NONE, of_verdict, travelling
 from meshlens.axes.naming import by_parameter
 from meshlens.axes.records import Context, RandomUse
 from meshlens.axes.run import Run
@@ -48,7 +48,7 @@ def call_library(
     if how != "special":
         if how == "":
             return None
-        labels = _labels(args)
+        labels = of_verdict(_labels(args)) if name.rsplit(".", 1)[-1] in libraries.VERDICTS else _labels(args)
         if how != "array":
             noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
         return _array(run, name, args, labels, frame, ctx) if how != "elementwise" else None

@@ -86,7 +86,9 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
         return instance.cls
     value = class_attribute(instance.cls, name)
     if value is None:
-        return UNKNOWN
+        from meshlens.axes.modules import library_method
+
+        return library_method(instance, name) or UNKNOWN
     if isinstance(value, Function):
         if value.kind == "property":
             return call(run, Bound(instance, value), (), site, site, value.frame, ctx)
