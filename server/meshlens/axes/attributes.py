@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from meshlens.axes import modules, optimizers
+from meshlens.axes import modules, optimizers, train_states
 from meshlens.axes.imports import is_dated, member
 from meshlens.axes.joining import entry_of_table, join_all
 from meshlens.axes.objects import data_attribute, instance_attribute, static_attribute, super_attribute
@@ -146,7 +146,7 @@ def _of_made(value: Made, name: str) -> Value:
     given = dict(value.arguments)
     if value.dotted == "enum.Enum":
         return given.get(name, UNKNOWN)
-    own = optimizers.own_function(value, name)
+    own = optimizers.own_function(value, name) or train_states.held_function(value, name)
     if own is not None:
         return own
     if value.dotted in ("jax.sharding.NamedSharding", "types.SimpleNamespace", "argparse.Namespace") and name in given:

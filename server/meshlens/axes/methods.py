@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meshlens.axes import arrays, modules, noise, optimizers
+from meshlens.axes import arrays, modules, noise, optimizers, train_states
 from meshlens.axes.calls import call, call_unknown
 from meshlens.axes.collecting import note_uses
 from meshlens.axes.frames import Frame
@@ -14,6 +14,7 @@ from meshlens.axes.run import Run
 from meshlens.axes.values import (
     UNKNOWN,
     Arg,
+    Class,
     Const,
     Data,
     Dict,
@@ -43,6 +44,8 @@ def call_method(
     name = dotted.rsplit(".", 1)[-1]
     if name == "apply":
         noise.handed_to_model(run, args, site, ctx)
+    if isinstance(receiver, Class):
+        return train_states.created(dotted, args, site) or call_unknown(run, args, receiver, frame, ctx)
     if isinstance(receiver, Instance):
         return modules.call_module_method(run, receiver, dotted, args, site, callee_site, frame, ctx)
     if isinstance(receiver, Data):

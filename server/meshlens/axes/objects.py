@@ -66,7 +66,9 @@ def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:
         return Const(cls.name)
     value = class_attribute(cls, name)
     if value is None:
-        return UNKNOWN
+        from meshlens.axes.train_states import creator
+
+        return creator(cls, name) or UNKNOWN
     kind = is_enum(cls)
     if kind == "plain" and isinstance(value, Const):
         return Made("enum.Enum", site, (("value", value), ("name", Const(name))))

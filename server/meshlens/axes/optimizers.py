@@ -8,6 +8,7 @@ from meshlens.axes.joining import labels_of, options
 from meshlens.axes.labels import travelling
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
+from meshlens.axes.transparent import wraps_function
 from meshlens.axes.values import UNKNOWN, Arg, Data, Dict, Made, Seq, Site, Value
 from meshlens.jaxapi.names import canonical
 
@@ -19,6 +20,7 @@ _COMPOSED = frozenset(
         "lookahead conditionally_transform conditionally_mask"
     ).split()
 )
+_STATELESS = frozenset({"optax.stateless", "optax.stateless_with_tree_map"})
 _METHODS = ("init", "update")
 
 
@@ -34,15 +36,19 @@ def call_composed(
     run: Run, made: Made, name: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context
 ) -> Value | None:
     """What `init` or `update` of a composed optimizer gives, None if none of its parts is the workspace's own."""
-    parts = list(_parts(made)) if name in _METHODS else []
-    if not any(_is_own(part) for part in parts):
+    if name not in _METHODS or not _is_own(made):
         return None
+    parts = [made] if canonical(made.dotted) in _STATELESS else _parts(made)
     labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
     updates = args[0].value if args and args[0].label is None else UNKNOWN
     for part in parts:
         function = own_function(part, name)
-        if function is not None:
-            place = args[0].site if args else None
+        place = args[0].site if args else None
+        if canonical(part.dotted) in _STATELESS:
+            if name == "update":
+                both = (Arg(None, updates, place, place), Arg(None, UNKNOWN, None, None))
+                updates = call(run, dict(part.arguments).get(0, UNKNOWN), both, site, site, frame, ctx)
+        elif function is not None:
             rest = (Arg(None, UNKNOWN, None, None), *args[2:])
             given = (Arg(None, updates, place, place), *(rest if name == "update" else args[1:]))
             came = call(run, function, given, site, site, frame, ctx)
@@ -54,6 +60,8 @@ def call_composed(
 
 
 def _is_own(part: Made) -> bool:
+    if canonical(part.dotted) in _STATELESS:
+        return wraps_function(dict(part.arguments).get(0, UNKNOWN))
     return any(own_function(part, name) is not None for name in _METHODS) or any(map(_is_own, _parts(part)))
 
 
