@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from meshlens.axes import modules, optimizers, train_states
 from meshlens.axes.imports import is_dated, member
 from meshlens.axes.joining import entry_of_table, join_all
 from meshlens.axes.objects import data_attribute, instance_attribute, static_attribute, super_attribute
@@ -120,6 +121,8 @@ def _of_wrapper(value: Mapped | Wrapped, name: str) -> Value:
         return operand
     if name in ("lower", "trace", "eval_shape"):
         return Bound(value, Ext("jax.stages.lower"))
+    if name in ("init", "apply") and modules.transformed(value) is not None:
+        return Bound(value, Ext(f"haiku.Transformed.{name}"))
     if name in ("__name__", "__doc__", "__qualname__"):
         return UNKNOWN
     if isinstance(value, Wrapped) and name in ("defvjp", "defjvp", "defjvps", "def_vmap", "defvmap"):
@@ -143,6 +146,9 @@ def _of_made(value: Made, name: str) -> Value:
     given = dict(value.arguments)
     if value.dotted == "enum.Enum":
         return given.get(name, UNKNOWN)
+    own = optimizers.own_function(value, name) or train_states.held_function(value, name)
+    if own is not None:
+        return own
     if value.dotted in ("jax.sharding.NamedSharding", "types.SimpleNamespace", "argparse.Namespace") and name in given:
         return given[name]
     return Bound(value, Ext(f"{value.dotted}().{name}"))

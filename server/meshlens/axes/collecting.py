@@ -121,5 +121,8 @@ def result(row: Collective, value: Value, labels: frozenset[object], site: Site,
         return Data(after, shape_of(value), None, is_array(value))
     if row.reduces == "gather":
         return Data(after_reduction(labels), None, None, is_array(value))
+    if row.reduces == "scatter":
+        summed = {("summed", site)} if {"gradient", "mean"} <= labels else set()
+        return Data(after_reduction(labels) - {"reduced"} | {"varying"} | summed, None, None, is_array(value))
     moved: frozenset[object] = frozenset({"varying"} if row.reduces == "cast" else {"opaque"})
     return Data(travelling(labels) | moved, None, None, is_array(value))

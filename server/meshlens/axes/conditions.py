@@ -46,6 +46,13 @@ def truth(value: Value) -> bool | None:
     return verdicts.pop() if len(verdicts) == 1 else None
 
 
+def asks_presence(items: list[Value]) -> bool:
+    """Whether something outside the workspace is compared with None: whether this release has it, say."""
+    return any(isinstance(item, Const) and item.value is None for item in items) and any(
+        isinstance(option, Ext) and option.dotted.startswith("jax.") for item in items for option in options(item)
+    )
+
+
 def compare(operators: tuple[str, ...], items: list[Value]) -> bool | None:
     """The outcome of a comparison of known constants; None if it is not known."""
     if len(operators) != 1:

@@ -7,7 +7,7 @@ from typing import Any
 from meshlens.axes.frames import Frame
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
-from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Ext, Function, Made, Site, Value
+from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Ext, Function, Made, Mapped, Site, Value
 
 _DATACLASS_WORDS = (
     "dataclass",
@@ -137,7 +137,8 @@ def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
         if statement[0] == "ann" and statement[2][0] == "name" and not _class_variable(statement[3])
     )
     is_dataclass = any(_makes_dataclass(callee) for callee, _ in callees) or any(_has_fields(base) for base in values)
-    cls = Class(text, frame.path, Site(frame.path, frame.block, name_site), values, inner, fields, is_dataclass)
+    plain = not decorators and all(label is None for label, _, _ in bases)
+    cls = Class(text, frame.path, Site(frame.path, frame.block, name_site), values, inner, fields, is_dataclass, plain)
     inner.owner = cls
     run_block(run, body, inner, ctx)
     _number_members(cls)
@@ -146,7 +147,8 @@ def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
         if not _makes_dataclass(callee):
             site = site_of(frame, decorator)
             result = call(run, callee, (Arg(None, value, cls.site, cls.site),), site, site, frame, ctx, decorator=True)
-            value = result if isinstance(result, Class) else cls
+            lifted = isinstance(result, Mapped) and result.binder.operand == value
+            value = result if lifted or isinstance(result, Class) else cls
     frame.home(text).vars[text] = value
 
 

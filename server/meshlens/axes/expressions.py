@@ -11,7 +11,7 @@ from meshlens.axes.calls import call
 from meshlens.axes.comprehensions import comprehension
 from meshlens.axes.frames import Frame, site_of
 from meshlens.axes.joining import join, join_all, labels_of, options
-from meshlens.axes.labels import travelling
+from meshlens.axes.labels import of_verdict, travelling
 from meshlens.axes.operators import binary
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run, asks_version, speaks_of_axes
@@ -229,10 +229,12 @@ def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
         note_compared(run, node[2][0], items)
         return Const(outcome)
     labels = tuple([labels_of(item) for item in items])
+    if conditions.asks_presence(items):
+        return Data(frozenset({"version"}))
     if not any(labels):
         return UNKNOWN
     noise.meet(run, labels, ctx)
-    return Data(frozenset().union(*map(travelling, labels)))
+    return Data(frozenset().union(*map(of_verdict, labels)))
 
 
 def _subscript(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:

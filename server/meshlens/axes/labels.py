@@ -58,6 +58,9 @@ _TRAVELLING_KINDS = frozenset({"wrt", "argument", "summed", "psum", "stepped", "
 _CLEARED_BY_REDUCTION = frozenset({"varying", "gradient", "index", "mean", "scaled", "data", "opaque"})
 _KINDS_CLEARED_BY_REDUCTION = frozenset({"wrt", "stepped", "of-psum", "drawn"})
 
+_OF_GRADIENTS = frozenset({"gradient", "auto-summed", "mean"})
+_KINDS_OF_GRADIENTS = frozenset({"wrt", "stepped", "summed", "of-psum"})
+
 OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered"})
 """Labels that a value has only if it has them on every way that leads to it."""
 
@@ -79,6 +82,15 @@ def travelling(labels: Collection[Any]) -> frozenset[Any]:
         return NONE
     return frozenset(
         label for label in labels if (label in _TRAVELLING if isinstance(label, str) else label[0] in _TRAVELLING_KINDS)
+    )
+
+
+def of_verdict(labels: Collection[Any]) -> frozenset[Any]:
+    """The labels of what a test of a value says, such as whether a gradient is finite: no gradient any more."""
+    return frozenset(
+        label
+        for label in travelling(labels)
+        if (label not in _OF_GRADIENTS if isinstance(label, str) else label[0] not in _KINDS_OF_GRADIENTS)
     )
 
 

@@ -10,10 +10,11 @@ from meshlens.axes import arrays, noise
 from meshlens.axes.calls import call_unknown
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import labels_of
-from meshlens.axes.labels import NONE, travelling
+from meshlens.axes.labels import NONE, of_verdict, travelling
 from meshlens.axes.naming import by_parameter
 from meshlens.axes.records import Context, RandomUse
 from meshlens.axes.run import Run
+from meshlens.axes.train_states import is_state
 from meshlens.axes.transparent import wraps_function
 from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Data, Ext, Made, Seq, Site, Value, Wrapped
 from meshlens.jaxapi import libraries
@@ -32,6 +33,7 @@ _TABLES: tuple[Container[str], ...] = (
     libraries.PROCESS_QUERIES,
     libraries.REPLICATES,
     libraries.SHARDS,
+    libraries.UNREPLICATES,
     libraries.FRESH_STATE,
     libraries.SHAPED,
     libraries.MEANS,
@@ -48,7 +50,7 @@ def call_library(
     if how != "special":
         if how == "":
             return None
-        labels = _labels(args)
+        labels = of_verdict(_labels(args)) if name.rsplit(".", 1)[-1] in libraries.VERDICTS else _labels(args)
         if how != "array":
             noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
         return _array(run, name, args, labels, frame, ctx) if how != "elementwise" else None
@@ -69,6 +71,10 @@ def call_library(
         return Data(
             frozenset({"device-grid"}), arrays.sizes(found["mesh_shape"].value) if "mesh_shape" in found else None
         )
+    if name in libraries.REPLICATES or name in libraries.UNREPLICATES:
+        state = args[0].value if args else UNKNOWN
+        if isinstance(state, Made) and is_state(state):
+            return replace(state, labels=travelling(state.labels))
     if name in libraries.REPLICATES or name in libraries.SHARDS:
         return Data(travelling(labels_of(args[0].value)) if args else frozenset())
     if name in libraries.FRESH_STATE:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from meshlens.axes.arrays import is_array
 from meshlens.axes.joining import labels_of
 from meshlens.axes.run import Run
+from meshlens.axes.train_states import is_state
 from meshlens.axes.tree_objects import DEEPEST, fields_of, with_fields
-from meshlens.axes.values import UNKNOWN, Arg, Binder, Const, Data, Dict, Instance, Seq, Spec, Union, Value
+from meshlens.axes.values import UNKNOWN, Arg, Binder, Const, Data, Dict, Instance, Made, Seq, Spec, Union, Value
 
 
 def axis_of(binder: Binder, place: int, label: str | None) -> Value:
@@ -82,6 +85,10 @@ def _enter(
             return _enter(run, binder, place, held, own, own_shared, depth + 1)
 
         return with_fields(run, value, mapped, binder.site)
+    if is_state(value):
+        assert isinstance(value, Made)
+        arrays = _enter(run, binder, place, Data(value.labels), entry, shared, depth)
+        return replace(value, labels=labels_of(arrays))
     if isinstance(value, (Data, Const)):
         if shared and isinstance(value, Const):
             return value

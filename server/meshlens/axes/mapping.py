@@ -16,10 +16,12 @@ from meshlens.axes.values import (
     UNKNOWN,
     Arg,
     Binder,
+    Class,
     Const,
     Data,
     Ext,
     Function,
+    Instance,
     Mapped,
     Partial,
     Seq,
@@ -31,6 +33,7 @@ from meshlens.axes.values import (
 from meshlens.axes.values import Bound as BoundMethod
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.binders import Binder as Row
+from meshlens.jaxapi.names import canonical
 
 _DECORATED = "decorated"
 
@@ -158,7 +161,16 @@ def extend(env: AxisEnv, binder: Binder) -> AxisEnv:
 
 
 def call_mapped(run: Run, mapped: Mapped, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context) -> Value:
-    """Runs the operand of a map with what each device gets, and stacks what comes out."""
+    """Runs the operand of a map with what each device gets, and stacks what comes out.
+
+    Of a flax module's class the calls are mapped, while the object is made as ever.
+    """
+    if isinstance(mapped.binder.operand, Class) and canonical(mapped.binder.dotted).startswith("flax.linen."):
+        from meshlens.axes.calls import call
+
+        made = call(run, mapped.binder.operand, args, site, mapped.binder.site, frame, ctx)
+        run.called.add(mapped.binder.site)
+        return Mapped(replace(mapped.binder, operand=made)) if isinstance(made, Instance) else UNKNOWN
     binder = with_mesh_in_force(mapped.binder, run.ambient[-1] if run.ambient else None)
     run.called.add(binder.site)
     inner_args = tuple(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from meshlens.facts.walking import is_parameter
+
 MAKES_FUNCTIONS = "<function>"
 LOCAL_FUNCTION = "="
-_HOWS = ("only", "any", "*", "key", "**")
 
 
 def _is_local_function(value: Any) -> bool:
@@ -47,7 +48,7 @@ def names_of(shape: Any) -> frozenset[str]:
         elif size == 5 and tag == "ann" and type(node[1]) is int:
             waiting.append(node[2])
             waiting.append(node[4])
-        elif size == 5 and node[2] in _HOWS:
+        elif size == 5 and is_parameter(node):
             waiting.append(node[3])
         else:
             if size == 4 and tag == "call":

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from meshlens.axes import arrays, noise
+from meshlens.axes import arrays, modules, noise, optimizers, train_states
 from meshlens.axes.calls import call, call_unknown
 from meshlens.axes.collecting import note_uses
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all, labels_of
-from meshlens.axes.labels import NONE, travelling
+from meshlens.axes.labels import NONE, of_verdict, travelling
 from meshlens.axes.naming import by_parameter
 from meshlens.axes.records import ApiCall, Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import (
     UNKNOWN,
     Arg,
-    Bound,
+    Class,
     Const,
     Data,
     Dict,
@@ -27,10 +27,7 @@ from meshlens.axes.values import (
     Wrapped,
 )
 from meshlens.jaxapi.collectives import NAMED_METHODS
-from meshlens.jaxapi.libraries import GENERATOR_SIZES, GENERATORS, INIT_METHODS
-
-_MODULE_METHODS = ("apply", "init", "init_with_output", "lazy_init")
-_MODULE_KEYWORDS = frozenset({"mutable", "rngs", "method", "capture_intermediates"})
+from meshlens.jaxapi.libraries import GENERATOR_SIZES, GENERATORS, INIT_METHODS, VERDICTS
 
 
 def call_method(
@@ -47,8 +44,10 @@ def call_method(
     name = dotted.rsplit(".", 1)[-1]
     if name == "apply":
         noise.handed_to_model(run, args, site, ctx)
-    if isinstance(receiver, Instance) and name in _MODULE_METHODS:
-        return _module(run, receiver, name, args, site, callee_site, frame, ctx)
+    if isinstance(receiver, Class):
+        return train_states.created(dotted, args, site) or call_unknown(run, args, receiver, frame, ctx)
+    if isinstance(receiver, Instance):
+        return modules.call_module_method(run, receiver, dotted, args, site, callee_site, frame, ctx)
     if isinstance(receiver, Data):
         return _of_array(run, receiver, name, args, site, callee_site, frame, ctx)
     if isinstance(receiver, Dict):
@@ -64,37 +63,6 @@ def call_method(
     return call_unknown(run, args, receiver, frame, ctx)
 
 
-def _module(
-    run: Run,
-    receiver: Instance,
-    name: str,
-    args: tuple[Arg, ...],
-    site: Site,
-    callee_site: Site,
-    frame: Frame,
-    ctx: Context,
-) -> Value:
-    method: Value = next((arg.value for arg in args if arg.label == "method"), UNKNOWN)
-    positional = tuple(arg for arg in args if arg.label is None)[1:]
-    rest = tuple(arg for arg in args if arg.label is not None and arg.label not in _MODULE_KEYWORDS)
-    target: Value = receiver
-    if isinstance(method, Const) and isinstance(method.value, str):
-        from meshlens.axes.attributes import attribute
-
-        target = attribute(run, receiver, method.value, site, ctx)
-    elif not isinstance(method, (Data, Const)):
-        target = method if isinstance(method, Bound) else Bound(receiver, method)
-    if name == "apply":
-        value = call(run, target, (*positional, *rest), site, callee_site, frame, ctx, how="run")
-        mutable = next((arg.value for arg in args if arg.label == "mutable"), Const(False))
-        is_plain = isinstance(mutable, Const) and mutable.value is False
-        labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
-        value = Data(labels | travelling(labels_of(value))) if not isinstance(value, Seq) else value
-        return value if is_plain else Seq("tuple", (value, Data(labels)))
-    call(run, target, (*positional, *rest), site, callee_site, frame, ctx._replace(skip=True), how="run")
-    return Data(frozenset({"fresh"}))
-
-
 def _of_array(
     run: Run,
     receiver: Data,
@@ -105,7 +73,7 @@ def _of_array(
     frame: Frame,
     ctx: Context,
 ) -> Value:
-    labels = travelling(receiver.labels)
+    labels = of_verdict(receiver.labels) if name in VERDICTS else travelling(receiver.labels)
     for arg in args:
         labels |= travelling(labels_of(arg.value))
     if name == "reshape":
@@ -216,6 +184,8 @@ def _of_transformed(
     frame: Frame,
     ctx: Context,
 ) -> Value:
+    if name in ("init", "apply") and isinstance(receiver, Wrapped):
+        return modules.call_transformed(run, receiver, name, args, site, callee_site, frame, ctx)
     if name in ("lower", "trace", "eval_shape"):
         call(run, receiver, args, site, callee_site, frame, ctx)
         return UNKNOWN
@@ -240,6 +210,9 @@ def _note_named(run: Run, value: Value) -> None:
 def _of_made(
     run: Run, receiver: Made, name: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context
 ) -> Value:
+    composed = optimizers.call_composed(run, receiver, name, args, site, frame, ctx)
+    if composed is not None:
+        return composed
     if name in INIT_METHODS:
         call_unknown(run, args, receiver, frame, ctx)
         if receiver.dotted.startswith("optax."):

@@ -66,7 +66,9 @@ def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:
         return Const(cls.name)
     value = class_attribute(cls, name)
     if value is None:
-        return UNKNOWN
+        from meshlens.axes.train_states import creator
+
+        return creator(cls, name) or UNKNOWN
     kind = is_enum(cls)
     if kind == "plain" and isinstance(value, Const):
         return Made("enum.Enum", site, (("value", value), ("name", Const(name))))
@@ -86,7 +88,9 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
         return instance.cls
     value = class_attribute(instance.cls, name)
     if value is None:
-        return UNKNOWN
+        from meshlens.axes.modules import library_method
+
+        return library_method(instance, name) or UNKNOWN
     if isinstance(value, Function):
         if value.kind == "property":
             return call(run, Bound(instance, value), (), site, site, value.frame, ctx)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.values import Const, Dict, Made, Seq, Site, Spec, Value
+from meshlens.axes.values import Const, Dict, Made, Seq, Site, Spec, Union, Value
 
 
 def specs_in(value: Value) -> Iterator[Spec]:
@@ -17,6 +17,18 @@ def specs_in(value: Value) -> Iterator[Spec]:
     elif isinstance(value, Dict):
         for _, item in value.items:
             yield from specs_in(item)
+
+
+def possible_specs(value: Value, certain: bool = True) -> Iterator[tuple[Spec, bool]]:
+    """Every spec that a tree of specs may hold, and whether it certainly holds that one."""
+    if isinstance(value, Spec):
+        yield value, certain
+    elif isinstance(value, (Seq, Dict)):
+        for item in value.items:
+            yield from possible_specs(item[1] if isinstance(item, tuple) else item, certain)
+    elif isinstance(value, Union):
+        for option in value.options:
+            yield from possible_specs(option, False)
 
 
 def spec_names(spec: Spec) -> Iterator[tuple[Const, Site]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from meshlens.axes.differentiation import call_gradient, without_sums
+from meshlens.axes.custom_rules import run_rules
+from meshlens.axes.differentiation import call_gradient
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join, join_all, labels_of, options
 from meshlens.axes.labels import travelling
@@ -49,6 +50,7 @@ _WRAPPERS = frozenset(
         "transform",
         "apply",
         "init",
+        "with_state",
     }
 )
 _CALLS = frozenset({"run", "thread", "submit"})
@@ -74,7 +76,7 @@ def apply_transparent(
     if row.how in _WRAPPERS:
         rest = tuple(arg for name, arg in found.items() if name not in row.operands)
         value = operands[0].value
-        if isinstance(value, Class):
+        if isinstance(value, Class) and row.how != "with_state":
             return value
         if not is_callable(value):
             return Data(travelling(labels_of(value)))
@@ -118,17 +120,13 @@ def call_wrapped(
         return unpadded(wrapped, call(run, wrapped.operand, given, site, callee_site, frame, ctx))
     how = "jit" if canonical(wrapped.dotted) in COMPILES else "run"
     value = call(run, wrapped.operand, args, site, callee_site, frame, ctx, how=how)
-    rules = run.heap_entry(("custom", wrapped.site), wrapped.site.path)
-    if rules and run.differentiating:
-        forward = rules.get("forward", UNKNOWN)
-        call(run, forward, args, site, callee_site, frame, ctx, how="grad")
-        splat = (Arg("*", UNKNOWN, None, None),)
-        cotangents = call(run, rules.get("backward", UNKNOWN), splat, site, callee_site, frame, ctx, how="grad")
-        value = without_sums(value, cotangents)
+    value = run_rules(run, wrapped, value, args, site, callee_site, frame, ctx)
     if wrapped.how == "make_jaxpr":
         return UNKNOWN
     if wrapped.how == "checkify":
         return Seq("tuple", (UNKNOWN, value))
+    if wrapped.how == "with_state":
+        return Seq("tuple", (value, UNKNOWN))
     return value if wrapped.how == "same" else Data(travelling(labels_of(value)))
 
 

@@ -138,6 +138,7 @@ class Class:
         frame: what its body defined.
         fields: names of annotated attributes in order, for a dataclass's constructor.
         dataclass: whether the constructor takes the fields (dataclasses, flax modules, pytree structs).
+        plain: whether it has neither a decorator nor a metaclass.
     """
 
     name: str
@@ -147,6 +148,7 @@ class Class:
     frame: Frame
     fields: tuple[str, ...] = ()
     dataclass: bool = False
+    plain: bool = False
 
 
 @immutable

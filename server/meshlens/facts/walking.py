@@ -10,6 +10,13 @@ from meshlens.facts.model import Block
 _HOWS = frozenset({"only", "any", "*", "key", "**"})
 
 
+def is_parameter(node: tuple[Any, ...]) -> bool:
+    """Whether a node is a parameter; a product or a power has as many parts, and its operator in the same place."""
+    if len(node) != 5 or type(node[2]) is not str or node[2] not in _HOWS:
+        return False
+    return node[0] != "bin" or node[2] not in ("*", "**") or node[3] is None
+
+
 def nodes(shape: Any) -> Iterator[Any]:
     """Every node of a shape, a node before its children."""
     waiting = [shape]
@@ -42,4 +49,4 @@ def _spans_its_parts(node: Any) -> bool:
     size = len(node)
     if size == 6 and type(node[5]) is frozenset:
         return False
-    return not (size == 5 and type(node[2]) is str and node[2] in _HOWS)
+    return not is_parameter(node)

@@ -31,6 +31,12 @@ KEY_MAKERS: dict[str, str] = {
 }
 """What returns keys: "key" one key, "keys" an array of them, "folded" depends on the data too, "same" as given."""
 
+VERDICTS = frozenset(
+    "isfinite isnan isinf any all count_nonzero argmax argmin argsort equal not_equal less less_equal greater "
+    "greater_equal logical_and logical_or logical_not logical_xor isclose allclose array_equal".split()
+)
+"""Functions and methods of arrays whose results say something of an array and are no step along it."""
+
 DEVICE_LISTS: dict[str, str] = {
     "jax.devices": "all",
     "jax.local_devices": "local",

@@ -142,6 +142,8 @@ _PREFIXES = {
     "equinox._ad.": "equinox.",
     "equinox.nn._batch_norm.": "equinox.nn.",
     "optax._src.": "optax.",
+    "optax._src.base.": "optax.",
+    "optax._src.combine.": "optax.",
     "optax.transforms.": "optax.",
     "optax.contrib._sam.": "optax.contrib.",
     "chex._src.fake.": "chex.",

@@ -10,7 +10,7 @@ from typing import Any
 from meshlens.axes.records import ApiMention
 from meshlens.axes.run import mentions
 from meshlens.axes.values import Site
-from meshlens.facts.walking import nodes
+from meshlens.facts.walking import is_parameter, nodes
 from meshlens.jaxapi.history import CHANGES
 from meshlens.project.view import FileView
 from meshlens.text import Span
@@ -90,7 +90,7 @@ def _bound(shape: Any) -> frozenset[str]:
     """Names that a block binds itself: its parameters and what it assigns or imports."""
     found: set[str] = set()
     for node in nodes(shape):
-        if len(node) == 5 and node[2] in ("only", "any", "*", "key", "**") and isinstance(node[0], str):
+        if is_parameter(node):
             found.add(node[0])
         elif node[0] in ("assign", "for", "ann", "aug", "comp", "with", "import", "from", "walrus"):
             found.update(inner[2] for inner in nodes(node[2]) if inner[0] == "name" and len(inner) == 3)
@@ -108,7 +108,7 @@ def _annotations(shape: Any) -> frozenset[int]:
         annotation = None
         if node[0] == "ann" and len(node) == 5:
             annotation = node[3]
-        elif len(node) == 5 and node[2] in ("only", "any", "*", "key", "**"):
+        elif is_parameter(node):
             annotation = node[4]
         if annotation is not None:
             found.update(inner[1] for inner in nodes(annotation) if inner[0] == "attr" and len(inner) == 4)

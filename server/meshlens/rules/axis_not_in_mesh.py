@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from meshlens.axes.meshes import takes_mesh_in_force
 from meshlens.axes.naming import names_in
 from meshlens.axes.records import Context
-from meshlens.axes.specs import sharding_parts, spec_names, specs_in
+from meshlens.axes.specs import possible_specs, sharding_parts, spec_names
 from meshlens.axes.values import Arg, Const, Mesh, Seq, Site, Spec, Value
 from meshlens.project.view import FileView
 from meshlens.rules._did_you_mean import closest
@@ -75,9 +75,9 @@ def _of_shardings(view: FileView) -> Iterator[_Named]:
             continue
         if mesh is None or spec is None:
             continue
-        for one in specs_in(spec.value):
+        for one, is_certain in possible_specs(spec.value):
             for name, site in spec_names(one):
-                yield name, site, spec, mesh, call.context, one
+                yield name, site, spec, mesh, _under(call.context, is_certain), one
 
 
 def _of_maps(view: FileView) -> Iterator[_Named]:
@@ -88,14 +88,18 @@ def _of_maps(view: FileView) -> Iterator[_Named]:
             continue
         for parameter in ("in_specs", "out_specs"):
             arg = binder.argument(parameter)
-            for spec in specs_in(arg.value) if arg is not None else ():
+            for spec, is_certain in possible_specs(arg.value) if arg is not None else ():
                 for name, site in spec_names(spec):
                     assert arg is not None
-                    yield name, site, arg, binder.mesh, context, spec
+                    yield name, site, arg, binder.mesh, _under(context, is_certain), spec
         chosen = binder.argument("axis_names")
         if chosen is not None and isinstance(chosen.value, Seq) and chosen.site is not None:
             for name in names_in(chosen.value)[0]:
                 yield name, chosen.site, chosen, binder.mesh, context, None
+
+
+def _under(context: Context, is_certain: bool) -> Context:
+    return context if is_certain else context._replace(conditional=True)
 
 
 def _lacks(place: Site, named: _Named, name: str) -> bool | None:

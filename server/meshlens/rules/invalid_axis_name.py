@@ -1,10 +1,12 @@
-"""Something that can be no axis name is given as one to a map.
+"""Something that can be no axis name is given as one to a map or a collective.
 
 `pmap` takes one axis name, a string.
 A tuple is one name too, not several, and fails with `ValueError: Resource axis: a of P(('a', 'b'),) is not found in
 mesh` (JAX 0.8.1 and later; before, the collectives inside fail with `NameError`); a list, a set or a dictionary fails
 with `TypeError: unhashable type`; an int with a `TypeError` of MLIR, since JAX 0.8.1.
 An int as the second argument of `pmap` is mostly an `in_axes` that `vmap` would have taken there.
+A collective that gets the name first and the value second raises `TypeError: Argument 'batch' of type <class 'str'> is
+not a valid JAX type`.
 
 ```python
 import jax
@@ -41,6 +43,7 @@ from meshlens.project.view import FileView
 from meshlens.rules._displays import only_item
 from meshlens.rules._model import Finding, Fix, Severity
 from meshlens.rules._registry import rule
+from meshlens.rules._swapped import swapped_arguments
 from meshlens.text import Edit, FileEdit
 
 _STRINGS_ONLY = (0, 8, 1)
@@ -48,7 +51,7 @@ _STRINGS_ONLY = (0, 8, 1)
 
 @rule("AX107", Severity.ERROR)
 def invalid_axis_name(view: FileView) -> Iterator[Finding]:
-    """Reports each map that gets, on every route, an axis name that it cannot take."""
+    """Reports what gets, on every route, an axis name that it cannot take."""
     by_map: dict[Site, list[Binding]] = defaultdict(list)
     for binding in view.records.bindings:
         if binding.binder.kind in ("pmap", "vmap"):
@@ -63,6 +66,7 @@ def invalid_axis_name(view: FileView) -> Iterator[Finding]:
             what = _what(axis.value)
             message = f"{binder.kind} takes one string as its axis name, this is {what}"
             yield Finding(view.span(axis.site), message, _fixes(view, binder, axis, axis.site))
+    yield from swapped_arguments(view)
 
 
 def _names_used_under(view: FileView) -> set[tuple[Site, str]]:

@@ -5,6 +5,8 @@ An index beyond them, and a static argument given by keyword or left to its defa
 function has static_broadcasted_argnums=(2,) but was called with only 2 positional arguments`; a list, dictionary or
 array as static value `ValueError: Non-hashable static arguments are not supported`; an argument both static and
 donated `ValueError: static_argnums and donate_argnums cannot intersect`.
+What is neither an array nor a tree of arrays, such as the `self` of a plain class, has to be static: otherwise
+`TypeError: Error interpreting argument to … as an abstract array`.
 
 ```python
 from functools import partial
@@ -53,6 +55,7 @@ from meshlens.rules._counting import counted
 from meshlens.rules._entries import as_tuple, entries_at
 from meshlens.rules._miscounts import keyword_arguments, positional
 from meshlens.rules._model import Finding, Fix, Related, Severity
+from meshlens.rules._plain_objects import plain_objects
 from meshlens.rules._registry import rule
 from meshlens.rules._routes import certain
 from meshlens.rules._static import integers, static_places
@@ -78,6 +81,7 @@ def static_argument(view: FileView) -> Iterator[Finding]:
             by_call[call.call].append(call)
     for calls in by_call.values():
         yield from _unhashable(view, calls)
+    yield from plain_objects(view)
 
 
 def _both(binding: Binding) -> tuple[int, ...]:

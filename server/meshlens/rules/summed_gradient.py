@@ -71,7 +71,7 @@ def summed_gradient(view: FileView) -> Iterator[Finding]:
     seen: set[Span] = set()
     for use in view.records.uses:
         if _is_sum_of_mean(use) and use.call not in divided and not _counts_devices(view, use.call):
-            span = callee_span(view, use.call, "psum")
+            span = callee_span(view, use.call, use.kind)
             if span not in seen:
                 seen.add(span)
                 yield _summed(view, use, span)
@@ -81,7 +81,7 @@ def summed_gradient(view: FileView) -> Iterator[Finding]:
 def _is_sum_of_mean(use: AxisUse) -> bool:
     context = use.context
     known = literal_name(use.name) is not None and not context.guarded and not context.expected
-    return known and use.kind == "psum" and {"gradient", "mean"} <= use.labels
+    return known and use.kind in ("psum", "psum_scatter") and {"gradient", "mean"} <= use.labels
 
 
 def _counts_devices(view: FileView, call: Site) -> bool:

@@ -3,6 +3,7 @@
 `out_axes=None` says that all devices return the same value; `pmap` does not check it and hands out that of device 0.
 `out_specs=P()` says the same, and a `shard_map` with `check_vma=False` (or `check_rep=False`) does not check it either;
 with the check on, it raises `ValueError: … out_specs which require replication which can't be statically inferred`.
+Either way it is reported.
 Reduce the value in the map (`pmean`, `psum`), or declare the axis along which it differs.
 
 ```python
@@ -45,7 +46,8 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
                     continue
                 said = f"{declared[0]}=None" if isinstance(entry, Const) else f"{declared[0]} without an axis"
                 what = _different(mapped, value)
-                text = f"{what}; {said} keeps that of device 0" if what is not None else None
+                keeps = "wants them alike" if mapped.binder.checked else "keeps that of device 0"
+                text = f"{what}; {said} {keeps}" if what is not None else None
                 verdicts.setdefault(view.span(site), []).append(text)
     for span in sorted(verdicts):
         text = verdicts[span][0]
@@ -55,7 +57,7 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
 
 def _declared(binder: Binder) -> tuple[str, Arg] | None:
     name = "out_axes" if binder.kind == "pmap" else "out_specs"
-    if binder.kind not in ("pmap", "shard_map") or binder.checked:
+    if binder.kind not in ("pmap", "shard_map"):
         return None
     given = binder.argument(name)
     return (name, given) if given is not None else None
