@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, MutableMapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from meshlens.facts.lower_compounds import COMPOUND
+from meshlens.facts.holes import Finished, finished
+from meshlens.facts.lower_blocks import STATEMENTS, lower_block, relative
 from meshlens.facts.lower_functions import (
-    DEFINITIONS,
-    LAMBDAS,
     body_of,
     definition_of,
-    function_block,
     functions_in,
     is_function,
     name_of,
 )
-from meshlens.facts.lower_names import NAMES
-from meshlens.facts.lower_operators import OPERATORS
-from meshlens.facts.lower_statements import SIMPLE
-from meshlens.facts.lower_strings import STRINGS
-from meshlens.facts.lowering import Lowering, statement
 from meshlens.facts.members import Members, members_of
 from meshlens.facts.model import Block, FileFacts, Shape
 from meshlens.facts.suppressions import suppressions_in
-from meshlens.syntax.kinds import EXTRAS, by_kind, items, kind
+from meshlens.syntax.kinds import EXTRAS, items, kind
 from meshlens.syntax.lines import tree_of
 from meshlens.syntax.parse import Node, broken_spans, parse, readable
 from meshlens.syntax.sections import Section, section_starts, sections
@@ -40,8 +31,6 @@ Memo: TypeAlias = MutableMapping[bytes, tuple[Shape, "array[int]"]]
 LONG = 60
 """A top-level function with more lines than this has blocks for its nested functions."""
 
-_EXPRESSIONS = by_kind({**NAMES, **OPERATORS, **STRINGS, **LAMBDAS})
-_STATEMENTS = by_kind({**SIMPLE, **COMPOUND, **DEFINITIONS})
 _CLASS = kind("class_definition")
 
 
@@ -70,14 +59,12 @@ def facts_apart(text: bytes, memo: Memo) -> tuple[FileFacts, frozenset[str]]:
     """The facts of a text with errors: its sections are read apart."""
     extraction = Extraction(text, memo)
     top: list[str] = []
-    nodes: list[Node] = []
     root: Node | None = None
     for section in sections(text, section_starts(text)):
         root = section.root
         top += extraction.add_section(section)
-        nodes += root.children
     assert root is not None
-    found, devices = suppressions_in(text, tree_of(text, root, nodes))
+    found, devices = suppressions_in(text, tree_of(text, root, extraction.nodes))
     broken = tuple(extraction.errors)
     return FileFacts(tuple(top), extraction.blocks, found, devices, broken), frozenset(extraction.unsure)
 
@@ -104,7 +91,7 @@ def _rescued(error: Node) -> Iterator[Node]:
         number = child.kind_id
         if number in EXTRAS:
             continue
-        if number in _STATEMENTS:
+        if number in STATEMENTS:
             if whole and child.start_point.column == 0:
                 yield child
             whole = True
@@ -125,6 +112,7 @@ class Extraction:
         unsure: the blocks that the same bytes may not give again.
         used: how often each key was asked for.
         errors: what of the sections could not be read.
+        nodes: what the sections hold, comments included.
         members: the class that is being read, if it has broken members; `text` is then without them.
     """
 
@@ -136,6 +124,7 @@ class Extraction:
     unsure: set[str] = field(default_factory=set)
     used: dict[str, int] = field(default_factory=dict)
     errors: list[Span] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
     members: Members | None = None
 
     def add_section(self, section: Section) -> list[str]:
@@ -143,13 +132,33 @@ class Extraction:
         root = section.root
         self.broken = root.has_error
         members = members_of(self.text, section, self.known) if self.broken else None
-        for one in members.broken if members is not None else (section,):
-            self.errors += [Span(*span) for span in broken_spans(one.root)]
-        if members is None:
-            return [self.add(node, "") for node in top_level(root)]
+        if members is not None:
+            self.nodes += root.children
+            return self._add_members(members)
+        without = finished(self.text, section) if self.broken else None
+        if without is not None and not without.root.has_error:
+            self.nodes += without.root.children
+            return self._add_finished(without)
+        self.nodes += root.children
+        self.errors += [Span(*span) for span in broken_spans(root)]
+        return [self.add(node, "") for node in top_level(root)]
+
+    def _add_members(self, members: Members) -> list[str]:
+        self.errors += members.errors
         text, self.text, self.members, self.broken = self.text, members.masked, members, False
         made = [self.add(node, "") for node in top_level(members.rest.root)]
         self.text, self.members = text, None
+        return made
+
+    def _add_finished(self, without: Finished) -> list[str]:
+        self.errors += without.holes
+        text, self.text, self.broken = self.text, without.text, False
+        made = [self.add(node, "") for node in top_level(without.root)]
+        self.text = text
+        starts = [hole.start for hole in without.holes]
+        self.unsure.update(
+            [key for key, block in self.blocks.items() if any(block.start <= at < block.end for at in starts)]
+        )
         return made
 
     def add(self, node: Node, owner: str) -> str:
@@ -182,8 +191,8 @@ class Extraction:
                 # Errors elsewhere sway how the grammar reads what is ambiguous, `print (x)` for one.
                 text, shift, node, memorable = _by_itself(text, node)
             shifted = {begin - shift: inner for begin, _, inner in holes}
-            shape, spans = _lower(text, node, shifted, alone=bool(owner))
-            known = shape, _relative(spans, [(offset, start + distance - shift) for offset, distance in pieces])
+            shape, spans = lower_block(text, node, shifted, alone=bool(owner))
+            known = shape, relative(spans, [(offset, start + distance - shift) for offset, distance in pieces])
             if memorable:
                 self.memo[label] = known
         if not memorable:
@@ -261,39 +270,3 @@ def _functions_inside(definition: Node, key: str) -> Iterator[tuple[Node, str]]:
                 yield child, key
             elif inner is not None and (name := name_of(inner)) is not None:
                 waiting.append((body_of(inner), f"{key}.{(name.text or b'').decode('utf-8', 'replace')}"))
-
-
-def _lower(text: bytes, node: Node, holes: dict[int, str], *, alone: bool) -> tuple[Shape, list[tuple[int, int]]]:
-    lower = function_block if alone else statement
-    low = Lowering(text, _EXPRESSIONS, _STATEMENTS, holes, careful=node.has_error)
-    try:
-        return lower(low, node), low.spans
-    except Exception:
-        # A form of the grammar that no handler expects: what is around it can still be understood.
-        low = Lowering(text, _EXPRESSIONS, _STATEMENTS, holes, careful=True)
-    try:
-        return lower(low, node), low.spans
-    except Exception:
-        return ("", 0, (), (), (), frozenset()) if alone else ("expr", 0, ("opaque", 0, ())), [node.byte_range]
-
-
-def lower_statement(text: bytes, node: Node, first: int) -> tuple[Shape, list[tuple[int, int]]] | None:
-    """The shape of a statement without an error, with sites from a number on, and where these lie; None if it fails."""
-    low = Lowering(text, _EXPRESSIONS, _STATEMENTS, {}, careful=False, spans=[(0, 0)] * first)
-    with suppress(Exception):
-        return statement(low, node), low.spans
-    return None
-
-
-def _relative(spans: list[tuple[int, int]], pieces: list[tuple[int, int]]) -> array[int]:
-    """Offsets in the file as offsets in the text of the block."""
-    if len(pieces) == 1:
-        base = pieces[0][1]
-        return array("i", [offset - base for span in spans for offset in span])
-    starts = [start for _, start in pieces]
-    out = array("i")
-    for span in spans:
-        for offset in span:
-            base, start = pieces[bisect_right(starts, offset) - 1]
-            out.append(base + offset - start)
-    return out

@@ -7,12 +7,13 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from meshlens.facts.holes import finished
 from meshlens.facts.lower_functions import definition_of, is_function, name_of
 from meshlens.facts.model import Block
-from meshlens.facts.unfinished import without_unfinished
 from meshlens.syntax.kinds import items
-from meshlens.syntax.parse import Node
+from meshlens.syntax.parse import Node, broken_spans
 from meshlens.syntax.sections import Section, section_of, sections
+from meshlens.text import Span
 
 _CLASS = re.compile(rb"(?:@[^\n]*\n)*class\b")
 _FIRST = re.compile(rb"^([ \t]+)(?:async[ \t]+def|def|@)", re.MULTILINE)
@@ -29,13 +30,13 @@ class Members:
     Attributes:
         masked: the whole text; where a broken member stands there is a function without content, or nothing.
         rest: the section, parsed from that text; it has no error.
-        broken: the broken members, each parsed by itself.
+        errors: what of the broken members could not be read.
         functions: those that are functions still, by where they begin, and the whole text in which they are.
     """
 
     masked: bytes
     rest: Section
-    broken: list[Section]
+    errors: list[Span]
     functions: dict[int, tuple[Node, bytes]]
 
 
@@ -52,16 +53,15 @@ def members_of(text: bytes, section: Section, known: Mapping[int, Block]) -> Mem
         return None
     broken = [member for member in _members(text, _starts(text, first, section.end), known) if member.root.has_error]
     functions: dict[int, tuple[Node, bytes]] = {}
+    errors: list[Span] = []
     masked = bytearray(text)
     for member in broken:
-        whole = text
-        node = _function(member)
+        without = finished(text, member)
+        is_sound = not without.root.has_error
+        errors += without.holes if is_sound else [Span(*span) for span in broken_spans(member.root)]
+        node, whole = _function(member) if not is_sound else None, text
         if node is None:
-            indent = member.start - text.rfind(b"\n", 0, member.start) - 1
-            finished = without_unfinished(text[member.start : member.end], indent)
-            if finished is not None:
-                whole = b"".join((text[: member.start], finished, text[member.end :]))
-                node = _function(section_of(whole, member.start, member.end))
+            node, whole = _function(Section(member.start, member.end, without.root)), without.text
         blank = _NO_LINE_END.sub(b" ", text[member.start : member.end])
         if node is not None:
             functions[member.start] = node, whole
@@ -73,7 +73,7 @@ def members_of(text: bytes, section: Section, known: Mapping[int, Block]) -> Mem
     rest = section_of(bytes(masked), section.start, section.end)
     if rest.root.has_error or len(items(rest.root)) != 1:
         return None
-    return Members(bytes(masked), rest, broken, functions)
+    return Members(bytes(masked), rest, errors, functions)
 
 
 def _starts(text: bytes, first: re.Match[bytes], end: int) -> list[int]:

@@ -63,7 +63,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from meshlens.text import Span
 
 if TYPE_CHECKING:
-    from meshlens.facts.spots import Spot
+    from meshlens.facts.paths import Spot
 
 Shape: TypeAlias = tuple[Any, ...]
 

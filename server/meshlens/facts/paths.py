@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from meshlens.facts.model import Block, Shape
@@ -13,6 +14,7 @@ SIMPLE = frozenset({"expr", "assign", "ann", "aug"})
 """The statements that neither decide what runs next nor name something that others see."""
 
 _BODY = 4
+_DEEPEST = 60
 _SUITES: dict[str, tuple[int, ...]] = {
     "if": (3, 4),
     "while": (3, 4),
@@ -20,6 +22,27 @@ _SUITES: dict[str, tuple[int, ...]] = {
     "with": (3,),
     "try": (2, 4, 5),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A statement of a function that was read for itself.
+
+    Attributes:
+        key: the function's block.
+        path: the way from the block's shape to the statement, index by index.
+        first: its first site; it and those behind it are the statement's alone.
+        offset: where it begins in the block's own text, behind all else; None if it stands in its place there.
+        place: stands for all around it: the same after edits that change nothing but the statement.
+        is_apart: whether it was seen to leave a hole when it cannot be read, and nothing around it one.
+    """
+
+    key: str
+    path: Path
+    first: int
+    offset: int | None
+    place: object
+    is_apart: bool = False
 
 
 def statement_at(shape: Shape, path: Path) -> Shape:
@@ -63,6 +86,15 @@ def path_to(block: Block, offset: int) -> Path | None:
         if not inner:
             return None
         path = (*path, *inner[-1])
+
+
+def is_plain(node: Any, depth: int) -> bool:
+    """Whether an expression is no deeper than handlers go anywhere, and makes no generator of its function."""
+    if type(node) is not tuple:
+        return True
+    if depth > _DEEPEST or (node and node[0] == "yield"):
+        return False
+    return all(is_plain(part, depth + 1) for part in node if type(part) is tuple)
 
 
 def _suites(statement: Shape) -> list[Path]:

@@ -11,6 +11,7 @@ from meshlens.facts.extract import Extraction, Memo, facts_apart, facts_of
 from meshlens.facts.methods_again import method_again
 from meshlens.facts.model import Block, FileFacts
 from meshlens.facts.splicing import Change, Splice, are_apart, same_from_the_start, same_to_the_end
+from meshlens.facts.spots import leaves_a_hole
 from meshlens.facts.suppressions import may_say_devices, speaks, suppressions_between, suppressions_in
 from meshlens.facts.typing_again import Earlier, kept, statement_again, with_new_spot, with_old_spot, with_spot
 from meshlens.facts.windows import Sections, Window, end_of, read_apart, sections_after, sections_of, window_of
@@ -92,7 +93,7 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
     text = readable(source)
     known = before.sections or sections_of(before.text, before.facts)
     earlier = [one.followed_by(change) for one in before.earlier]
-    if not before.unsure:
+    if not before.unsure or leaves_a_hole(before.facts):
         earlier.insert(0, Earlier(before.text, before.facts, known, change))
     for one in earlier:
         typed = statement_again(one.text, text, one.facts, one.change, one.sections)
@@ -101,7 +102,7 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
                 source,
                 text,
                 typed[0],
-                _NONE,
+                _broken_blocks(typed[0]),
                 before.memo,
                 before.tree,
                 before.parsed,
@@ -110,9 +111,18 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
             )
     again = _read_again(before, source, text, change, known)
     facts = with_old_spot(with_spot(again.facts, before.facts), earlier)
-    if not again.unsure:
+    if not again.unsure or len(facts.broken) == 1:
         facts = with_new_spot(text, facts, before.facts, change)
     return replace(again, facts=facts, earlier=kept(earlier, facts))
+
+
+def _broken_blocks(facts: FileFacts) -> frozenset[str]:
+    """The blocks that hold something broken."""
+    if not facts.broken:
+        return _NONE
+    return frozenset(
+        [key for key, block in facts.blocks.items() if any(block.start <= at < block.end for at, _ in facts.broken)]
+    )
 
 
 def _read_again(before: Reading, source: bytes, text: bytes, change: Change, known: Sections) -> Reading:

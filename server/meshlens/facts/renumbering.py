@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from meshlens.facts.model import Block
-from meshlens.facts.paths import SIMPLE, Path, statement_at, with_statement
-from meshlens.facts.spots import Spot
+from meshlens.facts.paths import SIMPLE, Path, Spot, statement_at, with_statement
 
 _HAS_SITE = (str, type(None))
 

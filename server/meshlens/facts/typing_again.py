@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from meshlens.facts.extract import lower_statement
+from meshlens.facts.holes import with_holes
+from meshlens.facts.lengthened import moved_pieces
+from meshlens.facts.lower_blocks import lower_statement
 from meshlens.facts.model import Block, FileFacts, Suppression, moved
+from meshlens.facts.paths import Spot
 from meshlens.facts.renumbering import with_old_sites
 from meshlens.facts.splicing import Change
-from meshlens.facts.spots import moved_pieces, typed_again, watched_again
+from meshlens.facts.spots import leaves_a_hole, typed_again, watched_again
 from meshlens.facts.windows import Sections
 from meshlens.text import Span
 
@@ -18,7 +21,7 @@ _MOST_EARLIER = 2
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A text that was read before, all of it sound.
+    """A text that was read before, all of it sound but for a hole where something was typed.
 
     Attributes:
         text: the text.
@@ -39,7 +42,7 @@ class Earlier:
 
 def kept(earlier: Sequence[Earlier], facts: FileFacts) -> tuple[Earlier, ...]:
     """The readings to which one may come back: that of the statement that is typed in now is not among them."""
-    now = facts.spot.place if facts.spot is not None and not facts.broken else None
+    now = facts.spot.place if facts.spot is not None and (not facts.broken or leaves_a_hole(facts)) else None
     typed = [one for one in earlier if one.facts.spot is not None and one.facts.spot.place is not now]
     return tuple(typed[:_MOST_EARLIER])
 
@@ -52,19 +55,19 @@ def statement_again(
     Args:
         before: the text before.
         text: the text now.
-        old: the facts of the text before; all of it is sound.
+        old: the facts of the text before; all of it is sound but for a hole where something was typed.
         change: the edit.
         known: the sections before.
     """
     block = _function(old, change)
-    if block is None or old.broken or "~" in block.key:
+    if block is None or "~" in block.key:
         return None
     spot = old.spot if old.spot is not None and old.spot.key == block.key else None
-    found = typed_again(before, text, block, spot, change, lower_statement)
-    if found is None:
+    hole = old.broken[0] if old.broken else None
+    found = typed_again(before, text, block, spot, change, lower_statement, hole)
+    if found is None or (found.hole is not None and not known.apart):
         return None
-    made, now, (end, new_end) = found
-    by = change.by
+    made, end, new_end, by = found.block, found.end, found.new_end, change.by
     start = made.start
     blocks: dict[str, Block] = {}
     touched = [made.key]
@@ -82,21 +85,23 @@ def statement_again(
     silenced = tuple([_moved(one, by) if one.span.start > end else one for one in old.suppressions])
     since = old.state, frozenset(touched)
     starts = [at + by if at > end else at for at in known.starts] if by else known.starts
-    return FileFacts(old.top, blocks, silenced, old.devices, since=since, spot=now), Sections(starts, known.apart)
+    broken = (found.hole,) if found.hole is not None else ()
+    facts = FileFacts(old.top, blocks, silenced, old.devices, broken, since=since, spot=found.spot)
+    return facts, Sections(starts, known.apart)
 
 
 def with_new_spot(text: bytes, facts: FileFacts, before: FileFacts, change: Change) -> FileFacts:
     """Facts in which the statement that an edit made or changed is ready to be typed in."""
     block = _function(facts, Change(change.end, change.end, change.end))
-    if block is None or facts.spot is not None or facts.broken or "~" in block.key:
+    if block is None or facts.spot is not None or len(facts.broken) > 1 or "~" in block.key:
         return facts
     old = before.blocks.get(block.key)
     if old is None or old.shape == block.shape:
         return facts
-    found = watched_again(text, block, change.end, lower_statement)
-    if found is None:
-        return facts
-    return replace(facts, blocks={**facts.blocks, block.key: found[0]}, spot=found[1])
+    offset = facts.broken[0].start if facts.broken else change.end
+    found = watched_again(with_holes(text, facts.broken), block, offset, lower_statement)
+    made = _with(facts, *found) if found is not None else facts
+    return made if not facts.broken or leaves_a_hole(made) else facts
 
 
 def with_old_spot(facts: FileFacts, earlier: Sequence[Earlier]) -> FileFacts:
@@ -109,8 +114,13 @@ def with_old_spot(facts: FileFacts, earlier: Sequence[Earlier]) -> FileFacts:
         old = one.facts.blocks[spot.key]
         found = with_old_sites(old, spot, block) if old.shape is not block.shape else None
         if found is not None:
-            return replace(facts, blocks={**facts.blocks, block.key: found[0]}, spot=found[1])
+            return _with(facts, *found)
     return facts
+
+
+def _with(facts: FileFacts, block: Block, spot: Spot) -> FileFacts:
+    made = replace(facts, blocks={**facts.blocks, block.key: block}, spot=replace(spot, is_apart=True))
+    return made if leaves_a_hole(made) or spot.is_apart else replace(made, spot=spot)
 
 
 def with_spot(facts: FileFacts, before: FileFacts) -> FileFacts:

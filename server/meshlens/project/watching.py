@@ -12,8 +12,7 @@ from meshlens.axes.roots import RootResult
 from meshlens.axes.skipping import mentions_reductions
 from meshlens.axes.spots import WATCHED, Left, Moment, leaves_the_same, old_records, run_alone, spliced
 from meshlens.facts.model import FileFacts, Shape
-from meshlens.facts.paths import statement_at, with_statement
-from meshlens.facts.spots import Spot
+from meshlens.facts.paths import Spot, statement_at, with_statement
 from meshlens.project.changes import BlockKey
 
 RootKey = tuple[str, str]

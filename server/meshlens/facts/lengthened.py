@@ -1,0 +1,121 @@
+"""A function in which a statement became longer or shorter: what stays keeps its sites, what is behind it moves."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from meshlens.facts.model import Block, Shape
+from meshlens.facts.paths import SIMPLE, Path, Spot, is_plain, statement_at, with_statement
+from meshlens.syntax.parse import Node
+
+Pieces: TypeAlias = tuple[tuple[int, int], ...]
+Lowered: TypeAlias = "tuple[Shape, list[tuple[int, int]]] | None"
+Lower: TypeAlias = Callable[[bytes, Node, int], Lowered]
+"""Lowers a statement in a text with sites from a number on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lengthened:
+    """A block in which a statement became longer or shorter.
+
+    Attributes:
+        block: the block before.
+        path: the way to the statement.
+        end: where that and its comment ended, from the block's start: there ends whatever ends with it.
+        new_end: where they end now.
+        by: how far moves what lies behind it.
+    """
+
+    block: Block
+    path: Path
+    end: int
+    new_end: int
+    by: int
+
+    def with_same(self, lowered: Lowered) -> tuple[Block, Spot | None] | None:
+        """The block where the statement has the shape that it had; None if it has another."""
+        block = self.block
+        old = statement_at(block.shape, self.path)
+        if lowered is None or lowered[0] != old:
+            return None
+        first = old[1]
+        table = array("i", block.spans)
+        pieces, own = self._placed(None, lowered[1][first:])
+        table[2 * first : 2 * first + len(own)] = own
+        return block._replace(spans=table, pieces=pieces), None
+
+    def with_typed(self, lowered: Lowered, known: Spot | None) -> tuple[Block, Spot] | None:
+        """The block with another statement; None if that is none that may be typed in alone."""
+        if lowered is None or lowered[0][0] not in SIMPLE or not is_plain(lowered[0], 0):
+            return None
+        block, path = self.block, self.path
+        shape, spans = lowered
+        first = shape[1]
+        old = statement_at(block.shape, path)
+        pieces, own = self._placed(known, spans[first:])
+        table = block.spans[: 2 * first] if known is not None else _without(block, old)
+        table.extend(own)
+        whole = block.shape if shape == old else with_statement(block.shape, path, shape)
+        made = Block(block.key, whole, table, pieces, block.start)
+        spot = Spot(block.key, path, first, pieces[-1][0], object())
+        return made, spot if known is None else replace(spot, place=known.place, is_apart=known.is_apart)
+
+    def _placed(self, known: Spot | None, spans: list[tuple[int, int]]) -> tuple[Pieces, array[int]]:
+        """The pieces with one for the statement, and its spans in it."""
+        block = self.block
+        if known is not None and known.offset is not None:
+            offset = known.offset
+            pieces = moved_pieces(block.pieces[:-1], offset, self.end, self.new_end, self.by)
+        else:
+            pieces = moved_pieces(block.pieces, None, self.end, self.new_end, self.by)
+            offset = max(max(block.spans), pieces[-1][0]) + 2
+        start = spans[0][0]
+        own = array("i", [offset + position - start for span in spans for position in span])
+        return (*pieces, (offset, start - block.start)), own
+
+
+def moved_pieces(pieces: Sequence[tuple[int, int]], limit: int | None, end: int, new_end: int, by: int) -> Pieces:
+    """The pieces of a block in which a statement became longer: what ends with it, and what lies behind it, moves.
+
+    Args:
+        pieces: the pieces before.
+        limit: where the text of the last piece ends, if that is known.
+        end: where the statement ended, from the block's start.
+        new_end: where it ends now.
+        by: how far moves what lies behind it; a comment may stand between.
+    """
+    moved: list[tuple[int, int]] = []
+
+    def add(offset: int, distance: int) -> None:
+        if not moved or distance - moved[-1][1] != offset - moved[-1][0]:
+            moved.append((offset, distance))
+
+    for number, (offset, distance) in enumerate(pieces):
+        behind = pieces[number + 1][0] if number + 1 < len(pieces) else limit
+        if distance > end:
+            add(offset, distance + by)
+            continue
+        if distance < end:
+            add(offset, distance)
+        cut = offset + end - distance
+        if behind is None or cut < behind:
+            add(cut, new_end)
+            if behind is None or cut + 1 < behind:
+                add(cut + 1, end + 1 + by)
+    return tuple(moved)
+
+
+def _without(block: Block, statement: Shape) -> array[int]:
+    """The spans of a block in which the sites of a statement stand for nothing any more."""
+    spans = block.spans
+    site = statement[1]
+    start, end, whole = spans[2 * site], spans[2 * site + 1], spans[1]
+    made = array("i", spans)
+    for number in range(0, len(spans), 2):
+        if start <= spans[number] < spans[number + 1] <= end:
+            # It holds no offset, as it ends before it begins.
+            made[number], made[number + 1] = whole, 0
+    return made

@@ -1,0 +1,65 @@
+"""Lowers a block, or one statement of it, to its shape."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from contextlib import suppress
+
+from meshlens.facts.lower_compounds import COMPOUND
+from meshlens.facts.lower_functions import DEFINITIONS, LAMBDAS, function_block
+from meshlens.facts.lower_names import NAMES
+from meshlens.facts.lower_operators import OPERATORS
+from meshlens.facts.lower_statements import SIMPLE
+from meshlens.facts.lower_strings import STRINGS
+from meshlens.facts.lowering import Lowering, statement
+from meshlens.facts.model import Shape
+from meshlens.syntax.kinds import by_kind
+from meshlens.syntax.parse import Node
+
+_EXPRESSIONS = by_kind({**NAMES, **OPERATORS, **STRINGS, **LAMBDAS})
+STATEMENTS = by_kind({**SIMPLE, **COMPOUND, **DEFINITIONS})
+
+
+def lower_block(text: bytes, node: Node, inner: dict[int, str], *, alone: bool) -> tuple[Shape, list[tuple[int, int]]]:
+    """The shape of a block, whatever is in it, and where its sites lie.
+
+    Args:
+        text: the text.
+        node: the block.
+        inner: where functions begin in it that are blocks of their own, and their keys.
+        alone: whether it is such a function itself.
+    """
+    lower = function_block if alone else statement
+    low = Lowering(text, _EXPRESSIONS, STATEMENTS, inner, careful=node.has_error)
+    try:
+        return lower(low, node), low.spans
+    except Exception:
+        # A form of the grammar that no handler expects: what is around it can still be understood.
+        low = Lowering(text, _EXPRESSIONS, STATEMENTS, inner, careful=True)
+    try:
+        return lower(low, node), low.spans
+    except Exception:
+        return ("", 0, (), (), (), frozenset()) if alone else ("expr", 0, ("opaque", 0, ())), [node.byte_range]
+
+
+def lower_statement(text: bytes, node: Node, first: int) -> tuple[Shape, list[tuple[int, int]]] | None:
+    """The shape of a statement without an error, with sites from a number on, and where these lie; None if it fails."""
+    low = Lowering(text, _EXPRESSIONS, STATEMENTS, {}, careful=False, spans=[(0, 0)] * first)
+    with suppress(Exception):
+        return statement(low, node), low.spans
+    return None
+
+
+def relative(spans: list[tuple[int, int]], pieces: list[tuple[int, int]]) -> array[int]:
+    """Offsets in the file as offsets in the text of the block."""
+    if len(pieces) == 1:
+        base = pieces[0][1]
+        return array("i", [offset - base for span in spans for offset in span])
+    starts = [start for _, start in pieces]
+    out = array("i")
+    for span in spans:
+        for offset in span:
+            base, start = pieces[bisect_right(starts, offset) - 1]
+            out.append(base + offset - start)
+    return out

@@ -1,0 +1,120 @@
+"""Classes in which something is being typed: one method is not what it was, the rest is."""
+
+from __future__ import annotations
+
+import pytest
+
+from meshlens.facts.extract import extract
+from meshlens.facts.holes import finished
+from meshlens.syntax.sections import section_of
+
+CLASS = """\
+import jax
+
+
+class Layer:
+    \"\"\"Adds
+    things.\"\"\"
+
+    size: int = 3
+
+    def first(self, x):
+        return jax.lax.psum(x, "batch")
+
+    @property
+    def second(self):
+        @@
+        total = self.first(
+            3,
+        )
+        return total
+
+    async def third(self):
+        pass
+
+    other = 4
+
+
+last = 1
+"""
+WHOLE = extract(CLASS.replace("        @@\n", "").encode())
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["y = foo(", 'y = jax.lax.psum(x, "da', "y = [1, {", "y = foo(bar(1)", "y = = 3", "for x in (", "y = f(x))", "'"],
+)
+def test_a_broken_method_leaves_its_class_as_it_is(typed):
+    facts = extract(CLASS.replace("@@", typed).encode())
+    assert facts.top == WHOLE.top
+    different = [key for key in WHOLE.blocks if facts.blocks[key].shape != WHOLE.blocks[key].shape]
+    assert set(different) <= {"Layer.second"}
+    assert len(facts.broken) >= 1
+
+
+def test_places_behind_a_broken_method_are_right():
+    text = CLASS.replace("@@", "y = foo(").encode()
+    facts = extract(text)
+    span = facts.span("Layer.third", 0)
+    assert text[span.start : span.end] == b"async def third(self):\n        pass"
+    assert facts.span("Layer", 0).end == text.index(b"other = 4") + len(b"other = 4")
+
+
+@pytest.mark.parametrize("head", ["def", "def third(", "@", "x = (", "class", "def second(self, x", "lambda"])
+def test_what_is_no_function_yet_leaves_the_other_methods(head):
+    facts = extract(CLASS.replace("        @@\n", "").replace("    other = 4\n", f"    {head}\n").encode())
+    assert {"Layer", "Layer.first", "Layer.second", "Layer.third"} <= facts.blocks.keys()
+
+
+@pytest.mark.parametrize(
+    ("code", "left"),
+    [
+        ("f(\nx = 1\n", "00\nx = 1\n"),
+        ("f(\n  1,\n)\nx = 1\n", None),
+        ('y = g("a\nx = 1\n', "(0     )\nx = 1\n"),
+        ('y = """a\nb"""\nx = (1\n', 'y = """a\nb"""\n(0   )\n'),
+        ("# f(\nx = 1\n", None),
+        ("x = (  # (\n   1)\n", None),
+        ("if f(x:\n    a = 1\nb = 2\n", "(0     \n        )\nb = 2\n"),
+        ("y = g(\n    'a,\n    b,\n)\nx = 1\n", "(0    \n       \n      \n)\nx = 1\n"),
+        ("x = 1 + \\\n  2\ny = = 3\nz = 4\n", "x = 1 + \\\n  2\n(0    )\nz = 4\n"),
+        ("for x in y\nz = 4\n", "(0       )\nz = 4\n"),
+        ("for x in y:\n  a = b.\n  c\nelse:\n  d\n", "for x in y:\n  (0   )\n  c\nelse:\n  d\n"),
+        ("try:\n  x = 1\nexcept A:\n  f(1))\n", "try:\n  x = 1\nexcept A:\n  (0  )\n"),
+        ("x = 1\r\ny = f(\r\nz = 2\r\n", "x = 1\r\n(0   )\r\nz = 2\r\n"),
+    ],
+)
+def test_statements_that_cannot_be_read_leave_holes(code, left):
+    text = code.encode()
+    without = finished(text, section_of(text, 0, len(text)))
+    assert without.text.decode() == (code if left is None else left)
+    assert not without.root.has_error
+    assert (left is None) == (not without.holes)
+
+
+FUNCTION = (
+    CLASS[: CLASS.index("class")]
+    + """\
+def step(x):
+    y = jax.lax.psum(x, "batch")
+    @@
+    if x:
+        return y
+    return jax.lax.pmean(y, "batch")
+
+
+last = 1
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "typed", ["z = f(", 'z = jax.lax.psum(x, "da', "z = f(x))", "z = = 3", "'", "for z in", "z = x.", "z = x if"]
+)
+def test_a_hole_in_a_function_leaves_the_rest_as_it_is(typed):
+    facts = extract(FUNCTION.replace("@@", typed).encode())
+    whole = extract(FUNCTION.replace("@@", "(0)").encode())
+    assert facts.blocks["step"].shape == whole.blocks["step"].shape
+    (hole,) = facts.broken
+    start = FUNCTION.index("@@")
+    assert hole == (start, start + len(typed))
