@@ -31,7 +31,7 @@ def _shapes_are(one: Block, shape: Any, other: Block, against: Any) -> bool:
     if type(shape) is tuple:
         if len(shape) != len(against):
             return False
-        if shape and shape[0] in ("const", "from") and type(shape[1]) is int:
+        if len(shape) > 2 and shape[0] in ("const", "from") and type(shape[2]) is not tuple:
             # The third is no place: a value, or the dots of a relative import.
             if one.span(shape[1]) != other.span(against[1]) or shape[2] != against[2]:
                 return False

@@ -122,6 +122,20 @@ def test_a_statement_alone_runs_again(reruns):
     assert not reruns
 
 
+@pytest.mark.parametrize(("mark", "block"), [("HERE", "Model.scale"), ("INSIDE", "run")])
+def test_a_statement_that_cannot_be_read_yet_leaves_all_as_it_was(reruns, mark, block):
+    other = MODEL.replace("INSIDE" if mark == "HERE" else "HERE", "pass")
+    shapes = []
+    for workspace, text in _strokes(_opened(other), other, mark, 'y = foo(1, [2, "d'):
+        assert check(workspace.view(PATH), Settings()) == check(_opened(text).view(PATH), Settings()), text
+        if "foo(1" in text:
+            shapes.append(workspace.files[str(PATH)].facts.blocks[block].shape)
+        if "foo(1," not in text:
+            del reruns[:]
+    assert len(shapes) > 5 and all(shape is shapes[0] for shape in shapes)
+    assert not reruns
+
+
 def test_what_flows_on_runs_everything_again(reruns):
     text = MODEL.replace("INSIDE", "pass").replace("HERE", "x = lax.psum(x, 'a')")
     workspace = _opened(text)

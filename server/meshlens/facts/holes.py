@@ -59,7 +59,9 @@ def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
         stop: where its lines end.
     """
     stretch = text[start:stop]
-    if b"\r" in stretch or b"\f" in stretch or stretch.rstrip().endswith(b"\\"):
+    if not stretch.strip() or stretch[:1] in _BLANKS or stretch.rstrip().endswith(b"\\"):
+        return None
+    if b"\r" in stretch or b"\f" in stretch:
         return None
     if not is_closed(text, start, stop) or starts_anything(text, start + 1, stop):
         return None

@@ -10,6 +10,7 @@ from meshlens.facts.model import Block
 from meshlens.facts.paths import SIMPLE, Path, Spot, statement_at, with_statement
 
 _HAS_SITE = (str, type(None))
+_FIRST, _LAST, _CLASS = (1,), (2,), (1, 3)
 
 
 def with_old_sites(before: Block, spot: Spot, now: Block) -> tuple[Block, Spot] | None:
@@ -49,15 +50,14 @@ def _is_same(old: Any, new: Any, path: Path | None, same: list[tuple[int, int]])
     if size != len(new):
         return False
     place = path[0] if path else -1
-    first = 0
-    if size > 1 and type(old[1]) is int and type(old[0]) in _HAS_SITE:
-        if old[0] != new[0] or type(new[1]) is not int:
-            return False
-        same.append((old[1], new[1]))
-        first = 2
-    for number in range(first, size):
+    sites = _sites(old)
+    if sites != _sites(new) or (sites and old[0] != new[0]):
+        return False
+    for number in range(size):
         part, fellow = old[number], new[number]
-        if number == place and path is not None:
+        if number in sites:
+            same.append((part, fellow))
+        elif number == place and path is not None:
             if not _is_same(part, fellow, path[1:], same):
                 return False
         elif type(part) is tuple:
@@ -66,6 +66,16 @@ def _is_same(old: Any, new: Any, path: Path | None, same: list[tuple[int, int]])
         elif type(part) is not type(fellow) or part != fellow:
             return False
     return True
+
+
+def _sites(node: Any) -> tuple[int, ...]:
+    """Where in a node there are sites."""
+    size = len(node)
+    if size > 1 and type(node[1]) is int and type(node[0]) in _HAS_SITE:
+        return _CLASS if node[0] == "class" and size == 7 else _FIRST
+    # What is imported: a name, the one under which it is known, and the place.
+    is_import = size == 3 and type(node[2]) is int and type(node[0]) is str and type(node[1]) in _HAS_SITE
+    return _LAST if is_import else ()
 
 
 def _renumbered(node: Any, first: int, own: list[int]) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from meshlens.facts.holes import hole_again
 from meshlens.facts.lengthened import Lengthened, Lower
 from meshlens.facts.model import Block, FileFacts
-from meshlens.facts.paths import SIMPLE, Spot, is_plain, path_to, statement_at
+from meshlens.facts.paths import SIMPLE, Path, Spot, is_plain, path_to, statement_at
 from meshlens.facts.splicing import Change
 from meshlens.facts.suppressions import speaks
 from meshlens.syntax.kinds import items
@@ -55,8 +55,14 @@ def leaves_a_hole(facts: FileFacts) -> bool:
     spot = facts.spot
     if spot is None or not spot.is_apart or len(facts.broken) != 1:
         return False
-    block = facts.blocks[spot.key]
-    return block.span(statement_at(block.shape, spot.path)[1]) == facts.broken[0]
+    return is_a_hole(facts.blocks[spot.key], spot.path, facts.broken[0])
+
+
+def is_a_hole(block: Block, path: Path, broken: Span) -> bool:
+    """Whether the statement at the end of a path stands for something broken, and for all of that."""
+    statement = statement_at(block.shape, path)
+    is_zero = statement[0] == "expr" and statement[2][0] == "const" and statement[2][2] == 0
+    return is_zero and block.span(statement[1]) == broken
 
 
 def typed_again(

@@ -9,10 +9,10 @@ from meshlens.facts.holes import with_holes
 from meshlens.facts.lengthened import moved_pieces
 from meshlens.facts.lower_blocks import lower_statement
 from meshlens.facts.model import Block, FileFacts, Suppression, moved
-from meshlens.facts.paths import Spot
+from meshlens.facts.paths import Spot, path_to
 from meshlens.facts.renumbering import with_old_sites
 from meshlens.facts.splicing import Change
-from meshlens.facts.spots import leaves_a_hole, typed_again, watched_again
+from meshlens.facts.spots import is_a_hole, leaves_a_hole, typed_again, watched_again
 from meshlens.facts.windows import Sections
 from meshlens.text import Span
 
@@ -98,10 +98,14 @@ def with_new_spot(text: bytes, facts: FileFacts, before: FileFacts, change: Chan
     old = before.blocks.get(block.key)
     if old is None or old.shape == block.shape:
         return facts
-    offset = facts.broken[0].start if facts.broken else change.end
+    offset = change.end
+    for broken in facts.broken:
+        offset = broken.start
+        path = path_to(block, offset)
+        if path is None or not is_a_hole(block, path, broken):
+            return facts
     found = watched_again(with_holes(text, facts.broken), block, offset, lower_statement)
-    made = _with(facts, *found) if found is not None else facts
-    return made if not facts.broken or leaves_a_hole(made) else facts
+    return _with(facts, *found) if found is not None else facts
 
 
 def with_old_spot(facts: FileFacts, earlier: Sequence[Earlier]) -> FileFacts:
