@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from meshlens.axes.mentioned import MAKES_FUNCTIONS, names_of
 from meshlens.facts.extract import extract
 from meshlens.facts.holes import finished
 from meshlens.syntax.sections import section_of
@@ -71,17 +72,19 @@ def test_what_is_no_function_yet_leaves_the_other_methods(head):
     [
         ("f(\nx = 1\n", "00\nx = 1\n"),
         ("f(\n  1,\n)\nx = 1\n", None),
-        ('y = g("a\nx = 1\n', "(0     )\nx = 1\n"),
-        ('y = """a\nb"""\nx = (1\n', 'y = """a\nb"""\n(0   )\n'),
+        ('y = g("a\nx = 1\n', "y = (0 )\nx = 1\n"),
+        ("self.x, y = g(\nx = 1\n", "self.x, y = 00\nx = 1\n"),
+        ("return g(\nx = 1\n", "return 00\nx = 1\n"),
+        ('y = """a\nb"""\nx = (1\n', 'y = """a\nb"""\nx = 00\n'),
         ("# f(\nx = 1\n", None),
         ("x = (  # (\n   1)\n", None),
         ("if f(x:\n    a = 1\nb = 2\n", "(0     \n        )\nb = 2\n"),
-        ("y = g(\n    'a,\n    b,\n)\nx = 1\n", "(0    \n       \n      \n)\nx = 1\n"),
-        ("x = 1 + \\\n  2\ny = = 3\nz = 4\n", "x = 1 + \\\n  2\n(0    )\nz = 4\n"),
+        ("y = g(\n    'a,\n    b,\n)\nx = 1\n", "y = (0\n       \n      \n)\nx = 1\n"),
+        ("x = 1 + \\\n  2\ny = = 3\nz = 4\n", "x = 1 + \\\n  2\ny = (0)\nz = 4\n"),
         ("for x in y\nz = 4\n", "(0       )\nz = 4\n"),
-        ("for x in y:\n  a = b.\n  c\nelse:\n  d\n", "for x in y:\n  (0   )\n  c\nelse:\n  d\n"),
+        ("for x in y:\n  a = b.\n  c\nelse:\n  d\n", "for x in y:\n  a = 00\n  c\nelse:\n  d\n"),
         ("try:\n  x = 1\nexcept A:\n  f(1))\n", "try:\n  x = 1\nexcept A:\n  (0  )\n"),
-        ("x = 1\r\ny = f(\r\nz = 2\r\n", "x = 1\r\n(0   )\r\nz = 2\r\n"),
+        ("x = 1\r\ny = f(\r\nz = 2\r\n", "x = 1\r\ny = 00\r\nz = 2\r\n"),
     ],
 )
 def test_statements_that_cannot_be_read_leave_holes(code, left):
@@ -113,8 +116,13 @@ last = 1
 )
 def test_a_hole_in_a_function_leaves_the_rest_as_it_is(typed):
     facts = extract(FUNCTION.replace("@@", typed).encode())
-    whole = extract(FUNCTION.replace("@@", "(0)").encode())
-    assert facts.blocks["step"].shape == whole.blocks["step"].shape
-    (hole,) = facts.broken
     start = FUNCTION.index("@@")
-    assert hole == (start, start + len(typed))
+    assert facts.broken == ((start, start + len(typed)),)
+    first, hole, test, last = facts.blocks["step"].shape[2][4]
+    assert (first[0], hole[-1][0], test[0], last[0]) == ("assign", "hole", "if", "return")
+
+
+def test_a_hole_keeps_its_names():
+    (hole,) = extract(b"y = jax.lax.psum(x, f(lambda: z, 'a'\n").blocks.values()
+    assert hole.shape[3][2] == ("f", "jax", "lambda", "lax", "psum", "x", "z")
+    assert names_of(hole.shape) == {"y", "f", "jax", "lambda", "lax", "psum", "x", "z", MAKES_FUNCTIONS}

@@ -295,4 +295,5 @@ _EXPRESSIONS: dict[str, Callable[[Run, Any, Frame, Context], Value]] = {
     "yield": _yield,
     "star": _star,
     "opaque": _opaque,
+    "hole": lambda *_: UNKNOWN,
 }

@@ -31,6 +31,11 @@ def names_of(shape: Any) -> frozenset[str]:
         tag, size = node[0], len(node)
         if tag == "const":
             continue
+        if tag == "hole":
+            found.update(node[2])
+            if "lambda" in node[2]:
+                found.add(MAKES_FUNCTIONS)
+            continue
         if size == 3 and tag == "name" and type(node[2]) is str:
             found.add(node[2])
         elif size == 4 and tag == "attr" and type(node[3]) is str:

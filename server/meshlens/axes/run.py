@@ -288,6 +288,9 @@ def _words_in(node: Any) -> list[str]:
             continue
         if tag == "const":
             continue
+        if tag == "hole":
+            found.extend(node[2])
+            continue
         if tag == "attr" and len(node) == 4 and type(node[3]) is str:
             found.append(node[3])
         waiting.extend(node)

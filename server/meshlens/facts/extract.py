@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from meshlens.facts.holes import Finished, finished
+from meshlens.facts.holes import Finished, Holes, finished
 from meshlens.facts.lower_blocks import STATEMENTS, lower_block, relative
 from meshlens.facts.lower_functions import (
     body_of,
@@ -113,6 +113,7 @@ class Extraction:
         used: how often each key was asked for.
         errors: what of the sections could not be read.
         nodes: what the sections hold, comments included.
+        unread: the holes in what is being read.
         members: the class that is being read, if it has broken members; `text` is then without them.
     """
 
@@ -125,6 +126,7 @@ class Extraction:
     used: dict[str, int] = field(default_factory=dict)
     errors: list[Span] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
+    unread: Holes = field(default_factory=dict)
     members: Members | None = None
 
     def add_section(self, section: Section) -> list[str]:
@@ -152,13 +154,9 @@ class Extraction:
 
     def _add_finished(self, without: Finished) -> list[str]:
         self.errors += without.holes
-        text, self.text, self.broken = self.text, without.text, False
+        text, self.text, self.unread, self.broken = self.text, without.text, without.names, False
         made = [self.add(node, "") for node in top_level(without.root)]
-        self.text = text
-        starts = [hole.start for hole in without.holes]
-        self.unsure.update(
-            [key for key, block in self.blocks.items() if any(block.start <= at < block.end for at in starts)]
-        )
+        self.text, self.unread = text, {}
         return made
 
     def add(self, node: Node, owner: str) -> str:
@@ -182,7 +180,8 @@ class Extraction:
             at = stop
         runs.append(self.text[at:end])
         own = b"".join(runs)
-        memorable = not node.has_error and own.count(b"\0") == 2 * len(holes)
+        has_holes = any(start <= at < end for at in self.unread)
+        memorable = not node.has_error and not has_holes and own.count(b"\0") == 2 * len(holes)
         label = b"\0" + own if owner else own
         known = self.memo.get(label) if memorable else None
         if known is None:
@@ -191,7 +190,8 @@ class Extraction:
                 # Errors elsewhere sway how the grammar reads what is ambiguous, `print (x)` for one.
                 text, shift, node, memorable = _by_itself(text, node)
             shifted = {begin - shift: inner for begin, _, inner in holes}
-            shape, spans = lower_block(text, node, shifted, alone=bool(owner))
+            unread = self.unread if has_holes else {}
+            shape, spans = lower_block(text, node, shifted, unread, alone=bool(owner))
             known = shape, relative(spans, [(offset, start + distance - shift) for offset, distance in pieces])
             if memorable:
                 self.memo[label] = known
@@ -226,10 +226,10 @@ class Extraction:
                 found.append((start, end, self.add(child, f"{prefix}.")))
         return found
 
-    def _add_broken(self, function: Node, text: bytes, owner: str) -> str:
-        masked, self.text, self.broken = self.text, text, True
+    def _add_broken(self, function: Node, text: bytes, unread: Holes, owner: str) -> str:
+        masked, self.text, self.unread, self.broken = self.text, text, unread, True
         key = self.add(function, owner)
-        self.text, self.broken = masked, False
+        self.text, self.unread, self.broken = masked, {}, False
         self.unsure.add(key)
         return key
 

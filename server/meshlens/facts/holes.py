@@ -1,5 +1,6 @@
-"""Finds the statements that cannot be read, so that what is around them can: each leaves a hole, which does nothing.
+"""Finds the statements that cannot be read, so that what is around them can be: each leaves a hole.
 
+A hole is an expression of which nothing is known but which names are in it; what seems to be assigned or returned is.
 Which they are is told line by line and from nothing but the lines themselves, so a statement that is being typed leaves
 the same hole whatever stands around it.
 """
@@ -7,8 +8,9 @@ the same hole whatever stands around it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from meshlens.syntax.parse import Node, parse
 from meshlens.syntax.sections import Section, is_closed, section_of, starts_anything
@@ -23,8 +25,21 @@ _TOKEN = re.compile(
 _WORD = re.compile(rb"[A-Za-z_@\x80-\xff]")
 _HEAD = re.compile(rb"(?:if|for|while|with|def|class|async)\b")
 _PART = re.compile(rb"(?:elif|else|try|except|finally|match|case)\b|@")
+_STRING = re.compile(
+    rb'"""(?:[^"\\]|\\.|"(?!""))*"""|' + rb"'''(?:[^'\\]|\\.|'(?!''))*'''|"
+    rb'"(?:[^"\\\n]|\\.)*(?:"|$)|' + rb"'(?:[^'\\\n]|\\.)*(?:'|$)|#[^\n]*",
+    re.DOTALL | re.MULTILINE,
+)
+_NAME = re.compile(rb"[A-Za-z_]\w*")
+_KEPT = re.compile(rb"(?:[A-Za-z_][\w.]*[ \t]*(?:,[ \t]*[A-Za-z_][\w.]*[ \t]*)*=(?!=)[ \t]*|return[ \t]+)(?=[^\s])")
 _NO_LINE_END = re.compile(rb"[^\n]")
 _BLANKS = b" \t\r\n\f"
+
+
+Holes: TypeAlias = Mapping[int, tuple[str, ...]]
+"""Where the expressions stand of which nothing is known, and which names are in them."""
+
+NO_HOLES: Holes = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +48,13 @@ class Finished:
 
     Attributes:
         text: the whole text, at the same length.
+        names: the holes in it.
         root: the stretch, parsed.
         holes: where the statements were.
     """
 
     text: bytes
+    names: Holes
     root: Node
     holes: list[Span]
 
@@ -46,8 +63,8 @@ def finished(text: bytes, section: Section) -> Finished:
     """A section in which what cannot be read is left out; that may not be enough to read the rest."""
     indent = section.start - text.rfind(b"\n", 0, section.start) - 1
     holes = [span for span, is_open in lines(text, section.start, section.end, indent) if is_hole(text, span, is_open)]
-    masked = with_holes(text, holes)
-    return Finished(masked, section_of(masked, section.start, section.end).root, holes)
+    masked, names = with_holes(text, holes)
+    return Finished(masked, names, section_of(masked, section.start, section.end).root, holes)
 
 
 def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
@@ -73,8 +90,8 @@ def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
     # The grammar lets a statement go on behind its line if it is not complete there.
     if behind is not None and not section_of(text, start, behind[0].end).root.has_error:
         return None
-    masked = with_holes(text, [line])
-    return Finished(masked, section_of(masked, start, stop).root, [line])
+    masked, names = with_holes(text, [line])
+    return Finished(masked, names, section_of(masked, start, stop).root, [line])
 
 
 def lines(text: bytes, start: int, end: int, indent: int) -> Iterator[tuple[Span, bool]]:
@@ -124,21 +141,29 @@ def is_hole(text: bytes, line: Span, is_open: bool) -> bool:
     return not _HEAD.match(content) or parse(content + b"\n 0").has_error
 
 
-def with_holes(text: bytes, holes: Sequence[Span]) -> bytes:
-    """A text in which other statements stand at some places: as long as those, and without effect."""
+def with_holes(text: bytes, holes: Sequence[Span]) -> tuple[bytes, Holes]:
+    """A text in which zeros stand at some places, as long as what was there, and the holes that these are."""
     if not holes:
-        return text
+        return text, NO_HOLES
     made = bytearray(text)
+    names: dict[int, tuple[str, ...]] = {}
     for start, end in holes:
-        made[start:end] = _hole(text[start:end])
-    return bytes(made)
+        kept = _KEPT.match(text, start, end)
+        at = kept.end() if kept is not None else start
+        made[at:end] = _zero(text[at:end])
+        names[at] = _names_in(text[at:end])
+    return bytes(made), names
 
 
-def _hole(statement: bytes) -> bytes:
-    """A zero that is as long as a statement."""
-    if len(statement) < 3:
-        return b"0" * len(statement)
-    return b"(0%s)" % _NO_LINE_END.sub(b" ", statement[2:-1])
+def _zero(code: bytes) -> bytes:
+    if len(code) < 3:
+        return b"0" * len(code)
+    return b"(0%s)" % _NO_LINE_END.sub(b" ", code[2:-1])
+
+
+def _names_in(code: bytes) -> tuple[str, ...]:
+    """The names in a stretch of code, in order."""
+    return tuple(sorted({name.decode() for name in _NAME.findall(_STRING.sub(b" ", code))}))
 
 
 def _stripped(text: bytes, start: int, end: int) -> Span:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from meshlens.facts.model import Block, Shape
 from meshlens.facts.paths import SIMPLE, Path, Spot, is_plain, statement_at, with_statement
-from meshlens.syntax.parse import Node
 
 Pieces: TypeAlias = tuple[tuple[int, int], ...]
 Lowered: TypeAlias = "tuple[Shape, list[tuple[int, int]]] | None"
-Lower: TypeAlias = Callable[[bytes, Node, int], Lowered]
-"""Lowers a statement in a text with sites from a number on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ from array import array
 from bisect import bisect_right
 from contextlib import suppress
 
+from meshlens.facts.holes import Holes
+from meshlens.facts.lengthened import Lowered
 from meshlens.facts.lower_compounds import COMPOUND
 from meshlens.facts.lower_functions import DEFINITIONS, LAMBDAS, function_block
 from meshlens.facts.lower_names import NAMES
@@ -21,31 +23,34 @@ _EXPRESSIONS = by_kind({**NAMES, **OPERATORS, **STRINGS, **LAMBDAS})
 STATEMENTS = by_kind({**SIMPLE, **COMPOUND, **DEFINITIONS})
 
 
-def lower_block(text: bytes, node: Node, inner: dict[int, str], *, alone: bool) -> tuple[Shape, list[tuple[int, int]]]:
+def lower_block(
+    text: bytes, node: Node, inner: dict[int, str], unread: Holes, *, alone: bool
+) -> tuple[Shape, list[tuple[int, int]]]:
     """The shape of a block, whatever is in it, and where its sites lie.
 
     Args:
         text: the text.
         node: the block.
         inner: where functions begin in it that are blocks of their own, and their keys.
+        unread: where expressions stand of which nothing is known but the names in them.
         alone: whether it is such a function itself.
     """
     lower = function_block if alone else statement
-    low = Lowering(text, _EXPRESSIONS, STATEMENTS, inner, careful=node.has_error)
+    low = Lowering(text, _EXPRESSIONS, STATEMENTS, inner, careful=node.has_error, unread=unread)
     try:
         return lower(low, node), low.spans
     except Exception:
         # A form of the grammar that no handler expects: what is around it can still be understood.
-        low = Lowering(text, _EXPRESSIONS, STATEMENTS, inner, careful=True)
+        low = Lowering(text, _EXPRESSIONS, STATEMENTS, inner, careful=True, unread=unread)
     try:
         return lower(low, node), low.spans
     except Exception:
         return ("", 0, (), (), (), frozenset()) if alone else ("expr", 0, ("opaque", 0, ())), [node.byte_range]
 
 
-def lower_statement(text: bytes, node: Node, first: int) -> tuple[Shape, list[tuple[int, int]]] | None:
+def lower_statement(text: bytes, node: Node, first: int, unread: Holes) -> Lowered:
     """The shape of a statement without an error, with sites from a number on, and where these lie; None if it fails."""
-    low = Lowering(text, _EXPRESSIONS, STATEMENTS, {}, careful=False, spans=[(0, 0)] * first)
+    low = Lowering(text, _EXPRESSIONS, STATEMENTS, {}, careful=False, spans=[(0, 0)] * first, unread=unread)
     with suppress(Exception):
         return statement(low, node), low.spans
     return None

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from meshlens.facts.holes import finished
+from meshlens.facts.holes import NO_HOLES, Holes, finished
 from meshlens.facts.lower_functions import definition_of, is_function, name_of
 from meshlens.facts.model import Block
 from meshlens.syntax.kinds import items
@@ -31,13 +31,14 @@ class Members:
         masked: the whole text; where a broken member stands there is a function without content, or nothing.
         rest: the section, parsed from that text; it has no error.
         errors: what of the broken members could not be read.
-        functions: those that are functions still, by where they begin, and the whole text in which they are.
+        functions: those that are functions still, by where they begin, the whole text in which they are, and the
+            holes in it.
     """
 
     masked: bytes
     rest: Section
     errors: list[Span]
-    functions: dict[int, tuple[Node, bytes]]
+    functions: dict[int, tuple[Node, bytes, Holes]]
 
 
 def members_of(text: bytes, section: Section, known: Mapping[int, Block]) -> Members | None:
@@ -52,19 +53,20 @@ def members_of(text: bytes, section: Section, known: Mapping[int, Block]) -> Mem
     if not _CLASS.match(text, section.start, section.end) or first is None:
         return None
     broken = [member for member in _members(text, _starts(text, first, section.end), known) if member.root.has_error]
-    functions: dict[int, tuple[Node, bytes]] = {}
+    functions: dict[int, tuple[Node, bytes, Holes]] = {}
     errors: list[Span] = []
     masked = bytearray(text)
     for member in broken:
         without = finished(text, member)
         is_sound = not without.root.has_error
         errors += without.holes if is_sound else [Span(*span) for span in broken_spans(member.root)]
-        node, whole = _function(member) if not is_sound else None, text
+        node, whole, names = _function(member) if not is_sound else None, text, NO_HOLES
         if node is None:
-            node, whole = _function(Section(member.start, member.end, without.root)), without.text
+            node = _function(Section(member.start, member.end, without.root))
+            whole, names = without.text, without.names
         blank = _NO_LINE_END.sub(b" ", text[member.start : member.end])
         if node is not None:
-            functions[member.start] = node, whole
+            functions[member.start] = node, whole, names
             size = node.end_byte - member.start - len(_STUB[1])
             blank = b"".join((_STUB[0], blank[len(_STUB[0]) : size], _STUB[1], blank[size + len(_STUB[1]) :]))
         masked[member.start : member.end] = blank

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from meshlens.facts.holes import hole_again
-from meshlens.facts.lengthened import Lengthened, Lower
+from meshlens.facts.holes import NO_HOLES, Holes, hole_again
+from meshlens.facts.lengthened import Lengthened
+from meshlens.facts.lower_blocks import lower_statement
 from meshlens.facts.model import Block, FileFacts
 from meshlens.facts.paths import SIMPLE, Path, Spot, is_plain, path_to, statement_at
 from meshlens.facts.splicing import Change
@@ -61,12 +62,11 @@ def leaves_a_hole(facts: FileFacts) -> bool:
 def is_a_hole(block: Block, path: Path, broken: Span) -> bool:
     """Whether the statement at the end of a path stands for something broken, and for all of that."""
     statement = statement_at(block.shape, path)
-    is_zero = statement[0] == "expr" and statement[2][0] == "const" and statement[2][2] == 0
-    return is_zero and block.span(statement[1]) == broken
+    return statement[-1][0] == "hole" and block.span(statement[1]) == broken
 
 
 def typed_again(
-    before: bytes, text: bytes, block: Block, known: Spot | None, change: Change, lower: Lower, hole: Span | None
+    before: bytes, text: bytes, block: Block, known: Spot | None, change: Change, hole: Span | None
 ) -> Typed | None:
     """A function after an edit inside one simple statement; None if more than that may have changed.
 
@@ -76,7 +76,6 @@ def typed_again(
         block: the function's block before.
         known: the statement that was typed in last, if it is in this block.
         change: the edit.
-        lower: lowers a statement.
         hole: that statement, if it could not be read; all else could.
     """
     path = known.path if known is not None and _holds(block, known, change) else path_to(block, change.start)
@@ -100,24 +99,24 @@ def typed_again(
     if speaks(text, start, new_stop) or before.count(b"\n", start, stop) != text.count(b"\n", start, new_stop):
         return None
     typed = known if known is not None and known.path == path else None
-    node, readable, now = _alone(text, start, new_stop), text, None
+    node, readable, unread, now = _alone(text, start, new_stop), text, NO_HOLES, None
     if node is None and typed is not None and typed.is_apart:
         without = hole_again(text, start, new_stop)
         if without is None:
             return None
-        (node,), readable, (now,) = items(without.root), without.text, without.holes
+        (node,), readable, unread, (now,) = items(without.root), without.text, without.names, without.holes
     if node is None:
         return None
     made: tuple[Block, Spot | None] | None
     tails = _tail(before, end, stop) - block.start, _tail(readable, node.end_byte, new_stop) - block.start
     moved = Lengthened(block, path, *tails, change.by)
     if typed is not None:
-        made = moved.with_typed(lower(readable, node, typed.first), typed)
+        made = moved.with_typed(lower_statement(readable, node, typed.first, unread), typed)
     else:
-        made = moved.with_same(lower(readable, node, old[1]))
+        made = moved.with_same(lower_statement(readable, node, old[1], unread))
         if made is None:
             first = len(block.spans) // 2
-            made = moved.with_typed(lower(readable, node, first), None)
+            made = moved.with_typed(lower_statement(readable, node, first, unread), None)
     return Typed(*made, tails[0] + block.start, tails[1] + block.start, now) if made is not None else None
 
 
@@ -134,8 +133,15 @@ def _alone(text: bytes, start: int, stop: int) -> Node | None:
     return found[0] if text[end - 1 : end] != b"," and _is_alone(text, start, end, stop) else None
 
 
-def watched_again(text: bytes, block: Block, offset: int, lower: Lower) -> tuple[Block, Spot] | None:
-    """A function in which the simple statement at an offset gets sites of its own; None if it cannot be read alone."""
+def watched_again(text: bytes, unread: Holes, block: Block, offset: int) -> tuple[Block, Spot] | None:
+    """A function in which the simple statement at an offset gets sites of its own; None if it cannot be read alone.
+
+    Args:
+        text: the text, with holes for what cannot be read.
+        unread: the holes.
+        block: the function's block.
+        offset: where the statement is.
+    """
     path = path_to(block, offset)
     if path is None or len(block.pieces) > _MOST_PIECES:
         return None
@@ -148,7 +154,7 @@ def watched_again(text: bytes, block: Block, offset: int, lower: Lower) -> tuple
     found = items(section_of(text, start, stop).root)
     if len(found) != 1 or found[0].has_error or found[0].byte_range != (start, end):
         return None
-    lowered = lower(text, found[0], len(block.spans) // 2)
+    lowered = lower_statement(text, found[0], len(block.spans) // 2, unread)
     tail = _tail(text, end, stop) - block.start
     return Lengthened(block, path, tail, tail, 0).with_typed(lowered, None)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from meshlens.facts.holes import with_holes
 from meshlens.facts.lengthened import moved_pieces
-from meshlens.facts.lower_blocks import lower_statement
 from meshlens.facts.model import Block, FileFacts, Suppression, moved
 from meshlens.facts.paths import Spot, path_to
 from meshlens.facts.renumbering import with_old_sites
@@ -64,7 +63,7 @@ def statement_again(
         return None
     spot = old.spot if old.spot is not None and old.spot.key == block.key else None
     hole = old.broken[0] if old.broken else None
-    found = typed_again(before, text, block, spot, change, lower_statement, hole)
+    found = typed_again(before, text, block, spot, change, hole)
     if found is None or (found.hole is not None and not known.apart):
         return None
     made, end, new_end, by = found.block, found.end, found.new_end, change.by
@@ -104,7 +103,7 @@ def with_new_spot(text: bytes, facts: FileFacts, before: FileFacts, change: Chan
         path = path_to(block, offset)
         if path is None or not is_a_hole(block, path, broken):
             return facts
-    found = watched_again(with_holes(text, facts.broken), block, offset, lower_statement)
+    found = watched_again(*with_holes(text, facts.broken), block, offset)
     return _with(facts, *found) if found is not None else facts
 
 
