@@ -1,5 +1,4 @@
-// The client of the protocol: the library and how it is used.  Loading it takes longer than an activation may, so it is
-// imported when a server has begun to load itself.
+// The client of the protocol, imported when a server has begun to load itself: it takes longer than an activation may.
 
 import * as vscode from "vscode";
 import {

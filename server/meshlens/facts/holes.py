@@ -36,7 +36,7 @@ _NO_LINE_END = re.compile(rb"[^\n]")
 _BLANKS = b" \t\r\n\f"
 
 
-Holes: TypeAlias = Mapping[int, tuple[str, ...]]
+Holes: TypeAlias = Mapping[int, frozenset[str]]
 """Where the expressions stand of which nothing is known, and which names are in them."""
 
 NO_HOLES: Holes = {}
@@ -146,7 +146,7 @@ def with_holes(text: bytes, holes: Sequence[Span]) -> tuple[bytes, Holes]:
     if not holes:
         return text, NO_HOLES
     made = bytearray(text)
-    names: dict[int, tuple[str, ...]] = {}
+    names: dict[int, frozenset[str]] = {}
     for start, end in holes:
         kept = _KEPT.match(text, start, end)
         at = kept.end() if kept is not None else start
@@ -161,9 +161,8 @@ def _zero(code: bytes) -> bytes:
     return b"(0%s)" % _NO_LINE_END.sub(b" ", code[2:-1])
 
 
-def _names_in(code: bytes) -> tuple[str, ...]:
-    """The names in a stretch of code, in order."""
-    return tuple(sorted({name.decode() for name in _NAME.findall(_STRING.sub(b" ", code))}))
+def _names_in(code: bytes) -> frozenset[str]:
+    return frozenset(name.decode() for name in _NAME.findall(_STRING.sub(b" ", code)))
 
 
 def _stripped(text: bytes, start: int, end: int) -> Span:

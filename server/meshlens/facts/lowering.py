@@ -40,7 +40,7 @@ class Lowering:
     holes: Mapping[int, str]
     careful: bool
     spans: list[tuple[int, int]] = field(default_factory=list)
-    unread: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    unread: Mapping[int, frozenset[str]] = field(default_factory=dict)
     depth: int = 0
     generator: bool = False
 

@@ -23,7 +23,7 @@ Expressions, `(tag, site, …)`:
                                            clauses: (target, iterable, conditions)
     ("walrus", s, text, expression)        ("yield", s, expression or None)
     ("opaque", s, children)                anything else, broken syntax included
-    ("hole", s, names)                     what cannot be read, and the names in it
+    ("hole", s, names)                     what cannot be read, and the set of names in it
 
 Statements, `(tag, site, …)`:
 
