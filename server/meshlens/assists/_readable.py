@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 
 from meshlens.assists._pmap import Obstacle, Pmap, decorated, rows
+from meshlens.axes.mentioned import names_of
 from meshlens.axes.records import Binding, Context
 from meshlens.axes.values import Site
 from meshlens.project.import_statements import name_of_module
-from meshlens.project.trees import path_to
+from meshlens.project.trees import path_to, walk
 from meshlens.project.view import FileView
-
+from meshlens.text import Span
 
 _FAKED = re.compile(
     rb"""\bfake_pmap\w*\(|\bjax\.pmap\s*=(?!=)|(?:patch|setattr)\(\s*["']jax\.pmap["']"""
     rb"""|(?:object|setattr)\(\s*jax\s*,\s*["']pmap["']"""
 )
+_UNWRAPPED = re.compile(rb"__wrapped__")
 _SOME_DEVICES = re.compile(rb"(?:\b|_)devices\([^()]*\)\[[^\]]*:")
 _OF_A_MAP = re.compile(rb"(?:[Mm]esh|array)\([^()]*devices\(|\bdevices=(?:\w+\.)*\w*devices\(")
 
@@ -76,14 +78,22 @@ def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
                 raise Obstacle("some-devices", f"{where}; say with devices= which this pmap runs on")
 
 
-def must_not_be_unwrapped(view: FileView) -> None:
-    """Makes sure that nothing in a file reaches behind a map.
+def must_not_be_unwrapped(view: FileView, binding: Binding) -> None:
+    """Makes sure that nothing in a file that can get hold of a map reaches behind one.
 
     Raises:
         Obstacle: something does.
     """
-    if b"__wrapped__" in view.source:
-        raise Obstacle("wrapped", "this file reaches behind a map through __wrapped__")
+    site = binding.binder.site
+    names = {site.block.split("~", 1)[0].rsplit(".", 1)[-1]}
+    for node in path_to(view, site):
+        for target in node[2] if node[0] == "assign" else ():
+            names |= {inner[-1] for inner in walk(target) if inner[0] in ("name", "attr")} - {"self"}
+    for found in _UNWRAPPED.finditer(view.source):
+        blocks = [(key, one) for key, one in view.facts.blocks.items() if one.span(0).contains(Span(*found.span()))]
+        key, block = min(blocks, key=lambda one: one[1].span(0).end - one[1].span(0).start, default=("", None))
+        if block is None or key == site.block or not names.isdisjoint(names_of(block.shape)):
+            raise Obstacle("wrapped", "this file reaches behind a map through __wrapped__")
 
 
 def paths_of(view: FileView, pmap: Pmap) -> set[str]:

@@ -118,7 +118,7 @@ def _readable(view: FileView, pmap: Pmap) -> Pmap:
     must_run_in_one_process(view, pmap, "each process hands pmap its own rows, shard_map takes those of all")
     must_be_the_real_pmap(view, pmap)
     must_use_all_devices(view, pmap)
-    must_not_be_unwrapped(view)
+    must_not_be_unwrapped(view, pmap.binding)
     return pmap
 
 
