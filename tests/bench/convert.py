@@ -29,6 +29,7 @@ from meshlens.project.discover import python_files
 from meshlens.project.workspace import Workspace
 
 _KEYWORD = re.compile(r"(?<=[(, ])\w+=(?!=)")
+_WORD = re.compile(r"\w+")
 _HINTS = {"shard_map": b"pmap", "pmap": b"jit"}
 
 
@@ -86,14 +87,21 @@ def _judge(before: Workspace, after: Workspace, lines: Mapping[Path, set[int]], 
     for path in _changed(before, after):
         old, new = before.files[str(path)].source, after.files[str(path)].source
         name = path.relative_to(root)
-        try:
-            ast.parse(new)
-        except SyntaxError as error:
+        error = _error(new)
+        if error is not None and _error(old) is None:
             score.broken.append(f"{name}:{error.lineno}: {error.msg}")
         score.touched += [f"{name}:{line}" for line in _touched(old, new, lines.get(path, set()))]
     paths = sorted({*_changed(before, after), *run_again(before, after)})
     fresh = _findings(after, paths) - _findings(before, paths)
     score.new += [f"{path.relative_to(root)}: {code} {message}" for (path, code, message) in fresh.elements()]
+
+
+def _error(source: bytes) -> SyntaxError | None:
+    try:
+        ast.parse(source)
+    except SyntaxError as error:
+        return error
+    return None
 
 
 def _changed(before: Workspace, after: Workspace) -> list[Path]:
@@ -114,8 +122,9 @@ def _touched(old: bytes, new: bytes, converted: set[int]) -> Iterator[str]:
     others = new.decode("utf-8", "replace").splitlines()
     for kind, start, end, first, last in difflib.SequenceMatcher(None, texts, others, autojunk=False).get_opcodes():
         for line in range(start, end) if kind in ("replace", "delete") else ():
-            by_position = _KEYWORD.sub("", texts[line])
-            if line + 1 not in allowed and texts[line].strip() and by_position not in others[first:last]:
+            by_position = sorted(_WORD.findall(_KEYWORD.sub("", texts[line])))
+            known = [sorted(_WORD.findall(other)) for other in others[first:last]]
+            if line + 1 not in allowed and texts[line].strip() and by_position not in known:
                 yield f"{line + 1}: {texts[line].strip()}"
 
 

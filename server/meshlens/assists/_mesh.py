@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from meshlens.assists._placing import Place
 from meshlens.assists._pmap import Obstacle, Pmap, rows
@@ -11,7 +12,7 @@ from meshlens.assists._spelling import Spelling, fresh
 from meshlens.axes.records import literal_name
 from meshlens.axes.values import Site
 from meshlens.project.literals import is_string
-from meshlens.project.trees import children, path_to
+from meshlens.project.trees import Node, path_to, suite_of
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
@@ -78,15 +79,9 @@ def _function_around(view: FileView, site: Site, at: int) -> Span | None:
 
 def _assigned(view: FileView, site: Site) -> Iterator[tuple[Span, str]]:
     """The assignments that have run for sure where a site is reached, with the names that they bind."""
-    for key in view.facts.top:
-        block = view.facts.blocks[key]
-        if block.shape[0] == "assign" and len(block.shape[2]) == 1 and block.shape[2][0][0] == "name":
-            yield block.span(0), block.shape[2][0][2]
-    for node in path_to(view, site):
-        if node[0] in ("fn", "with", "for", "while"):
-            for child in children(node):
-                if child[0] == "assign" and len(child[2]) == 1 and child[2][0][0] == "name":
-                    yield view.span(Site(site.path, site.block, child[1])), child[2][0][2]
+    for span, shape in _run_before(view, site):
+        if shape[0] == "assign" and len(shape[2]) == 1 and shape[2][0][0] == "name":
+            yield span, shape[2][0][2]
 
 
 def _drafted(view: FileView, site: Site, text: str) -> Iterator[tuple[int, str]]:
@@ -95,11 +90,21 @@ def _drafted(view: FileView, site: Site, text: str) -> Iterator[tuple[int, str]]
     inserted = [(span.start, new) for span, new in view.draft.edits if span.start == span.end]
     found = [(at, match[1]) for at, new in inserted for match in assigned.finditer(new)]
     if found:
-        certain = {view.facts.blocks[key].span(0).start for key in view.facts.top}
-        for node in path_to(view, site):
-            if node[0] in ("fn", "with", "for", "while"):
-                certain |= {view.span(Site(site.path, site.block, child[1])).start for child in children(node)}
-        yield from (one for one in found if one[0] in certain)
+        starts = {span.start for span, _ in _run_before(view, site)}
+        yield from (one for one in found if one[0] in starts)
+
+
+def _run_before(view: FileView, site: Site) -> Iterator[tuple[Span, Node]]:
+    """The statements of the top level, and those that stand before a site or around it in the blocks that hold it."""
+    for key in view.facts.top:
+        block = view.facts.blocks[key]
+        yield block.span(0), block.shape
+    path = path_to(view, site)
+    for parent, child in pairwise(path):
+        for statement in suite_of(parent, child):
+            yield view.span(Site(site.path, site.block, statement[1])), statement
+            if statement is child:
+                break
 
 
 def _devices(view: FileView, pmap: Pmap, spelling: Spelling) -> str:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from meshlens.assists._pmap import Obstacle, Pmap, decorated
+import re
+
+from meshlens.assists._pmap import Obstacle, Pmap, decorated, rows
+from meshlens.axes.mentioned import names_of
 from meshlens.axes.records import Binding, Context
 from meshlens.axes.values import Site
 from meshlens.project.import_statements import name_of_module
-from meshlens.project.trees import path_to
+from meshlens.project.trees import path_to, walk
 from meshlens.project.view import FileView
+from meshlens.text import Span
+
+_FAKED = re.compile(
+    rb"""\bfake_pmap\w*\(|\bjax\.pmap\s*=(?!=)|(?:patch|setattr)\(\s*["']jax\.pmap["']"""
+    rb"""|(?:object|setattr)\(\s*jax\s*,\s*["']pmap["']"""
+)
+_UNWRAPPED = re.compile(rb"__wrapped__")
+_SOME_DEVICES = re.compile(rb"(?:\b|_)devices\([^()]*\)\[[^\]]*:")
+_OF_A_MAP = re.compile(rb"(?:[Mm]esh|array)\([^()]*devices\(|\bdevices=(?:\w+\.)*\w*devices\(")
 
 
 def must_be_spelled_here(view: FileView, binding: Binding) -> None:
@@ -38,14 +50,50 @@ def must_run_in_one_process(view: FileView, pmap: Pmap, message: str) -> None:
         raise Obstacle("several-processes", message)
 
 
-def must_not_be_unwrapped(view: FileView) -> None:
-    """Makes sure that nothing in a file reaches behind a map.
+def must_be_the_real_pmap(view: FileView, pmap: Pmap) -> None:
+    """Makes sure that no program that applies or calls a pmap puts another function in the place of `jax.pmap`.
+
+    Raises:
+        Obstacle: one does, as tests do with `chex.fake_pmap` or a patch.
+    """
+    for path in sorted(paths_of(view, pmap)):
+        found = _FAKED.search(view.texts[path])
+        if found is not None:
+            line = view.texts[path].count(b"\n", 0, found.start()) + 1
+            raise Obstacle("faked", f"{_name(path)} replaces jax.pmap by another function in line {line}")
+
+
+def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
+    """Makes sure that as many rows come as there are devices, for a pmap takes the first of them, a mesh them all.
+
+    Raises:
+        Obstacle: a program that applies or calls it takes a part of the devices, and nothing says what comes here.
+    """
+    if pmap.given("devices") is not None or pmap.given("axis_size") is not None or rows(pmap):
+        return
+    for path in sorted(paths_of(view, pmap)):
+        for number, line in enumerate(view.texts[path].splitlines(), 1):
+            if _SOME_DEVICES.search(line) and not _OF_A_MAP.search(line):
+                where = f"{_name(path)} takes only some of the devices in line {number}"
+                raise Obstacle("some-devices", f"{where}; say with devices= which this pmap runs on")
+
+
+def must_not_be_unwrapped(view: FileView, binding: Binding) -> None:
+    """Makes sure that nothing in a file that can get hold of a map reaches behind one.
 
     Raises:
         Obstacle: something does.
     """
-    if b"__wrapped__" in view.source:
-        raise Obstacle("wrapped", "this file reaches behind a map through __wrapped__")
+    site = binding.binder.site
+    names = {site.block.split("~", 1)[0].rsplit(".", 1)[-1]}
+    for node in path_to(view, site):
+        for target in node[2] if node[0] == "assign" else ():
+            names |= {inner[-1] for inner in walk(target) if inner[0] in ("name", "attr")} - {"self"}
+    for found in _UNWRAPPED.finditer(view.source):
+        blocks = [(key, one) for key, one in view.facts.blocks.items() if one.span(0).contains(Span(*found.span()))]
+        key, block = min(blocks, key=lambda one: one[1].span(0).end - one[1].span(0).start, default=("", None))
+        if block is None or key == site.block or not names.isdisjoint(names_of(block.shape)):
+            raise Obstacle("wrapped", "this file reaches behind a map through __wrapped__")
 
 
 def paths_of(view: FileView, pmap: Pmap) -> set[str]:
@@ -53,6 +101,10 @@ def paths_of(view: FileView, pmap: Pmap) -> set[str]:
     contexts: list[Context] = [pmap.binding.context, *(call.context for call in pmap.calls)]
     calls = {call.call.path for call in pmap.calls}
     return {pmap.binder.site.path, *calls, *(step.site.path for context in contexts for step in context.route)}
+
+
+def _name(path: str) -> str:
+    return path.rsplit("/", 1)[-1]
 
 
 def _spells(view: FileView, callee: Site, kind: str) -> bool:

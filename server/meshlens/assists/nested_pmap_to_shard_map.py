@@ -76,7 +76,12 @@ from meshlens.assists._model import Answer, Refused, Wishes
 from meshlens.assists._nested import Axes, Nest, nest_at, specs_of
 from meshlens.assists._placing import place_before
 from meshlens.assists._pmap import Obstacle
-from meshlens.assists._readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
+from meshlens.assists._readable import (
+    must_be_spelled_here,
+    must_be_the_real_pmap,
+    must_not_be_unwrapped,
+    must_run_in_one_process,
+)
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._together import in_parts
 from meshlens.project.view import FileView
@@ -94,7 +99,9 @@ def nested_pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answ
             return None
         must_be_spelled_here(view, nest.outer.binding)
         must_be_spelled_here(view, nest.inner.binding)
-        must_not_be_unwrapped(view)
+        must_be_the_real_pmap(view, nest.outer)
+        must_not_be_unwrapped(view, nest.outer.binding)
+        must_not_be_unwrapped(view, nest.inner.binding)
         must_run_in_one_process(view, nest.outer, "each process hands pmap its own rows, shard_map takes those of all")
         spelling = Spelling(view)
         edits = _written(view, nest, wishes, spelling)

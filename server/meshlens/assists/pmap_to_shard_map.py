@@ -79,7 +79,13 @@ from meshlens.assists._model import Answer, Refused, Wishes
 from meshlens.assists._placing import Place, place_before
 from meshlens.assists._pmap import Obstacle, Pmap, argument_count, mentions, pmap_at, read_pmap
 from meshlens.assists._prefix import Items, Prefix, axes_text, specs_text
-from meshlens.assists._readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
+from meshlens.assists._readable import (
+    must_be_spelled_here,
+    must_be_the_real_pmap,
+    must_not_be_unwrapped,
+    must_run_in_one_process,
+    must_use_all_devices,
+)
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._together import in_parts
 from meshlens.assists._writing import Call, Source, around, call_text, comments_in, width_of
@@ -110,7 +116,9 @@ def pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
 def _readable(view: FileView, pmap: Pmap) -> Pmap:
     must_be_spelled_here(view, pmap.binding)
     must_run_in_one_process(view, pmap, "each process hands pmap its own rows, shard_map takes those of all")
-    must_not_be_unwrapped(view)
+    must_be_the_real_pmap(view, pmap)
+    must_use_all_devices(view, pmap)
+    must_not_be_unwrapped(view, pmap.binding)
     return pmap
 
 

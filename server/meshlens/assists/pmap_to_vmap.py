@@ -71,7 +71,7 @@ def pmap_to_vmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
     try:
         pmap = read_pmap(view, binding)
         must_be_spelled_here(view, binding)
-        must_not_be_unwrapped(view)
+        must_not_be_unwrapped(view, binding)
         must_run_in_one_process(view, pmap, "each process hands pmap its own rows, and vmap sees no others")
         _must_not_look_at_shards(view, pmap)
         must_work_under_vmap(view, pmap)

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from meshlens.axes.mentioned import LOCAL_FUNCTION, MAKES_FUNCTIONS, names_of
+from meshlens.axes.mentioned import HOLDS_MESH, LOCAL_FUNCTION, MAKES_FUNCTIONS, names_of
 from meshlens.axes.records import AxisEnv
 from meshlens.facts.model import FileFacts, Shape
 from meshlens.jaxapi.binders import BINDERS
@@ -36,7 +36,7 @@ def _binding_words() -> frozenset[str]:
     words = {_last(dotted) for dotted, row in BINDERS.items() if row.kind != "vmap"} | {
         _last(dotted) for dotted in MESHES
     }
-    return frozenset(words - {"start", "kernel", "scan"}) | {"axis_name"}
+    return frozenset(words - {"start", "kernel", "scan"}) | {"axis_name", HOLDS_MESH}
 
 
 @cache

@@ -8,6 +8,7 @@ from meshlens.facts.walking import is_parameter
 
 MAKES_FUNCTIONS = "<function>"
 LOCAL_FUNCTION = "="
+HOLDS_MESH = "<mesh>"
 
 
 def _is_local_function(value: Any) -> bool:
@@ -17,10 +18,15 @@ def _is_local_function(value: Any) -> bool:
     return value[0] == "call" and value[2][0] in ("name", "attr") and value[2][-1] == "partial"
 
 
+def _is_mesh(value: Any, *tags: str) -> bool:
+    return value[0] in tags and "mesh" in value[-1].lower()
+
+
 def names_of(shape: Any) -> frozenset[str]:
     """The names and attributes that a shape mentions, annotations left out.
 
-    Where it holds functions there is a mark, and behind "=" the local names of functions that it assigns.
+    Where it holds functions there is a mark, and behind "=" the local names of functions that it assigns; another mark
+    where it enters or keeps something that is called a mesh, which may have been made anywhere.
     """
     found: set[str] = set()
     waiting: list[Any] = [shape]
@@ -49,6 +55,8 @@ def names_of(shape: Any) -> frozenset[str]:
         elif size == 4 and tag == "assign" and type(node[1]) is int:
             if _is_local_function(node[3]):
                 found.update(LOCAL_FUNCTION + target[2] for target in node[2] if target[0] == "name")
+            if any(_is_mesh(target, "attr") for target in node[2]):
+                found.add(HOLDS_MESH)
             waiting.extend(node)
         elif size == 5 and tag == "ann" and type(node[1]) is int:
             waiting.append(node[2])
@@ -56,6 +64,8 @@ def names_of(shape: Any) -> frozenset[str]:
         elif size == 5 and is_parameter(node):
             waiting.append(node[3])
         else:
+            if size == 4 and tag == "with" and any(_is_mesh(item[0], "name", "attr") for item in node[2]):
+                found.add(HOLDS_MESH)
             if size == 4 and tag == "call":
                 found.update(argument[0] for argument in node[3] if argument[0])
             elif (tag == "fn" and size == 3 and node is not shape) or (tag == "lambda" and size == 4):

@@ -10,6 +10,8 @@ from meshlens.project.view import FileView
 
 Node = tuple[Any, ...]
 
+_HOLDS_SUITES = frozenset({"fn", "if", "for", "while", "with", "try", "match"})
+
 
 def tree(view: FileView, path: str, block: str) -> Node | None:
     """The tree of a block; a function that is a block of its own is an "fn" node."""
@@ -68,6 +70,24 @@ def children(node: Node) -> Iterator[Node]:
     elif tag not in ("def", "name", "const"):
         for part in node[2:]:
             yield from _nodes(part)
+
+
+def suite_of(parent: Node, child: Node) -> tuple[Node, ...]:
+    """The statements of a block of which one is a child; none where it is no statement.
+
+    Args:
+        parent: the statement that holds the block: a function, `if`, `with`, ….
+        child: the statement.
+    """
+    if parent[0] not in _HOLDS_SUITES:
+        return ()
+    waiting: list[Any] = [parent[2][4]] if parent[0] == "fn" else list(parent[2:])
+    for part in waiting:
+        if isinstance(part, tuple) and part and not isinstance(part[0], str):
+            if any(one is child for one in part):
+                return part
+            waiting.extend(part)
+    return ()
 
 
 def _of_parameters(parameters: tuple[Node, ...]) -> Iterator[Node]:
