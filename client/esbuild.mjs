@@ -1,4 +1,5 @@
-// Bundles the extension into dist/extension.js; with `--tests`, each test into client/out.
+// Bundles the extension into dist: what an activation needs, and the client of the protocol, which is loaded later;
+// with `--tests`, each test into client/out.
 
 import { build, context } from "esbuild";
 import { readdirSync, statSync } from "node:fs";
@@ -8,7 +9,7 @@ import { fileURLToPath } from "node:url";
 const client = fileURLToPath(new URL(".", import.meta.url));
 const tests = process.argv.includes("--tests");
 
-const MOST_BYTES = 600_000;
+const MOST_BYTES = { "extension.js": 100_000, "protocolClient.js": 500_000 };
 const shared = {
   absWorkingDir: client,
   bundle: true,
@@ -30,14 +31,24 @@ if (tests) {
     sourcemap: "inline",
   });
 } else {
-  const options = { ...shared, entryPoints: ["src/extension.ts"], outfile: "../dist/extension.js", minify: true };
+  const options = {
+    ...shared,
+    entryPoints: ["src/extension.ts", "src/protocolClient.ts"],
+    external: [...shared.external, "./protocolClient"],
+    outdir: "../dist",
+    minify: true,
+    // VS Code gives its own interface to what is required.
+    supported: { "dynamic-import": false },
+  };
   if (process.argv.includes("--watch")) {
     await (await context({ ...options, minify: false, sourcemap: true })).watch();
   } else {
     await build(options);
-    const { size } = statSync(join(client, options.outfile));
-    if (size > MOST_BYTES) {
-      throw new Error(`${options.outfile} has ${size} bytes, more than ${MOST_BYTES}`);
+    for (const [name, most] of Object.entries(MOST_BYTES)) {
+      const { size } = statSync(join(client, options.outdir, name));
+      if (size > most) {
+        throw new Error(`${name} has ${size} bytes, more than ${most}`);
+      }
     }
   }
 }

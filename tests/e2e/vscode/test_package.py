@@ -23,7 +23,7 @@ ALLOWED = (
     r"\[Content_Types\]\.xml",
     r"extension\.vsixmanifest",
     r"extension/(LICENSE\.txt|changelog\.md|package(\.nls(\.[\w-]+)?)?\.json|readme\.md|SUPPORT\.md)",
-    r"extension/dist/extension\.js",
+    r"extension/dist/(extension|protocolClient)\.js",
     r"extension/snippets/[\w-]+\.code-snippets",
     r"extension/images/[\w-]+\.(png|svg)",
     r"extension/walkthrough/[\w-]+\.md",

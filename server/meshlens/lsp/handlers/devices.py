@@ -17,7 +17,8 @@ Shown = dict[str, Any]
 def devices(session: Session, params: dict[str, Any]) -> Shown | Awaitable[Shown]:
     """What is known; with `refresh` the project's Python is asked again first."""
     uri = params.get("uri")
-    path = path_of(uri) if isinstance(uri, str) else None
+    document = session.documents.get(uri) if isinstance(uri, str) else None
+    path = document.path if document is not None else path_of(uri) if isinstance(uri, str) else None
     root = _root(session, path)
     return _again(session, root, path) if params.get("refresh") is True else devices_shown(session, root, path)
 

@@ -7,5 +7,7 @@ await play(async (workbench, page) => {
   await squiggle.first().waitFor({ timeout: 60_000 });
   const hover = await workbench.hover(squiggle.first(), "is not bound here");
   check(hover.includes("AX101"), hover);
+  // The target is that of the folder.
+  await workbench.status().filter({ hasText: "target 8" }).waitFor();
   await workbench.shot("notebook");
 });

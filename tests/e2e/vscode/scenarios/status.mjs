@@ -11,7 +11,7 @@ await play(async (workbench, page) => {
   await item.click();
   const rows = page.locator(".quick-input-widget .monaco-list-row");
   await rows.filter({ hasText: "Restart Server" }).waitFor();
-  await workbench.shot("status");
+  await workbench.faded("status");
   const offered = await rows.allInnerTexts();
   await rows.filter({ hasText: "Show Logs" }).click();
   await page.locator(".part.panel .view-line", { hasText: "MeshLens from bundled" }).first().waitFor();
