@@ -1,4 +1,4 @@
-"""Beside jedi-language-server, on the wire and in Neovim: on plain Python it answers, we are silent, nothing is twice."""
+"""Beside jedi-language-server, on the wire and in Neovim: plain Python is its business, and nothing comes twice."""
 
 from __future__ import annotations
 
