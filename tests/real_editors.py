@@ -57,6 +57,17 @@ def absent(what: str) -> Any:
     pytest.skip(f"{what} is not installed")
 
 
+def neovim(version: tuple[int, int]) -> str:
+    """A Neovim of a version: beside this Python, where a package puts it, or from the distribution."""
+    wanted = f"NVIM v{version[0]}.{version[1]}."
+    for place in (Path(sys.executable).parent / "nvim", Path("/usr/bin/nvim")):
+        if place.is_file():
+            shown = subprocess.run([place, "--version"], capture_output=True, text=True, check=False).stdout
+            if shown.startswith(wanted):
+                return tool(place)
+    return absent(f"Neovim {version[0]}.{version[1]}")
+
+
 def project(root: Path) -> Path:
     """Writes the files that every editor opens: one typo, and one name in two files."""
     return write(root, FILES)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 FOLDER = ".meshlens_cache"
+_log = logging.getLogger("meshlens")
 
 
 def write_cache_file(path: Path, content: bytes) -> None:
@@ -25,7 +27,8 @@ def write_cache_file(path: Path, content: bytes) -> None:
                 "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of MeshLens; it can be deleted at any time.\n"
             )
         handle, temporary = tempfile.mkstemp(dir=folder, prefix=".", suffix=".part")
-    except OSError:
+    except OSError as error:
+        _log.info("the cache in %s is not written: %s", folder, error)
         return
     try:
         with os.fdopen(handle, "wb") as file:
@@ -36,6 +39,7 @@ def write_cache_file(path: Path, content: bytes) -> None:
             os.unlink(temporary)
         if not isinstance(error, OSError):
             raise
+        _log.info("the cache in %s is not written: %s", folder, error)
         return
     with suppress(OSError):
         for old in folder.glob(f"{kind}-*.bin"):

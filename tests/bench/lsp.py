@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from generate import module
-from lsp_client import Client, memory, start
+from lsp_client import Client, memories, memory, start
 
 EMPTY = """
 from lsprotocol import types
@@ -163,11 +163,12 @@ def in_project(root: Path, path: Path) -> None:
                 sent = client.notify("textDocument/didChange", params)
                 taken.append(client.diagnostics(sent, text.uri, text.version))
                 client.rest(0.05)
-            print(f"{phase}: {_shown(taken)} ms, {memory(client.process.pid):.0f} MiB with all processes")
+            print(f"{phase}: {_shown(taken)} ms; {memories(client.process.pid)}")
             while client.progressing:
                 client.rest(1.0)
+            print(f"  then: {memories(client.process.pid)}")
         client.rest(30.0)
-        print(f"at rest: {memory(client.process.pid):.0f} MiB with all processes")
+        print(f"at rest: {memories(client.process.pid)}")
     finally:
         client.close()
 

@@ -188,6 +188,21 @@ def start(command: Sequence[str], root: Path) -> tuple[Client, float]:
 
 def memory(process: int) -> float:
     """The resident memory of a process and its children, in MiB; Linux only."""
+    return sum(_from_proc(one, "status", "VmRSS:") for one in family(process))
+
+
+def memories(process: int) -> str:
+    """The memory of a process and of each of its children: resident, and the share of it that is its own."""
+    shown = []
+    for number, one in enumerate(family(process)):
+        name = "beside it" if number else "server"
+        resident, own = _from_proc(one, "status", "VmRSS:"), _from_proc(one, "smaps_rollup", "Pss:")
+        shown.append(f"{name} {resident:.0f} MiB resident, {own:.0f} proportional")
+    return "; ".join(shown)
+
+
+def family(process: int) -> list[int]:
+    """A process and all that it has started, in the order in which they began."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -196,13 +211,18 @@ def memory(process: int) -> float:
                 children.setdefault(int(stat[stat.rindex(")") + 2 :].split()[1]), []).append(int(entry.name))
             except (OSError, ValueError):
                 continue
-    total, waiting = 0, [process]
+    found, waiting = [], [process]
     while waiting:
-        one = waiting.pop()
-        waiting += children.get(one, [])
-        try:
-            status = Path(f"/proc/{one}/status").read_text()
-        except OSError:
-            continue
-        total += sum(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:"))
-    return total / 1024
+        one = waiting.pop(0)
+        found.append(one)
+        waiting += sorted(children.get(one, []))
+    return found
+
+
+def _from_proc(process: int, file: str, key: str) -> float:
+    """A figure that the kernel tells of a process, in MiB; zero for one that has ended."""
+    try:
+        lines = Path(f"/proc/{process}/{file}").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return sum(int(line.split()[1]) for line in lines if line.startswith(key)) / 1024

@@ -1,18 +1,21 @@
-"""Beside jedi-language-server in one editor: on plain Python it answers and we are silent; nothing is shown twice."""
+"""Beside jedi-language-server, on the wire and in Neovim: plain Python is its business, and nothing comes twice."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from command_line import write
-from real_editors import absent
+from real_editors import absent, documented, neovim, run, said
 from wire import Wire, wire
 
 pytestmark = pytest.mark.editors
+HERE = Path(__file__).parent
 
 SOURCE = '''"""Trains."""
 import functools
@@ -115,3 +118,25 @@ def test_one_signature(servers: tuple[Wire, Wire], text: str, shift: int):
 @pytest.mark.parametrize(("text", "shift"), OURS)
 def test_we_speak_of_maps_and_collectives(servers: tuple[Wire, Wire], text: str, shift: int):
     assert _asked(servers, "hover", text, shift)[0] is not None
+
+
+def test_neovim_shows_nothing_twice(tmp_path: Path):
+    jedi = Path(sys.executable).with_name("jedi-language-server")
+    if not jedi.is_file():
+        absent("jedi-language-server")
+    root = write(tmp_path / "project", {"train.py": SOURCE, "pyproject.toml": ""})
+    init = tmp_path / "init.lua"
+    init.write_text(documented("Neovim", "lua")[0])
+    plain = [
+        *((text, shift, method) for method in ("hover", "definition") for text, shift in PLAIN),
+        *((text, shift, "completion") for text, shift in MEMBERS),
+        *((text, shift, "signatureHelp") for text, shift in SIGNATURES),
+    ]
+    ours = [(text, shift, "hover") for text, shift in OURS]
+    scripts = ["-c", f"luafile {init}", "-c", f"luafile {HERE / 'nvim' / 'beside.lua'}"]
+    command = [neovim((0, 11)), "--clean", "--headless", *scripts, "train.py"]
+    seen = said(run(command, root, JEDI=str(jedi), PLACES=json.dumps([*plain, *ours])).stdout)
+    assert seen["servers"] == ["jedi", "meshlens"]
+    answered = seen["answered"]
+    assert dict(zip(plain, answered, strict=False)) == {place: ["jedi"] for place in plain}
+    assert all("meshlens" in servers for servers in answered[len(plain) :])

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from real_editors import FIXED, RENAMED, absent, documented, project, run, said, tool
+from real_editors import FIXED, RENAMED, documented, neovim, project, run, said
 
 pytestmark = pytest.mark.editors
 HERE = Path(__file__).parent / "nvim"
@@ -16,7 +14,7 @@ HERE = Path(__file__).parent / "nvim"
 
 @pytest.mark.parametrize(("version", "encoding"), [((0, 11), "utf-8"), ((0, 7), "utf-16")], ids=["0.11", "0.7"])
 def test_neovim(tmp_path: Path, version: tuple[int, int], encoding: str):
-    nvim = _neovim(version)
+    nvim = neovim(version)
     root = project(tmp_path / "project")
     init = tmp_path / "init.lua"
     init.write_text(documented("Neovim", "lua")[0 if version >= (0, 11) else 1])
@@ -35,14 +33,3 @@ def test_neovim(tmp_path: Path, version: tuple[int, int], encoding: str):
     assert seen["renamed"] == RENAMED
     assert seen["names"] == 'AXIS = "rows"\n'
     assert seen["pass"] is True
-
-
-def _neovim(version: tuple[int, int]) -> str:
-    """A Neovim of a version: beside this Python, where a package puts it, or from the distribution."""
-    wanted = f"NVIM v{version[0]}.{version[1]}."
-    for place in (Path(sys.executable).parent / "nvim", Path("/usr/bin/nvim")):
-        if place.is_file():
-            shown = subprocess.run([place, "--version"], capture_output=True, text=True, check=False).stdout
-            if shown.startswith(wanted):
-                return tool(place)
-    return absent(f"Neovim {version[0]}.{version[1]}")

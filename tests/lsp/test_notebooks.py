@@ -11,14 +11,10 @@ import pytest
 
 from meshlens.text import LineIndex
 from raw_client import Server, served
+from recorded_clients import CLIENTS, claiming, claims, recorded
 
-CAPABILITIES = {
-    "textDocument": {
-        "diagnostic": {},
-        "codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": []}}},
-    },
-    "workspace": {"workspaceEdit": {"documentChanges": True}},
-}
+KNOWS = "notebookDocument.synchronization"
+
 SETUP = '%matplotlib inline\nimport jax\ntitle = "é🙂变量"\n'
 STEP = 'title = "é🙂"; step = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")\n'
 PYTHON, MARKUP = 2, 1
@@ -80,10 +76,10 @@ class Book:
 EDGES = ("start", "end")
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server for all notebooks."""
-    with served(tmp_path_factory.mktemp("open"), CAPABILITIES) as one:
+@pytest.fixture(scope="module", params=claiming(KNOWS, "textDocument.diagnostic"))
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for all notebooks of a client."""
+    with served(tmp_path_factory.mktemp("open"), recorded(request.param)["capabilities"]) as one:
         yield one
         assert "crashed" not in one.log and "Traceback" not in one.log
 
@@ -119,7 +115,7 @@ def test_a_fix_lies_in_its_cell(server: Server, tmp_path: Path):
     book = Book(server, tmp_path, SETUP, STEP)
     (found,) = server.findings(book.cell(1))
     params = {"textDocument": {"uri": book.cell(1)}, "range": found["range"], "context": {"diagnostics": []}}
-    fix = server.request("textDocument/codeAction", params)[0]
+    fix = server.request("codeAction/resolve", server.request("textDocument/codeAction", params)[0])
     (change,) = fix["edit"]["documentChanges"]
     assert change["textDocument"] == {"uri": book.cell(1), "version": 1}
     (edit,) = change["edits"]
@@ -129,6 +125,41 @@ def test_a_fix_lies_in_its_cell(server: Server, tmp_path: Path):
     hover = {"textDocument": {"uri": book.cell(1)}, "position": {"line": 0, "character": at + 1}}
     assert server.request("textDocument/hover", hover) is not None
     assert server.request("textDocument/hover", {**hover, "textDocument": {"uri": book.cell(0)}}) is None
+    book.close()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_only_those_who_know_notebooks_are_offered_them(tmp_path: Path, client: str):
+    server = Server(tmp_path)
+    try:
+        offered = server.initialize(tmp_path, recorded(client)["capabilities"])["capabilities"]
+        assert ("notebookDocumentSync" in offered) == claims(client, KNOWS)
+    finally:
+        server.stop()
+
+
+def test_the_names_of_other_cells_are_known(server: Server, tmp_path: Path):
+    book = Book(
+        server,
+        tmp_path,
+        SETUP + 'AXIS = "batch"\n',
+        'title = "é🙂"; step = jax.pmap(lambda x: jax.lax.psum(x, AXIS), axis_name="batch")',
+    )
+    column = len(book.texts[1][: book.texts[1].index("AXIS")].encode("utf-16-le")) // 2
+    place = {"textDocument": {"uri": book.cell(1)}, "position": {"line": 0, "character": column + 1}}
+    (found,) = server.request("textDocument/definition", place)
+    assert found["uri"] in (book.cell(0), book.cell(1))
+    context = {"context": {"includeDeclaration": True}}
+    references = server.request("textDocument/references", {**place, **context})
+    assert {one["uri"] for one in references} == {book.cell(0), book.cell(1)}
+    column = len(book.texts[1][: book.texts[1].index('"batch"')].encode("utf-16-le")) // 2
+    place["position"] = {"line": 0, "character": column + 2}
+    edit = server.request("textDocument/rename", {**place, "newName": "rows"})
+    changed = {one["textDocument"]["uri"]: one["edits"] for one in edit["documentChanges"]}
+    assert {uri: [each["newText"].strip("\"'") for each in edits] for uri, edits in changed.items()} == {
+        book.cell(0): ["rows"],
+        book.cell(1): ["rows"],
+    }
     book.close()
 
 

@@ -56,6 +56,8 @@ def main() -> None:
     os.dup2(2, 1)
     if hasattr(os, "nice"):
         os.nice(10)
+    # It writes into the server's log; what is no worse than information would be noise on a command line alone.
+    logging.basicConfig(format="meshlens: %(message)s", stream=sys.stderr, level=logging.INFO)
     gc.disable()
     project: Project | None = None
     for asked in _questions(sys.stdin.buffer):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from meshlens.lsp.loading import load
 from meshlens.lsp.notebooks import bases
-from meshlens.lsp.session import Session, rebased
+from meshlens.lsp.session import Session
 
 
 def settle(session: Session, uri: str) -> None:
@@ -13,6 +15,6 @@ def settle(session: Session, uri: str) -> None:
     documents = [session.documents[cell] for cell in book.code_cells if cell in session.documents]
     starts = bases([document.text.decode("utf-8", "replace") for document in documents])
     for document, start in zip(documents, starts, strict=True):
-        session.documents[document.uri] = rebased(document, start)
+        session.documents[document.uri] = document if document.base == start else replace(document, base=start)
     load(session, book.path)
     session.touch(book.path)

@@ -78,6 +78,7 @@ class Session:
     foreign: set[str] = field(default_factory=set)
     last_whole: dict[Path, Workspace] = field(default_factory=dict)
     _warned: set[str] = field(default_factory=set)
+    _wrong: dict[Path, tuple[str, ...]] = field(default_factory=dict)
     _found: dict[Path, tuple[int, tuple[Diagnosed, ...]]] = field(default_factory=dict)
     _revision: int = 0
     _roots: dict[Path, Path] = field(default_factory=dict)
@@ -100,7 +101,9 @@ class Session:
         if self.probing is not None:
             self.probing.want(root)
         for line in wrong:
-            self.say(f"MeshLens: {line}", level=2)
+            if line not in self._wrong.get(root, ()):
+                self.say(f"MeshLens: {line}", level=2)
+        self._wrong[root] = wrong
         return folder
 
     def editor_settings(self, root: Path) -> Mapping[str, Any]:
@@ -292,8 +295,3 @@ def ranged(lines: LineIndex, span: Span, encoding: str) -> dict[str, Any]:
         "start": {"line": start[0], "character": start[1]},
         "end": {"line": end[0], "character": end[1]},
     }
-
-
-def rebased(document: Document, base: int) -> Document:
-    """A cell at another place of its notebook's source."""
-    return document if document.base == base else replace(document, base=base)

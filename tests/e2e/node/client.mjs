@@ -1,153 +1,19 @@
 // Drives a server with the protocol library of VS Code, in every position encoding, pushed to and pulling.
 //   node client.mjs FOLDER COMMAND…    one JSON line per session, then PASS; exits with 1 at the first surprise
 import assert from 'node:assert';
-import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import * as lsp from 'vscode-languageserver-protocol/node';
+import { rest, settingsAndFolders } from './rest.mjs';
+import { Session } from './session.mjs';
 
-const [folder, command, ...args] = process.argv.slice(2);
-const PATIENCE = 20_000;
 const SETTINGS = { devices: 8, codeLens: true, inlayHints: { axes: true, sizes: true } };
-const LENGTH = {
-  'utf-8': (text) => Buffer.byteLength(text),
-  'utf-16': (text) => text.length,
-  'utf-32': (text) => [...text].length,
-};
-
-function capabilities(encoding, pulls) {
-  return {
-    general: { positionEncodings: [encoding] },
-    workspace: { workspaceEdit: { documentChanges: true }, configuration: true },
-    notebookDocument: { synchronization: {} },
-    textDocument: {
-      publishDiagnostics: { versionSupport: true, relatedInformation: true },
-      ...(pulls ? { diagnostic: {} } : {}),
-      completion: { completionItem: { snippetSupport: true } },
-      hover: { contentFormat: ['markdown', 'plaintext'] },
-      rename: { prepareSupport: true },
-      documentSymbol: { hierarchicalDocumentSymbolSupport: true },
-      signatureHelp: { signatureInformation: { parameterInformation: { labelOffsetSupport: true } } },
-      codeAction: {
-        codeActionLiteralSupport: { codeActionKind: { valueSet: ['quickfix', 'source.fixAll'] } },
-        dataSupport: true,
-        resolveSupport: { properties: ['edit'] },
-      },
-    },
-  };
-}
-
-class Session {
-  constructor(encoding) {
-    this.encoding = encoding;
-    this.texts = new Map();
-    this.published = new Map();
-    this.process = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'], cwd: folder });
-    this.ended = new Promise((resolve) => this.process.on('exit', resolve));
-    const [out, into] = [this.process.stdout, this.process.stdin];
-    const silent = { error: (text) => console.error(text), warn() {}, info() {}, log() {} };
-    this.wire = lsp.createProtocolConnection(new lsp.StreamMessageReader(out), new lsp.StreamMessageWriter(into), silent);
-    this.wire.onNotification(lsp.PublishDiagnosticsNotification.type, (params) => this.published.set(params.uri, params));
-    this.wire.onRequest(lsp.RegistrationRequest.type, () => {});
-    this.wire.onRequest(lsp.ConfigurationRequest.type, (params) => params.items.map(() => SETTINGS));
-    this.wire.listen();
-  }
-
-  uri(name) {
-    return pathToFileURL(join(folder, name)).href;
-  }
-
-  ask(type, params) {
-    return this.wire.sendRequest(type, params);
-  }
-
-  tell(type, params) {
-    return this.wire.sendNotification(type, params);
-  }
-
-  open(name) {
-    const text = readFileSync(join(folder, name), 'utf8');
-    this.texts.set(this.uri(name), { text, version: 1 });
-    const textDocument = { uri: this.uri(name), languageId: 'python', version: 1, text };
-    return this.tell(lsp.DidOpenTextDocumentNotification.type, { textDocument });
-  }
-
-  at(name, needle, shift = 0) {
-    const { text } = this.texts.get(this.uri(name));
-    const index = text.indexOf(needle) + shift;
-    assert(index >= shift, `${needle} is not in ${name}`);
-    const before = text.slice(0, index).split('\n');
-    return { line: before.length - 1, character: LENGTH[this.encoding](before.at(-1)) };
-  }
-
-  place(name, needle, shift = 0) {
-    return { textDocument: { uri: this.uri(name) }, position: this.at(name, needle, shift) };
-  }
-
-  offset(text, { line, character }) {
-    const lines = text.split('\n');
-    let [column, counted] = [0, 0];
-    for (const letter of lines[line]) {
-      if (counted >= character) break;
-      counted += LENGTH[this.encoding](letter);
-      column += letter.length;
-    }
-    return lines.slice(0, line).reduce((sum, one) => sum + one.length + 1, 0) + column;
-  }
-
-  cut(name, { start, end }) {
-    const { text } = this.texts.get(this.uri(name));
-    return text.slice(this.offset(text, start), this.offset(text, end));
-  }
-
-  async change(uri, edits) {
-    const known = this.texts.get(uri);
-    const sorted = [...edits].sort((a, b) => this.offset(known.text, b.range.start) - this.offset(known.text, a.range.start));
-    for (const { range, newText } of sorted) {
-      known.text = known.text.slice(0, this.offset(known.text, range.start)) + newText + known.text.slice(this.offset(known.text, range.end));
-    }
-    known.version += 1;
-    const contentChanges = sorted.map(({ range, newText }) => ({ range, text: newText }));
-    await this.tell(lsp.DidChangeTextDocumentNotification.type, { textDocument: { uri, version: known.version }, contentChanges });
-  }
-
-  async apply(edit) {
-    for (const { textDocument, edits } of edit.documentChanges) {
-      assert([null, this.texts.get(textDocument.uri).version].includes(textDocument.version));
-      await this.change(textDocument.uri, edits);
-    }
-  }
-
-  async pushed(uri, version) {
-    const end = Date.now() + PATIENCE;
-    while (Date.now() < end) {
-      const params = this.published.get(uri);
-      if (params && (version === undefined || params.version === version)) return params.diagnostics;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    throw new Error(`no diagnostics of ${uri}`);
-  }
-}
 
 async function run(encoding, pulls) {
-  const session = new Session(encoding);
-  const { capabilities: can, serverInfo } = await session.ask(lsp.InitializeRequest.type, {
-    processId: process.pid,
-    rootUri: pathToFileURL(folder).href,
-    workspaceFolders: [{ uri: pathToFileURL(folder).href, name: 'folder' }],
-    capabilities: capabilities(encoding, pulls),
-  });
-  assert.equal(serverInfo.name, 'meshlens');
-  assert.equal(can.positionEncoding, encoding);
-  await session.tell(lsp.InitializedNotification.type, {});
+  const session = new Session(encoding, pulls, SETTINGS);
+  await session.begin();
   await session.open('names.py');
   await session.open('train.py');
   const uri = session.uri('train.py');
-  const findings = async () => {
-    if (!pulls) return session.pushed(uri, session.texts.get(uri).version);
-    return (await session.ask(lsp.DocumentDiagnosticRequest.type, { textDocument: { uri } })).items;
-  };
+  const findings = () => session.findings(uri);
 
   const [found, ...others] = await findings();
   assert.deepEqual(others, []);
@@ -194,11 +60,9 @@ async function run(encoding, pulls) {
   assert.match(session.texts.get(uri).text, /psum\(x, "rows"\), jax.lax.pmean\(x, "rows"\)/);
   assert.deepEqual(await findings(), []);
   const cells = await notebook(session, pulls);
-
-  await session.ask(lsp.ShutdownRequest.type);
-  await session.tell(lsp.ExitNotification.type);
-  assert.equal(await session.ended, 0);
-  session.wire.dispose();
+  await session.end();
+  await settingsAndFolders(encoding, pulls);
+  await rest(encoding, pulls);
   console.log(JSON.stringify({ encoding, pulls, title: best.title, definition: definition.length, cells, shown }));
 }
 

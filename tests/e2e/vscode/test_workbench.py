@@ -15,9 +15,11 @@ from typing import Any
 
 import pytest
 
+import meshlens
 from browser import notebook
 from command_line import write
 from packaged import vsix
+from recorded_clients import compare, stand_in
 from workbench import extensions, play, serving
 
 pytestmark = pytest.mark.editors
@@ -77,6 +79,14 @@ PLAIN = ["squiggle", "hover", "quick-fix", "rename", "completion", "snippet", "s
 @pytest.mark.parametrize("scenario", PLAIN)
 def test_with_a_python_that_is_set(scenario: str, room: Room):
     room.play(scenario, {"meshlens.interpreter": str(_environment(room.folder / "python"))})
+
+
+def test_what_it_claims_is_what_was_recorded(room: Room, update: bool):
+    """Sessions without an editor speak in its name; see `recorded_clients.py`."""
+    message = room.folder / "initialize.json"
+    program = stand_in(room.folder / "bin", message)
+    room.play("bare", {"meshlens.path": [str(program), "server"]}, PYTHONPATH=str(Path(meshlens.__file__).parents[1]))
+    compare("vscode", message, update)
 
 
 def test_in_a_notebook(room: Room):

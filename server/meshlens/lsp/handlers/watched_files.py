@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from meshlens.lsp.documents import path_of
+from meshlens.lsp.documents import is_nowhere, path_of
 from meshlens.lsp.loading import raw_of
 from meshlens.lsp.session import Session
 from meshlens.project.configuration import OWN_FILE, SHARED_FILE
@@ -21,6 +21,9 @@ DELETED = 3
 def did_change_watched_files(session: Session, params: dict[str, Any]) -> None:
     """Brings the workspaces up to date; open texts stay as the client has them."""
     changed: dict[Path, int] = {path_of(one["uri"]): one.get("type", 2) for one in params.get("changes", ())}
+    for root in session.folders:
+        if not is_nowhere(root) and not root.is_dir():
+            session.warn_once(f"the folder {root} is gone; what is open in it stays as the editor has it")
     sources = {path: how for path, how in changed.items() if path.suffix in (".py", ".ipynb")}
     if len(sources) < len(changed):
         session.reopen()

@@ -1,0 +1,122 @@
+"""Settings, watched files and folders as each recorded client tells of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+
+from command_line import write
+from editor import Editor, editor
+from recorded_clients import CLIENTS, claiming, silent_about
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+WRONG = 'import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")\n'
+QUIET = {"ignore": ["unbound-axis"]}
+ASKED, WATCHED, TOLD = "workspace.configuration", "workspace.didChangeWatchedFiles", "workspace.didChangeConfiguration"
+
+
+@asynccontextmanager
+async def _opened(root: Path, client: str, *folders: Path) -> AsyncIterator[Editor]:
+    async with editor(root, client, folders=folders) as ed:
+        ed.open("train.py", WRONG)
+        await ed.settled("train.py", 1)
+        yield ed
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+async def test_it_registers_what_the_client_lets_it_register(tmp_path: Path, client: str):
+    async with _opened(tmp_path, client) as ed:
+        expected = [method.replace(".", "/") for method in (WATCHED, TOLD) if ed.can(f"{method}.dynamicRegistration")]
+        assert [one.method for one in ed.registered] == expected
+
+
+@pytest.mark.parametrize("client", claiming(ASKED))
+async def test_settings_are_asked_for_and_again_when_they_change(tmp_path: Path, client: str):
+    async with _opened(tmp_path, client) as ed:
+        ed.client.set_configuration({"meshlens": QUIET})
+        # What is pushed with it does not count where one can ask.
+        ed.client.workspace_did_change_configuration(types.DidChangeConfigurationParams({"meshlens": {}}))
+        await ed.settled("train.py", 0)
+        ed.client.set_configuration({"meshlens": None})
+        ed.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(None))
+        await ed.settled("train.py", 1)
+
+
+@pytest.mark.parametrize("client", silent_about(ASKED))
+async def test_settings_are_taken_as_they_come_where_nobody_can_be_asked(tmp_path: Path, client: str):
+    async with _opened(tmp_path, client) as ed:
+        ed.client.workspace_did_change_configuration(types.DidChangeConfigurationParams({"meshlens": QUIET}))
+        await ed.settled("train.py", 0)
+        ed.client.workspace_did_change_configuration(types.DidChangeConfigurationParams({"meshlens": {}}))
+        await ed.settled("train.py", 1)
+        assert "workspace/configuration" not in ed.asked
+
+
+@pytest.mark.parametrize("client", claiming(f"{WATCHED}.dynamicRegistration"))
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("meshlens.toml", 'ignore = ["AX101"]\n'), ("pyproject.toml", '[tool.meshlens]\nignore = ["AX101"]\n')],
+)
+async def test_configuration_files_are_watched(tmp_path: Path, client: str, name: str, text: str):
+    async with _opened(tmp_path, client) as ed:
+        (watching,) = [one for one in ed.registered if one.method == "workspace/didChangeWatchedFiles"]
+        assert name in str(watching.register_options)
+        write(tmp_path, {name: text})
+        ed.told_of(types.FileChangeType.Created, name)
+        await ed.settled("train.py", 0)
+        (tmp_path / name).unlink()
+        ed.told_of(types.FileChangeType.Deleted, name)
+        await ed.settled("train.py", 1)
+
+
+@pytest.mark.parametrize("client", claiming("workspace.workspaceFolders"))
+async def test_each_folder_has_its_own_configuration_and_folders_come_and_go(tmp_path: Path, client: str):
+    one, two, three = (tmp_path / name for name in ("one", "two", "three"))
+    for folder, text in ((one, ""), (two, 'ignore = ["AX101"]\n'), (three, 'ignore = ["AX101"]\n')):
+        write(folder, {"meshlens.toml": text, "train.py": WRONG})
+    async with _opened(one, client, two) as ed:
+        second, third = ed.moved(two), ed.moved(three)
+        second.open("train.py")
+        assert not await second.diagnostics("train.py")
+        ed.client.workspace_did_change_workspace_folders(
+            types.DidChangeWorkspaceFoldersParams(
+                types.WorkspaceFoldersChangeEvent(
+                    added=[types.WorkspaceFolder(three.as_uri(), "three")],
+                    removed=[types.WorkspaceFolder(two.as_uri(), "two")],
+                )
+            )
+        )
+        third.open("train.py")
+        assert not await third.diagnostics("train.py")
+        assert len(await ed.diagnostics("train.py")) == 1
+
+
+@pytest.mark.parametrize("client", claiming(ASKED))
+async def test_each_folder_has_its_own_settings_of_the_editor(tmp_path: Path, client: str):
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder in (one, two):
+        write(folder, {"train.py": WRONG})
+    async with _opened(one, client, two) as ed:
+        second = ed.moved(two)
+        second.open("train.py")
+        await second.settled("train.py", 1)
+        ed.client.set_configuration({"meshlens": QUIET}, scope_uri=two.as_uri())
+        ed.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(None))
+        await second.settled("train.py", 0)
+        await ed.settled("train.py", 1)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+async def test_a_setting_that_is_wrong_is_said_once_and_the_rest_holds(tmp_path: Path, client: str):
+    settings = {"devices": "many", "ignore": ["AX101"]}
+    async with editor(tmp_path, client, options={"settings": settings}, settings=settings) as ed:
+        ed.open("train.py", WRONG)
+        await ed.settled("train.py", 0)
+        ed.open("other.py", WRONG)
+        await ed.settled("other.py", 0)
+        assert len([one for one in ed.client.messages if one.message.startswith("MeshLens: ")]) == 1

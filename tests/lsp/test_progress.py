@@ -1,0 +1,69 @@
+"""A large project is read beside the server: shown with progress where that is shown, and ended when one says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+
+from command_line import write
+from editor import Editor, editor
+from recorded_clients import claiming, silent_about
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+WRONG = 'import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")\n'
+SHOWN = "window.workDoneProgress"
+CREATE = "window/workDoneProgress/create"
+
+
+def _large(root: Path) -> Path:
+    return write(root, {f"part{number}.py": WRONG + "# " + "x" * 30_000 + "\n" for number in range(9)})
+
+
+def _kinds(ed: Editor) -> list[str]:
+    return [one.kind for reports in ed.client.progress_reports.values() for one in reports]
+
+
+async def _everywhere(ed: Editor) -> set[str]:
+    """The files in which the projects that are open have maps."""
+    found = await ed.client.workspace_symbol_async(types.WorkspaceSymbolParams(query=""))
+    return {Path(one.location.uri).name for one in found or ()}
+
+
+@pytest.mark.parametrize("client", claiming(SHOWN))
+async def test_it_begins_says_how_far_it_is_and_ends(tmp_path: Path, client: str):
+    async with editor(_large(tmp_path), client) as ed:
+        ed.open("part1.py")
+        await ed.until(lambda: "end" in _kinds(ed))
+        kinds = _kinds(ed)
+        assert (kinds[0], kinds[-1]) == ("begin", "end")
+        assert set(kinds[1:-1]) == {"report"}
+        ((begin, *_),) = ed.client.progress_reports.values()
+        assert (begin.title, begin.cancellable) == (f"Indexing {tmp_path.name}", True)
+        assert await _everywhere(ed) == {f"part{number}.py" for number in range(9)}
+
+
+@pytest.mark.parametrize("client", silent_about(SHOWN))
+async def test_it_is_read_without_a_word_where_progress_is_not_shown(tmp_path: Path, client: str):
+    async with editor(_large(tmp_path), client) as ed:
+        ed.open("part1.py")
+        assert await _everywhere(ed) == {f"part{number}.py" for number in range(9)}
+        assert CREATE not in ed.asked
+        assert not _kinds(ed)
+
+
+@pytest.mark.parametrize("client", claiming(SHOWN))
+async def test_it_is_cancelled_and_what_is_open_stays_right(tmp_path: Path, client: str):
+    async with editor(_large(tmp_path), client) as ed:
+        ed.open("part1.py")
+        await ed.until(lambda: "begin" in _kinds(ed))
+        (token,) = ed.client.progress_reports
+        ed.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
+        await ed.until(lambda: "end" in _kinds(ed))
+        assert len(await ed.diagnostics("part1.py")) == 1
+        ed.replace("part1.py", "bacth", "batch")
+        assert not await ed.diagnostics("part1.py")
+        # Whoever asks for the whole project gets it all the same.
+        assert len(await _everywhere(ed)) == 9
