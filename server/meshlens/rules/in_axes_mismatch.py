@@ -5,6 +5,7 @@ not counted, defaults that are not passed neither.
 Else `pmap` raises `ValueError: pytree structure error: different lengths of tuple at key path: pmap in_axes`, and
 `vmap` `ValueError: vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional
 arguments`.
+What is mapped has the same size in every argument: `vmap got inconsistent sizes for array axes to be mapped`.
 A list fails likewise under `pmap`; a bool, a float or a string is a `TypeError`.
 A negative axis is worse: since JAX 0.8 `pmap` accepts it and returns a result of the wrong shape.
 
@@ -41,11 +42,13 @@ print(p_forward(jnp.ones(3), jax.random.split(jax.random.key(0), 8), jnp.ones((8
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from meshlens.axes.mapping import name_of
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.rules._axis_entries import badly_written
+from meshlens.rules._axis_sizes import unlike_sizes
 from meshlens.rules._axis_structures import unlike_values
 from meshlens.rules._entries import with_entry
 from meshlens.rules._miscounts import Miscount, explained, keyword_arguments, miscounts
@@ -61,7 +64,8 @@ _MAPS = frozenset({"jax.pmap", "jax.vmap"})
 def in_axes_mismatch(view: FileView) -> Iterator[Finding]:
     """Compares the axes of each `pmap` and `vmap` with its calls, its function and what that returns."""
     seen: set[Span] = set()
-    for finding in (*_counted_wrong(view), *badly_written(view, _MAPS), *unlike_values(view, _MAPS)):
+    found = (_counted_wrong(view), badly_written(view, _MAPS), unlike_values(view, _MAPS), unlike_sizes(view, _MAPS))
+    for finding in chain.from_iterable(found):
         if finding.span not in seen:
             seen.add(finding.span)
             yield finding
