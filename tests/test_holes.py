@@ -74,6 +74,7 @@ def test_what_is_no_function_yet_leaves_the_other_methods(head):
         ("f(\n  1,\n)\nx = 1\n", None),
         ('y = g("a\nx = 1\n', "y = (0 )\nx = 1\n"),
         ("self.x, y = g(\nx = 1\n", "self.x, y = 00\nx = 1\n"),
+        ("if = g(\nx = 1\n", "(0    )\nx = 1\n"),
         ("return g(\nx = 1\n", "return 00\nx = 1\n"),
         ('y = """a\nb"""\nx = (1\n', 'y = """a\nb"""\nx = 00\n'),
         ("# f(\nx = 1\n", None),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from keyword import kwlist
 from typing import TypeAlias
 
 from meshlens.syntax.parse import Node, parse
@@ -31,7 +32,8 @@ _STRING = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _NAME = re.compile(rb"[A-Za-z_]\w*")
-_KEPT = re.compile(rb"(?:[A-Za-z_][\w.]*[ \t]*(?:,[ \t]*[A-Za-z_][\w.]*[ \t]*)*=(?!=)[ \t]*|return[ \t]+)(?=[^\s])")
+_TARGET = rb"(?!(?:%s)\b)[A-Za-z_][\w.]*[ \t]*" % "|".join(kwlist).encode()
+_KEPT = re.compile(rb"(?:%s(?:,[ \t]*%s)*=(?!=)[ \t]*|return[ \t]+)(?=[^\s])" % (_TARGET, _TARGET))
 _NO_LINE_END = re.compile(rb"[^\n]")
 _BLANKS = b" \t\r\n\f"
 
@@ -91,7 +93,8 @@ def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
     if behind is not None and not section_of(text, start, behind[0].end).root.has_error:
         return None
     masked, names = with_holes(text, [line])
-    return Finished(masked, names, section_of(masked, start, stop).root, [line])
+    root = section_of(masked, start, stop).root
+    return Finished(masked, names, root, [line]) if not root.has_error else None
 
 
 def lines(text: bytes, start: int, end: int, indent: int) -> Iterator[tuple[Span, bool]]:
