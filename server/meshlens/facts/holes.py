@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from keyword import kwlist
 from typing import TypeAlias
 
+from meshlens.syntax.kinds import items
 from meshlens.syntax.parse import Node, parse
 from meshlens.syntax.sections import Section, is_closed, section_of, starts_anything
 from meshlens.text import Span
@@ -94,7 +95,7 @@ def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
         return None
     masked, names = with_holes(text, [line])
     root = section_of(masked, start, stop).root
-    return Finished(masked, names, root, [line]) if not root.has_error else None
+    return Finished(masked, names, root, [line]) if not root.has_error and len(items(root)) == 1 else None
 
 
 def lines(text: bytes, start: int, end: int, indent: int) -> Iterator[tuple[Span, bool]]:
@@ -145,7 +146,7 @@ def is_hole(text: bytes, line: Span, is_open: bool) -> bool:
 
 
 def with_holes(text: bytes, holes: Sequence[Span]) -> tuple[bytes, Holes]:
-    """A text in which zeros stand at some places, as long as what was there, and the holes that these are."""
+    """A text in which empty tuples stand at some places, as long as what was there, and the holes that these are."""
     if not holes:
         return text, NO_HOLES
     made = bytearray(text)
@@ -153,15 +154,13 @@ def with_holes(text: bytes, holes: Sequence[Span]) -> tuple[bytes, Holes]:
     for start, end in holes:
         kept = _KEPT.match(text, start, end)
         at = kept.end() if kept is not None else start
-        made[at:end] = _zero(text[at:end])
+        made[at:end] = _nothing(text[at:end])
         names[at] = _names_in(text[at:end])
     return bytes(made), names
 
 
-def _zero(code: bytes) -> bytes:
-    if len(code) < 3:
-        return b"0" * len(code)
-    return b"(0%s)" % _NO_LINE_END.sub(b" ", code[2:-1])
+def _nothing(code: bytes) -> bytes:
+    return b"(%s)" % _NO_LINE_END.sub(b" ", code[1:-1]) if len(code) > 1 else b"0"
 
 
 def _names_in(code: bytes) -> frozenset[str]:
