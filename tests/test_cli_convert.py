@@ -136,6 +136,39 @@ def test_what_jit_is_called_on_becomes_a_pmap_in_the_style_of_the_file(tmp_path)
     assert "\n  def split(x):\n    if x.shape" in text
 
 
+SAME_NAMES = """\
+import jax
+import jax.numpy as jnp
+
+
+class Env:
+    def __init__(self, env):
+        def reset(batch):
+            return jnp.sin(env.reset(batch))
+
+        self._reset = jax.jit(reset)
+        self._step = jax.jit(self.step)
+
+    def reset(self):
+        return jnp.sin(self._reset(3))
+
+    def step(self, batch):
+        return jnp.cumsum(batch)
+
+
+class Other:
+    def step(self, batch):
+        return jnp.sin(batch)
+"""
+
+
+def test_what_only_has_the_name_of_a_jitted_function_is_left_out(tmp_path):
+    write(tmp_path, {"a.py": SAME_NAMES})
+    ran = meshlens("convert", "a.py", "--all", "--to", "pmap", cwd=tmp_path)
+    said = [line.split(":")[1] for line in ran.err.splitlines() if "refused (" in line]
+    assert (said, ran.err.splitlines()[-1]) == (["7", "16"], "Would convert 0, refused 2.")
+
+
 def test_several_functions_of_a_file(tmp_path):
     write(tmp_path, {"a.py": STEP})
     ran = _convert(tmp_path, "a.py::p_step", "a.py::other", "--write")

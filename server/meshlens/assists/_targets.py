@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from meshlens.assists._assigned import results_of
-from meshlens.assists._functions import Target, dotted_name, functions
+from meshlens.assists._functions import Target, dotted_name, function_at, functions, functions_called
 from meshlens.assists._model import Answer, Proposal, Wishes
 from meshlens.assists._pmap import applications, decorated
 from meshlens.assists._registry import Assist, assist_named
+from meshlens.axes.values import Site
 from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.transparent import COMPILES
-from meshlens.project.trees import tree, walk
+from meshlens.project.trees import Node, tree, walk
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
@@ -65,7 +66,7 @@ def _functions(view: FileView, function: str | None) -> tuple[Span, ...]:
             view.span(target.site)
             for target in functions(view)
             if (
-                _is_jitted(view, target) or target.name in compiled
+                _is_jitted(view, target) or target.site in compiled
                 if function is None
                 else _is_called(target, function)
             )
@@ -78,15 +79,27 @@ def _is_called(target: Target, function: str) -> bool:
     return function in (target.name, target.site.block, f"{target.site.block}.{target.name}")
 
 
-def _compiled(view: FileView) -> frozenset[str]:
-    """The names of the functions that calls of `jit` are given."""
-    firsts = (
-        node[3][0][2]
-        for key in view.facts.blocks
-        for node in walk(tree(view, str(view.path), key) or ("", 0))
-        if node[0] == "call" and node[3] and dotted_name(view, node[2]) in COMPILES
-    )
-    return frozenset(first[-1] for first in firsts if first[0] in ("name", "attr"))
+def _compiled(view: FileView) -> frozenset[Site]:
+    """The functions that calls of `jit` are given; all that may be meant where it is not certain."""
+    found: set[Site] = set()
+    for key in view.facts.blocks:
+        for node in walk(tree(view, str(view.path), key) or ("", 0)):
+            if node[0] == "call" and node[3] and dotted_name(view, node[2]) in COMPILES:
+                found.update(one.site for one in _meant(view, key, node[3][0][2]))
+    return frozenset(found)
+
+
+def _meant(view: FileView, block: str, value: Node) -> Iterator[Target]:
+    """The functions that a name or attribute in a block may mean."""
+    if value[0] == "name":
+        span = view.span(Site(str(view.path), block, value[1]))
+        certain = function_at(view, span)
+        named = (one for one in functions_called(view, value[2]) if not one.is_method)
+        yield from (certain,) if certain is not None else named
+    elif value[0] == "attr":
+        methods = [one for one in functions_called(view, value[3]) if one.is_method]
+        own = f"{block.split('.')[0]}." if value[2][:1] == ("name",) and value[2][2] == "self" else ""
+        yield from ([one for one in methods if own and one.site.block.startswith(own)] or methods)
 
 
 def _is_jitted(view: FileView, target: Target) -> bool:
