@@ -9,6 +9,8 @@ from meshlens.assists._functions import Target, dotted_name, function_at, functi
 from meshlens.assists._model import Answer, Proposal, Wishes
 from meshlens.assists._pmap import applications, decorated
 from meshlens.assists._registry import Assist, assist_named
+from meshlens.assists._scopes import class_around
+from meshlens.assists._uses import is_object
 from meshlens.axes.values import Site
 from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.transparent import COMPILES
@@ -85,21 +87,23 @@ def _compiled(view: FileView) -> frozenset[Site]:
     for key in view.facts.blocks:
         for node in walk(tree(view, str(view.path), key) or ("", 0)):
             if node[0] == "call" and node[3] and dotted_name(view, node[2]) in COMPILES:
-                found.update(one.site for one in _meant(view, key, node[3][0][2]))
+                value = node[3][0][2]
+                if value[0] in ("name", "attr"):
+                    found.update(one.site for one in _meant(view, Site(str(view.path), key, value[1]), value))
     return frozenset(found)
 
 
-def _meant(view: FileView, block: str, value: Node) -> Iterator[Target]:
-    """The functions that a name or attribute in a block may mean."""
+def _meant(view: FileView, site: Site, value: Node) -> Iterator[Target]:
+    """The functions that a name or attribute at a site may mean, as far as its object is known."""
+    named = [one for one in functions_called(view, value[-1]) if one.is_method == (value[0] == "attr")]
     if value[0] == "name":
-        span = view.span(Site(str(view.path), block, value[1]))
-        certain = function_at(view, span)
-        named = (one for one in functions_called(view, value[2]) if not one.is_method)
+        certain = function_at(view, view.span(site))
         yield from (certain,) if certain is not None else named
-    elif value[0] == "attr":
-        methods = [one for one in functions_called(view, value[3]) if one.is_method]
-        own = f"{block.split('.')[0]}." if value[2][:1] == ("name",) and value[2][2] == "self" else ""
-        yield from ([one for one in methods if own and one.site.block.startswith(own)] or methods)
+        return
+    for one in named:
+        home = class_around(view, one.at(one.node[1]))
+        if home is not None and is_object(view, site, value[2], home):
+            yield one
 
 
 def _is_jitted(view: FileView, target: Target) -> bool:
