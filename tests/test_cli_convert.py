@@ -58,6 +58,16 @@ def test_a_folder_is_written(tmp_path):
     assert (tmp_path / "c.py").read_bytes().count(b"\r\n") == (tmp_path / "c.py").read_bytes().count(b"\n")
 
 
+def test_several_processes_are_spoken_of(tmp_path):
+    leading = STEP + '\nif jax.process_index() == 0:\n    print("ready")\n'
+    write(tmp_path, {"a.py": leading, "b.py": STEP, "c.py": leading})
+    note = "process; shard_map takes the rows of all processes as one global array\n"
+    assert f"note: a.py and 1 more ask for their {note}" in _convert(tmp_path, ".", "--all").err
+    assert f"note: a.py asks for its {note}" in _convert(tmp_path, "a.py::step").err
+    assert "note:" not in _convert(tmp_path, "b.py::step").err
+    assert "note:" not in meshlens("convert", "a.py::step", "--to", "vmap", cwd=tmp_path).err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -124,6 +134,39 @@ def test_what_jit_is_called_on_becomes_a_pmap_in_the_style_of_the_file(tmp_path)
     assert 'train_step = jax.pmap(step, axis_name="batch", in_axes=(None, 0), out_axes=None)\n' in text
     assert "self.update = jax.pmap(" in text
     assert "\n  def split(x):\n    if x.shape" in text
+
+
+SAME_NAMES = """\
+import jax
+import jax.numpy as jnp
+
+
+class Env:
+    def __init__(self, env):
+        def reset(batch):
+            return jnp.sin(env.reset(batch))
+
+        self._reset = jax.jit(reset)
+        self._step = jax.jit(self.step)
+
+    def reset(self):
+        return jnp.sin(self._reset(3))
+
+    def step(self, batch):
+        return jnp.cumsum(batch)
+
+
+class Other:
+    def step(self, batch):
+        return jnp.sin(batch)
+"""
+
+
+def test_what_only_has_the_name_of_a_jitted_function_is_left_out(tmp_path):
+    write(tmp_path, {"a.py": SAME_NAMES})
+    ran = meshlens("convert", "a.py", "--all", "--to", "pmap", cwd=tmp_path)
+    said = [line.split(":")[1] for line in ran.err.splitlines() if "refused (" in line]
+    assert (said, ran.err.splitlines()[-1]) == (["7", "16"], "Would convert 0, refused 2.")
 
 
 def test_several_functions_of_a_file(tmp_path):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from meshlens.assists._assigned import results_of
-from meshlens.assists._functions import Target, dotted_name, functions
+from meshlens.assists._functions import Target, dotted_name, function_at, functions, functions_called
 from meshlens.assists._model import Answer, Proposal, Wishes
 from meshlens.assists._pmap import applications, decorated
 from meshlens.assists._registry import Assist, assist_named
+from meshlens.assists._scopes import class_around
+from meshlens.assists._uses import is_object
+from meshlens.axes.values import Site
 from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.transparent import COMPILES
-from meshlens.project.trees import tree, walk
+from meshlens.project.trees import Node, tree, walk
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
@@ -65,7 +68,7 @@ def _functions(view: FileView, function: str | None) -> tuple[Span, ...]:
             view.span(target.site)
             for target in functions(view)
             if (
-                _is_jitted(view, target) or target.name in compiled
+                _is_jitted(view, target) or target.site in compiled
                 if function is None
                 else _is_called(target, function)
             )
@@ -78,15 +81,29 @@ def _is_called(target: Target, function: str) -> bool:
     return function in (target.name, target.site.block, f"{target.site.block}.{target.name}")
 
 
-def _compiled(view: FileView) -> frozenset[str]:
-    """The names of the functions that calls of `jit` are given."""
-    firsts = (
-        node[3][0][2]
-        for key in view.facts.blocks
-        for node in walk(tree(view, str(view.path), key) or ("", 0))
-        if node[0] == "call" and node[3] and dotted_name(view, node[2]) in COMPILES
-    )
-    return frozenset(first[-1] for first in firsts if first[0] in ("name", "attr"))
+def _compiled(view: FileView) -> frozenset[Site]:
+    """The functions that calls of `jit` are given; all that may be meant where it is not certain."""
+    found: set[Site] = set()
+    for key in view.facts.blocks:
+        for node in walk(tree(view, str(view.path), key) or ("", 0)):
+            if node[0] == "call" and node[3] and dotted_name(view, node[2]) in COMPILES:
+                value = node[3][0][2]
+                if value[0] in ("name", "attr"):
+                    found.update(one.site for one in _meant(view, Site(str(view.path), key, value[1]), value))
+    return frozenset(found)
+
+
+def _meant(view: FileView, site: Site, value: Node) -> Iterator[Target]:
+    """The functions that a name or attribute at a site may mean, as far as its object is known."""
+    named = [one for one in functions_called(view, value[-1]) if one.is_method == (value[0] == "attr")]
+    if value[0] == "name":
+        certain = function_at(view, view.span(site))
+        yield from (certain,) if certain is not None else named
+        return
+    for one in named:
+        home = class_around(view, one.at(one.node[1]))
+        if home is not None and is_object(view, site, value[2], home):
+            yield one
 
 
 def _is_jitted(view: FileView, target: Target) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from meshlens.assists._functions import Target, Use, dotted_name, functions_called, line_of
-from meshlens.assists._mentions import Mention, attributes_called, bound_at_top, bound_inside, made_of, mentions_of
+from meshlens.assists._mentions import attributes_called, bound_at_top, bound_inside, made_of, mentions_of
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._scopes import class_around, home_of, parent_of
 from meshlens.axes.values import Site
@@ -58,23 +58,29 @@ def uses_of_attribute(view: FileView, name: str, home: str | None) -> tuple[Use,
     Raises:
         Obstacle: it is not known what object an attribute of this name is taken from.
     """
-    objects = made_of(view, home or "")
     found = attributes_called(view, name)
     for one in found:
-        if not home or not _is_object(view, one, home, objects):
+        if not home or not is_object(view, one.site, one.node[2], home):
             message = f'line {line_of(view, one.site)} uses "{name}" of an object that is not known here'
             raise Obstacle("unknown-object", message)
     return tuple(Use(one.site, one.call) for one in found)
 
 
-def _is_object(view: FileView, mention: Mention, home: str, objects: set[str]) -> bool:
-    value = mention.node[2]
+def is_object(view: FileView, site: Site, value: Node, home: str) -> bool:
+    """Whether an expression is certainly an object of a class.
+
+    Args:
+        view: the file.
+        site: where it stands.
+        value: the expression.
+        home: the key of the class.
+    """
     if value[0] != "name":
         return False
-    root = tree(view, str(view.path), mention.site.block)
+    root = tree(view, str(view.path), site.block)
     parameters: tuple[Node, ...] = root[2][2] if root is not None and root[0] == "fn" else ()
-    is_own = mention.site.block.rpartition(".")[0] == home and bool(parameters) and value[2] == parameters[0][0]
-    return is_own or value[2] in objects
+    is_own = site.block.rpartition(".")[0] == home and bool(parameters) and value[2] == parameters[0][0]
+    return is_own or value[2] in made_of(view, home)
 
 
 def used_elsewhere(view: FileView, name: str) -> str | None:

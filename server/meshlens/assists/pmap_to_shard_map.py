@@ -5,6 +5,9 @@ What it does around the function is written out: a mesh of all devices, a spec f
 `out_axes`, and a small function that takes the mapped axis off every shard, where `shard_map` leaves it with size 1.
 `check_vma=False` keeps the gradients what they are: with the check, a gradient of replicated parameters comes summed
 over the devices.
+Two things are not what they were: of several processes each handed pmap its own rows, and hands shard_map one global
+array; and `jax.pmap(f)(x)` in a function that runs often is compiled once, as pmap remembers `f`, where the new
+function is compiled each time, so that it had better be made once.
 
 `devices: 8`
 

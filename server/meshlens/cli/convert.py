@@ -128,6 +128,6 @@ def _finish(
         for path in sorted(contents):
             click.echo("".join(patch(shown(path), before.files[str(path)].raw, contents[path])), nl=False)
     verb = "Converted" if how == "write" else "Would convert"
-    for line in report(outcomes, verb, tables=tables):
+    for line in report(outcomes, contents, verb, tables=tables):
         click.echo(line, err=True)
     return NOT_DONE if any(outcome.refused is not None for _, outcome in outcomes) else DONE

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from meshlens.assists._everywhere import Outcome
@@ -12,11 +13,15 @@ from meshlens.cli.request import shown
 Outcomes = Sequence[tuple[Path, Outcome]]
 
 
-def report(outcomes: Outcomes, verb: str, *, tables: bool) -> Iterator[str]:
+_PROCESSES = re.compile(rb"\b(?:process_(?:count|index)|host_(?:count|id))\(\)")
+
+
+def report(outcomes: Outcomes, sources: Mapping[Path, bytes], verb: str, *, tables: bool) -> Iterator[str]:
     """The lines of the report.
 
     Args:
         outcomes: what became of every place.
+        sources: the texts of the files that change.
         verb: what was done: "Converted".
         tables: whether to count by file and by reason.
     """
@@ -27,7 +32,16 @@ def report(outcomes: Outcomes, verb: str, *, tables: bool) -> Iterator[str]:
         yield from ("", *_by_file(outcomes), "")
     if tables and len({reason.code for _, _, reason in refused}) > 1:
         yield from (*_by_reason(reason.code for _, _, reason in refused), "")
+    yield from _of_processes(sources)
     yield f"{verb} {len(outcomes) - len(refused)}, refused {len(refused)}."
+
+
+def _of_processes(sources: Mapping[Path, bytes]) -> Iterator[str]:
+    """What to know where a program may run as several processes, each of which has handed pmap its own rows."""
+    found = sorted(path for path, text in sources.items() if b"shard_map" in text and _PROCESSES.search(text))
+    if found:
+        others = f" and {len(found) - 1} more ask for their" if len(found) > 1 else " asks for its"
+        yield f"note: {shown(found[0])}{others} process; shard_map takes the rows of all processes as one global array"
 
 
 def _by_file(outcomes: Outcomes) -> Iterator[str]:
