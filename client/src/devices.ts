@@ -25,7 +25,7 @@ export function watchDevices(
 ): vscode.Disposable {
   const update = async (client: LanguageClient) => {
     const devices = await devicesInFront(client, abilities);
-    status.showDevices(devices?.summary ?? "");
+    status.showDevices(devices?.summary ?? "", devices?.failure ?? "");
   };
   return vscode.Disposable.from(
     server.onDidChange((condition) => {
@@ -37,7 +37,7 @@ export function watchDevices(
         });
         void update(condition.client);
       } else {
-        status.showDevices("");
+        status.showDevices("", "");
       }
     }),
     vscode.window.onDidChangeActiveTextEditor(() => {
@@ -59,7 +59,7 @@ export async function refreshDevices(client: LanguageClient, abilities: Abilitie
     void vscode.window.showInformationMessage(vscode.l10n.t("The server that runs here cannot do this yet."));
     return;
   }
-  status.showDevices(devices.summary);
+  status.showDevices(devices.summary, devices.failure ?? "");
   if (devices.failure === null) {
     void vscode.window.showInformationMessage(`MeshLens: ${devices.summary}`);
   } else {

@@ -11,6 +11,7 @@ export class Status implements vscode.Disposable {
   readonly #busy = new Set<string | number>();
   #condition: Condition;
   #devices = "";
+  #failure = "";
 
   constructor(server: Server) {
     this.#condition = server.condition;
@@ -32,9 +33,15 @@ export class Status implements vscode.Disposable {
     this.#show();
   }
 
-  /** Says what the devices are; empty where nobody knows. */
-  showDevices(summary: string): void {
+  /**
+   * Says what the devices are.
+   *
+   * @param summary - a few words; empty where the server does not say
+   * @param failure - why it is not known what is here; empty if it is
+   */
+  showDevices(summary: string, failure: string): void {
     this.#devices = summary;
+    this.#failure = failure;
     this.#show();
   }
 
@@ -77,8 +84,8 @@ export class Status implements vscode.Disposable {
       case "stopped":
         return vscode.l10n.t("MeshLens is not running");
       case "running": {
-        const devices = this.#devices === "" ? "" : `\n${this.#devices}`;
-        return `MeshLens ${this.#condition.client.initializeResult?.serverInfo?.version ?? ""}${devices}`;
+        const version = this.#condition.client.initializeResult?.serverInfo?.version ?? "";
+        return [`MeshLens ${version}`, this.#devices, this.#failure].filter((line) => line !== "").join("\n");
       }
     }
   }

@@ -48,6 +48,17 @@ def test_nothing_is_in_it_that_is_not_wanted(names):
     assert [name for name in names if not any(re.fullmatch(pattern, name) for pattern in ALLOWED)] == []
 
 
+def test_what_its_manifest_names_is_in_it(names):
+    with zipfile.ZipFile(vsix()) as archive:
+        manifest = json.loads(archive.read("extension/package.json"))
+    contributed = manifest["contributes"]
+    steps = [step for walkthrough in contributed["walkthroughs"] for step in walkthrough["steps"]]
+    named = [manifest["main"], manifest["icon"], *(one["path"] for one in contributed["snippets"])]
+    named += [path for step in steps for path in step["media"].values()]
+    assert len(named) > 7
+    assert [path for path in named if f"extension/{path.removeprefix('./')}" not in names] == []
+
+
 def test_it_is_small():
     assert vsix().stat().st_size < LARGEST
 

@@ -73,7 +73,7 @@ def _environment(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-PLAIN = ["squiggle", "hover", "quick-fix", "rename", "completion", "snippet", "status", "mesh-view"]
+PLAIN = ["squiggle", "hover", "quick-fix", "rename", "completion", "snippet", "status", "mesh-view", "walkthrough"]
 
 
 @pytest.mark.parametrize("scenario", PLAIN)

@@ -1,0 +1,23 @@
+// The walkthrough: each step has its page, and the first opens the tour, whose first lesson has a finding.
+import { check, play } from "../driver.mjs";
+
+await play(async (workbench, page) => {
+  await workbench.command("Welcome: Open Walkthrough");
+  await workbench.answer("MeshLens", "MeshLens");
+  const steps = page.locator(".gettingStartedContainer .getting-started-step");
+  await steps.first().waitFor();
+  const titles = await steps.locator(".step-title").allInnerTexts();
+  for (const title of titles) {
+    await steps.filter({ hasText: title }).first().click();
+    const shown = page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
+    await shown.locator("body p, body table, body pre").first().waitFor();
+  }
+  await workbench.shot("walkthrough");
+  check((await workbench.toasts().count()) === 0, (await workbench.toasts().allInnerTexts()).join("\n"));
+  await steps.first().click();
+  await page.locator(".getting-started-step .button-link, .getting-started-step .monaco-button").first().click();
+  await page.locator(".tab", { hasText: "train.py" }).waitFor();
+  await workbench.squiggles().first().waitFor({ timeout: 60_000 });
+  await workbench.shot("tour");
+  return { titles };
+});
