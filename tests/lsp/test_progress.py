@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,16 @@ async def test_it_begins_says_how_far_it_is_and_ends(tmp_path: Path, client: str
         ((begin, *_),) = ed.client.progress_reports.values()
         assert (begin.title, begin.cancellable) == (f"Indexing {tmp_path.name}", True)
         assert await _everywhere(ed) == {f"part{number}.py" for number in range(9)}
+
+
+async def test_processes_that_share_the_reading_do_not_wait_for_each_other(tmp_path: Path):
+    """So much that it is read by several, and for the first time: nothing of it is in the cache."""
+    filler = "x = 1  # " + "filler " * 35_000 + "\n"
+    write(tmp_path, {f"part{number}.py": f"{WRONG}{filler}# {number}\n" for number in range(12)})
+    async with editor(tmp_path) as ed:
+        ed.open("part1.py", WRONG)
+        found = await asyncio.wait_for(_everywhere(ed), 120)
+        assert found == {f"part{number}.py" for number in range(12)}
 
 
 @pytest.mark.parametrize("client", silent_about(SHOWN))

@@ -88,6 +88,30 @@ def test_a_client_that_disappears(large: Path, how: str):
 
 
 @LINUX
+@pytest.mark.parametrize("how", ["stdin", "kill"])
+def test_those_that_share_the_reading_end_too(tmp_path: Path, how: str):
+    many = "x = jax.numpy.ones((2, 3))\n" * 9_000
+    root = write(tmp_path, {f"part{number}.py": f"import jax\n{many}# {number}\n" for number in range(12)})
+    server = Server(root)
+    try:
+        server.initialize(root, PULLS)
+        aside = _with_process_aside(server, root)
+        for _ in range(1500):
+            if len(workers := _children(aside)) > 1:
+                break
+            server.settle(0.02)
+        assert len(workers) > 1
+        if how == "kill":
+            server.process.kill()
+        else:
+            assert server.process.stdin is not None
+            server.process.stdin.close()
+        assert [process for process in (aside, *workers) if not _ended(process)] == []
+    finally:
+        server.close()
+
+
+@LINUX
 def test_a_client_that_is_killed_while_something_else_holds_the_pipes(large: Path):
     sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     server = Server(large)

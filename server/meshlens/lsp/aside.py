@@ -60,7 +60,8 @@ def main() -> None:
     logging.basicConfig(format="meshlens: %(message)s", stream=sys.stderr, level=logging.INFO)
     gc.disable()
     project: Project | None = None
-    for asked in _questions(sys.stdin.buffer):
+    # Not `sys.stdin`: a thread sits in a read of it, with its lock, for which processes that are forked would wait.
+    for asked in _questions(os.fdopen(os.dup(0), "rb")):
         try:
             if asked["what"] in _WITHOUT_PROJECT:
                 _send(out, ANSWER, _WITHOUT_PROJECT[asked["what"]](*asked["project"][:2], *asked["arguments"]))

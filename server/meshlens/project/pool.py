@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from threading import Thread
 
 from meshlens.facts.extract import Memo, extract
 from meshlens.facts.model import FileFacts
@@ -13,6 +15,8 @@ from meshlens.facts.packing import packed, unpacked
 
 _WORTH_A_POOL = 2_000_000
 _LOTS_PER_WORKER = 4
+PARENT_SECONDS = 0.4
+"""How often a worker looks whether whoever started it still lives."""
 
 
 def extract_all(sources: Sequence[bytes]) -> list[FileFacts]:
@@ -26,7 +30,7 @@ def extract_all(sources: Sequence[bytes]) -> list[FileFacts]:
     lots = [sources[start :: workers * _LOTS_PER_WORKER] for start in range(workers * _LOTS_PER_WORKER)]
     facts: list[FileFacts | None] = [None] * len(sources)
     try:
-        with ProcessPoolExecutor(workers) as pool:
+        with ProcessPoolExecutor(workers, initializer=_end_with, initargs=(os.getpid(),)) as pool:
             for start, blobs in enumerate(pool.map(_packed_facts, lots)):
                 facts[start :: workers * _LOTS_PER_WORKER] = [unpacked(blob) if blob else None for blob in blobs]
     except (OSError, BrokenProcessPool):
@@ -37,6 +41,18 @@ def extract_all(sources: Sequence[bytes]) -> list[FileFacts]:
 def _here(sources: Sequence[bytes]) -> list[FileFacts]:
     memo: Memo = {}
     return [extract(source, memo) for source in sources]
+
+
+def _end_with(parent: int) -> None:
+    """Has a worker end when the process that started it was killed: it would wait for work for ever."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_SECONDS)
+        os._exit(1)
+
+    if os.name == "posix":
+        Thread(target=watch, daemon=True, name="parent").start()
 
 
 def _packed_facts(sources: Sequence[bytes]) -> list[bytes]:
