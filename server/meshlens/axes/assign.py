@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from meshlens.axes.frames import Frame
@@ -10,7 +11,7 @@ from meshlens.axes.objects import attributes_of, set_attribute
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.unpacking import unpack
-from meshlens.axes.values import Const, Data, Dict, Instance, Seq, Value
+from meshlens.axes.values import UNKNOWN, Const, Data, Dict, Instance, Made, Seq, Value
 
 
 def assign(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
@@ -44,13 +45,18 @@ def delete(target: Any, frame: Frame) -> None:
 def _to_attribute(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
     from meshlens.axes.expressions import evaluate
 
-    for receiver in options(evaluate(run, target[2], frame, ctx)):
+    receivers = options(evaluate(run, target[2], frame, ctx))
+    for receiver in receivers:
         if isinstance(receiver, Instance):
             held = attributes_of(run, receiver)
             known = held.get(target[3])
             set_attribute(
                 run, receiver, target[3], join(known, value) if known is not None and ctx.conditional else value
             )
+        elif isinstance(receiver, Made) and len(receivers) == 1 and target[2][0] in ("name", "attr"):
+            said = UNKNOWN if ctx.conditional or ctx.loop else value
+            changed = replace(receiver, arguments=(*receiver.arguments, (target[3], said)))
+            assign(run, target[2], changed, frame, ctx)
 
 
 def _to_item(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:

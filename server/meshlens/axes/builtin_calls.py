@@ -196,6 +196,12 @@ def _sorted(values: Values, args: tuple[Arg, ...]) -> Value:
     return Seq("list", (join_all(value.items),), True) if isinstance(value, Seq) and value.items else UNKNOWN
 
 
+def _merged(values: Values, args: tuple[Arg, ...]) -> Value:
+    """What `merge_param(name, a, b)` picks: the one that is not None."""
+    given = [value for value in values[1:] if not (isinstance(value, Const) and value.value is None)]
+    return given[0] if len(given) == 1 else UNKNOWN
+
+
 def _nothing(values: Values, args: tuple[Arg, ...]) -> Value:
     return Const(None)
 
@@ -223,6 +229,7 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value]] = {
     "max": _extreme,
     "sorted": _sorted,
     "print": _nothing,
+    "flax.linen.merge_param": _merged,
     "typing.cast": lambda values, args: values[1] if len(values) > 1 else UNKNOWN,
     "copy.copy": lambda values, args: values[0] if values else UNKNOWN,
     "copy.deepcopy": lambda values, args: values[0] if values else UNKNOWN,

@@ -27,7 +27,14 @@ from meshlens.axes.values import (
     Wrapped,
 )
 
-_NEVER_FALSE = (Function, Bound, Class, Module, Partial, Mesh, Mapped, Wrapped, Made)
+_NEVER_FALSE = (Function, Bound, Class, Module, Partial, Mesh, Mapped, Wrapped)
+
+
+def _is_object(value: Value) -> bool:
+    """Whether a value is certainly no constant and counts as true; what a library's function returns may be either."""
+    if isinstance(value, Made):
+        return value.dotted.startswith("optax.") or any(part[:1].isupper() for part in value.dotted.split("."))
+    return isinstance(value, _NEVER_FALSE)
 
 
 def truth(value: Value) -> bool | None:
@@ -38,9 +45,9 @@ def truth(value: Value) -> bool | None:
         if value.items:
             return True
         return None if value.open else False
-    if isinstance(value, _NEVER_FALSE):
+    if _is_object(value):
         return True
-    if isinstance(value, (Data, Ext, Spec)):
+    if isinstance(value, (Data, Ext, Spec, Made)):
         return None
     verdicts = {truth(option) for option in options(value)} if len(options(value)) > 1 else {None}
     return verdicts.pop() if len(verdicts) == 1 else None
@@ -87,9 +94,9 @@ def _ordered(operator: str, left: Any, right: Any) -> bool | None:
 def _same(left: Value, right: Value) -> bool | None:
     if isinstance(left, Const) and isinstance(right, Const):
         return bool(left.value == right.value)
-    if isinstance(left, (*_NEVER_FALSE, Seq, Dict)) and isinstance(right, Const):
+    if (_is_object(left) or isinstance(left, (Seq, Dict))) and isinstance(right, Const):
         return False
-    if isinstance(right, (*_NEVER_FALSE, Seq, Dict)) and isinstance(left, Const):
+    if (_is_object(right) or isinstance(right, (Seq, Dict))) and isinstance(left, Const):
         return False
     if isinstance(left, Ext) and isinstance(right, Ext) and left == right:
         return True

@@ -45,7 +45,8 @@ _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
 def spent(run: Run, function: Function, values: dict[str, Value], decides: bool, ctx: Context) -> Value | None:
     """What stands for another run of a function that ran often enough outside every map; None if it may run again.
 
-    Runs that may never happen do not use up what those that certainly happen may spend.
+    Runs that may never happen do not use up what those that certainly happen may spend, nor do those in which a
+    module makes its parameters, where some collectives are left out.
 
     Args:
         run: the run.
@@ -54,7 +55,7 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         decides: whether they may decide about axes.
         ctx: the circumstances of the call.
     """
-    telling = (decides, ctx.sure)
+    telling = (decides, ctx.sure, ctx.skip)
     effort = run.world.effort
     handed = frozenset(
         [site for value in values.values() if type(value) not in _HOLD_NO_FUNCTION for site in _worthwhile(run, value)]
