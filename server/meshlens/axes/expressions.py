@@ -16,6 +16,7 @@ from meshlens.axes.operators import binary
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run, asks_version, speaks_of_axes
 from meshlens.axes.same_names import note_compared
+from meshlens.axes.unread import unread
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Function, Seq, Site, Super, Value
 
 _BUILTINS = frozenset(dir(builtins))
@@ -295,5 +296,5 @@ _EXPRESSIONS: dict[str, Callable[[Run, Any, Frame, Context], Value]] = {
     "yield": _yield,
     "star": _star,
     "opaque": _opaque,
-    "hole": lambda *_: UNKNOWN,
+    "hole": unread,
 }

@@ -154,7 +154,7 @@ class Extraction:
 
     def _add_finished(self, without: Finished) -> list[str]:
         self.errors += without.holes
-        text, self.text, self.unread, self.broken = self.text, without.text, without.names, False
+        text, self.text, self.unread, self.broken = self.text, without.text, without.unread, False
         made = [self.add(node, "") for node in top_level(without.root)]
         self.text, self.unread = text, {}
         return made

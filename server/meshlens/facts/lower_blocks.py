@@ -32,7 +32,7 @@ def lower_block(
         text: the text.
         node: the block.
         inner: where functions begin in it that are blocks of their own, and their keys.
-        unread: where expressions stand of which nothing is known but the names in them.
+        unread: the holes in it.
         alone: whether it is such a function itself.
     """
     lower = function_block if alone else statement

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from sys import intern
 
+from meshlens.facts.holes import Holes
 from meshlens.facts.model import Shape
 from meshlens.syntax.kinds import EXTRAS, kind
 from meshlens.syntax.parse import Node
@@ -27,7 +28,7 @@ class Lowering:
         expressions: how to lower each kind of expression.
         statements: how to lower each kind of statement.
         holes: keys of the functions that are blocks of their own, by their start.
-        unread: where expressions stand of which nothing is known but the names in them.
+        unread: the holes in it.
         careful: the block is broken, or surprised a handler: what a handler cannot do becomes opaque.
         spans: where each site lies in the file.
         depth: how deep the walk is.
@@ -40,7 +41,7 @@ class Lowering:
     holes: Mapping[int, str]
     careful: bool
     spans: list[tuple[int, int]] = field(default_factory=list)
-    unread: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    unread: Holes = field(default_factory=dict)
     depth: int = 0
     generator: bool = False
 
@@ -82,7 +83,7 @@ def expression(low: Lowering, node: Node) -> Shape:
         text = _named(low.source[span[0] : span[1]])
         return ("name", len(low.spans) - 1, text) if text else ("opaque", len(low.spans) - 1, ())
     if low.unread and node.start_byte in low.unread:
-        return ("hole", mark(low, node), low.unread[node.start_byte])
+        return ("hole", mark(low, node), *low.unread[node.start_byte])
     if low.depth >= DEEPEST:
         return ("opaque", mark(low, node), ())
     low.depth += 1

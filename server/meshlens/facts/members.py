@@ -63,7 +63,7 @@ def members_of(text: bytes, section: Section, known: Mapping[int, Block]) -> Mem
         node, whole, names = _function(member) if not is_sound else None, text, NO_HOLES
         if node is None:
             node = _function(Section(member.start, member.end, without.root))
-            whole, names = without.text, without.names
+            whole, names = without.text, without.unread
         blank = _NO_LINE_END.sub(b" ", text[member.start : member.end])
         if node is not None:
             functions[member.start] = node, whole, names

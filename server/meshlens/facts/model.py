@@ -23,7 +23,8 @@ Expressions, `(tag, site, …)`:
                                            clauses: (target, iterable, conditions)
     ("walrus", s, text, expression)        ("yield", s, expression or None)
     ("opaque", s, children)                anything else, broken syntax included
-    ("hole", s, names)                     what cannot be read, and the set of names in it
+    ("hole", s, names, unsettled)          what cannot be read: the set of names in it, and those that may be set there;
+                                           "return" among them if it may return
 
 Statements, `(tag, site, …)`:
 

@@ -104,7 +104,7 @@ def typed_again(
         without = hole_again(text, start, new_stop)
         if without is None:
             return None
-        (node,), readable, unread, (now,) = items(without.root), without.text, without.names, without.holes
+        (node,), readable, unread, (now,) = items(without.root), without.text, without.unread, without.holes
     if node is None:
         return None
     made: tuple[Block, Spot | None] | None

@@ -1,0 +1,22 @@
+"""Code that cannot be read: what it may have changed is not known any more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.frames import Frame
+from meshlens.axes.records import Context
+from meshlens.axes.run import Run
+from meshlens.axes.values import UNKNOWN, Value
+
+
+def unread(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    """The value of a hole, behind which the variables that it may set can be anything."""
+    unsettled = node[3]
+    for name in unsettled:
+        home = frame.home(name)
+        if name in home.vars:
+            home.vars[name] = UNKNOWN
+    if "return" in unsettled:
+        frame.returned.append(UNKNOWN)
+    return UNKNOWN
