@@ -53,6 +53,19 @@ def step(x):
 p_step = jax.pmap(step)
 p_other = jax.pmap(step)
 """
+NAMED = """\
+import jax
+
+
+def step(x, *, rate):
+    return x * rate
+
+
+first = jax.pmap(step)
+second = jax.pmap(step, axis_name="i")
+first(jax.numpy.ones(8), rate=jax.numpy.ones(8))
+second(jax.numpy.ones(8), rate=jax.numpy.ones(8))
+"""
 NESTED = """\
 import jax
 
@@ -70,6 +83,7 @@ total = both(jax.numpy.ones((2, 4, 3)))
         ({"a.py": SEVERAL.replace("import jax\n", "import jax\nimport jax.numpy as jnp\n")},
          [("a.py", name) for name in SEVERAL_NAMES], ()),
         ({"a.py": KEYWORDS, "steps.py": STEPS}, [("steps.py", "p_step"), ("steps.py", "p_other")], ()),
+        ({"a.py": NAMED}, [("a.py", "first"), ("a.py", "second")], ()),
         ({"a.py": NESTED}, [("a.py", "both"), ("a.py", "one")], ("--devices", "2x4")),
     ],
 )  # fmt: skip

@@ -15,8 +15,10 @@ from meshlens.text import Edit, FileEdit, Span
 _KEYWORD = re.compile(r"\w+\s*=\s*")
 
 
-def by_position(view: FileView, pmap: Pmap) -> tuple[tuple[FileEdit, ...], Prefix]:
-    """Edits after which every call gives its arguments by position, and the `in_axes` that then hold.
+def by_position(view: FileView, pmap: Pmap) -> tuple[tuple[FileEdit, ...], Prefix, tuple[str, ...]]:
+    """Edits after which every call gives its arguments by position, the `in_axes` that then hold, and names.
+
+    The names are those of the last arguments, where the function has to get them by keyword still.
 
     Raises:
         Obstacle: a call cannot be written that way.
@@ -26,16 +28,27 @@ def by_position(view: FileView, pmap: Pmap) -> tuple[tuple[FileEdit, ...], Prefi
             _must_fit(view, pmap, call)
     keyword_calls = {call.call: call for call in pmap.calls if any(arg.label is not None for arg in call.args)}
     if not keyword_calls:
-        return (), pmap.in_axes
-    edits: list[FileEdit] = []
-    for call in keyword_calls.values():
-        edits += _edits(view, pmap, call)
+        return (), pmap.in_axes, ()
+    nodes = {site: _node(view, call) for site, call in keyword_calls.items()}
+    names: tuple[str, ...] = ()
+    try:
+        wanted = {site: _wanted(view, pmap, site, node) for site, node in nodes.items()}
+    except Obstacle:
+        names = tuple(label for label, _, _ in next(iter(nodes.values()))[3] if label is not None)
+        if any(_keywords(call) != set(names) for call in pmap.calls):
+            raise
+        wanted = dict.fromkeys(nodes, names)
+    edits = tuple(edit for site, node in nodes.items() for edit in _edits(view, site, node, wanted[site]))
     axes = {_axes(pmap, call) for call in pmap.calls}
     if pmap.in_axes == 0:
-        return tuple(edits), 0
+        return edits, 0, names
     if len(axes) > 1:
         raise Obstacle("keyword-arguments", "the calls give different arguments by keyword")
-    return tuple(edits), axes.pop()
+    return edits, axes.pop(), names
+
+
+def _keywords(call: MappedCall) -> set[str | None]:
+    return {arg.label for arg in call.args} - {None}
 
 
 def _must_fit(view: FileView, pmap: Pmap, call: MappedCall) -> None:
@@ -53,12 +66,18 @@ def _axes(pmap: Pmap, call: MappedCall) -> Prefix:
     return Items("tuple", (*own, *[0] * (len(call.args) - len(positional))))
 
 
-def _edits(view: FileView, pmap: Pmap, call: MappedCall) -> list[FileEdit]:
-    where = f"the call in line {_line(view, call.call)}"
+def _node(view: FileView, call: MappedCall) -> Node:
     path = path_to(view, call.call)
     node = path[-1] if path else None
     if node is None or node[0] != "call" or any(label in ("*", "**") for label, _, _ in node[3]) or not call.exact:
+        where = f"the call in line {_line(view, call.call)}"
         raise Obstacle("keyword-splat", f"{where} hands over keywords that are not written there")
+    return node
+
+
+def _wanted(view: FileView, pmap: Pmap, site: Site, node: Node) -> tuple[str, ...]:
+    """The parameters that the keywords of a call name, in the order in which they come by position."""
+    where = f"the call in line {_line(view, site)}"
     if pmap.parameters is None:
         raise Obstacle("keyword-arguments", f"{where} gives keywords, and the function's parameters are not known")
     only = {name for name, how, _ in pmap.binding.parameters or () if how == "key"}
@@ -66,19 +85,24 @@ def _edits(view: FileView, pmap: Pmap, call: MappedCall) -> list[FileEdit]:
     if named is not None:
         raise Obstacle("keyword-only", f'{where} gives "{named}", which the function takes by keyword only')
     positional = sum(label is None for label, _, _ in node[3])
-    keywords = [argument for argument in node[3] if argument[0] is not None]
-    wanted = pmap.parameters[positional : positional + len(keywords)]
-    if sorted(wanted) != sorted(label for label, _, _ in keywords):
+    labels = [label for label, _, _ in node[3] if label is not None]
+    wanted = pmap.parameters[positional : positional + len(labels)]
+    if sorted(wanted) != sorted(labels):
         raise Obstacle("keyword-arguments", f"{where} leaves out arguments before those that it names")
-    texts = {argument[0]: _value(view, call.call, argument) for argument in keywords}
+    return wanted
+
+
+def _edits(view: FileView, site: Site, node: Node, wanted: tuple[str, ...]) -> list[FileEdit]:
+    keywords = [argument for argument in node[3] if argument[0] is not None]
+    texts = {argument[0]: _value(view, site, argument) for argument in keywords}
     edits = []
     for argument, name in zip(keywords, wanted, strict=True):
-        span = view.span(Site(call.call.path, call.call.block, argument[1]))
+        span = view.span(Site(site.path, site.block, argument[1]))
         if argument[0] == name:
             span = Span(span.start, span.end - len(texts[name].encode()))
-            edits.append(FileEdit(view.path_of(call.call), Edit(span, "")))
+            edits.append(FileEdit(view.path_of(site), Edit(span, "")))
         else:
-            edits.append(FileEdit(view.path_of(call.call), Edit(span, texts[name])))
+            edits.append(FileEdit(view.path_of(site), Edit(span, texts[name])))
     return edits
 
 

@@ -7,6 +7,16 @@ from meshlens.assists._spelling import Spelling
 from meshlens.project.view import FileView
 from meshlens.text import FileEdit
 
+_WITH_KEYWORDS = "with_keywords"
+_KEYWORDS_TEXT = '''\
+def {name}(function, names):
+    """Calls a function with its last arguments by keyword, which shard_map does not take."""
+
+    def called(*args):
+        count = len(args) - len(names)
+        return function(*args[:count], **dict(zip(names, args[count:])))
+
+    return called'''
 _NAME = "without_mapped_axis"
 _TEXT = '''\
 def {name}(function, in_axes=0, out_axes=0):
@@ -34,3 +44,8 @@ def mapped_axis_helper(view: FileView, spelling: Spelling) -> tuple[str, tuple[F
         expand_dims=spelling.jax_numpy("expand_dims"),
         squeeze=spelling.jax_numpy("squeeze"),
     )
+
+
+def keywords_helper(view: FileView) -> tuple[str, tuple[FileEdit, ...]]:
+    """What the function that hands arguments on by keyword is called in a file, and the edit that puts it there."""
+    return with_helper(view, _WITH_KEYWORDS, _KEYWORDS_TEXT)

@@ -18,8 +18,8 @@ _FAKED = re.compile(
     rb"""|(?:object|setattr)\(\s*jax\s*,\s*["']pmap["']"""
 )
 _UNWRAPPED = re.compile(rb"__wrapped__")
-_SOME_DEVICES = re.compile(rb"(?:\b|_)devices\([^()]*\)\[[^\]]*:")
-_OF_A_MAP = re.compile(rb"(?:[Mm]esh|array)\([^()]*devices\(|\bdevices=(?:\w+\.)*\w*devices\(")
+_SOME_DEVICES = re.compile(rb"(?:\b|_)devices\([^()\n]*\)\[[^\]\n]*:")
+_OF_A_MAP = re.compile(rb"(?:[Mm]esh|array)\([^()\n]*devices\(|\bdevices=(?:\w+\.)*\w*devices\(")
 
 
 def must_be_spelled_here(view: FileView, binding: Binding) -> None:
@@ -59,8 +59,8 @@ def must_be_the_real_pmap(view: FileView, pmap: Pmap) -> None:
     for path in sorted(paths_of(view, pmap)):
         found = _FAKED.search(view.texts[path])
         if found is not None:
-            line = view.texts[path].count(b"\n", 0, found.start()) + 1
-            raise Obstacle("faked", f"{_name(path)} replaces jax.pmap by another function in line {line}")
+            where = f"{_name(path)} replaces jax.pmap by another function in line"
+            raise Obstacle("faked", f"{where} {_line(view.texts[path], found.start())}")
 
 
 def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
@@ -72,9 +72,10 @@ def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
     if pmap.given("devices") is not None or pmap.given("axis_size") is not None or rows(pmap):
         return
     for path in sorted(paths_of(view, pmap)):
-        for number, line in enumerate(view.texts[path].splitlines(), 1):
-            if _SOME_DEVICES.search(line) and not _OF_A_MAP.search(line):
-                where = f"{_name(path)} takes only some of the devices in line {number}"
+        text = view.texts[path]
+        for found in _SOME_DEVICES.finditer(text):
+            if not _OF_A_MAP.search(text, text.rfind(b"\n", 0, found.start()) + 1, found.end()):
+                where = f"{_name(path)} takes only some of the devices in line {_line(text, found.start())}"
                 raise Obstacle("some-devices", f"{where}; say with devices= which this pmap runs on")
 
 
@@ -101,6 +102,10 @@ def paths_of(view: FileView, pmap: Pmap) -> set[str]:
     contexts: list[Context] = [pmap.binding.context, *(call.context for call in pmap.calls)]
     calls = {call.call.path for call in pmap.calls}
     return {pmap.binder.site.path, *calls, *(step.site.path for context in contexts for step in context.route)}
+
+
+def _line(text: bytes, offset: int) -> int:
+    return text.count(b"\n", 0, offset) + 1
 
 
 def _name(path: str) -> str:

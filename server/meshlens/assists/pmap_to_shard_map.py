@@ -76,7 +76,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from meshlens.assists._keyword_calls import by_position
-from meshlens.assists._mapped_axis import mapped_axis_helper
+from meshlens.assists._mapped_axis import keywords_helper, mapped_axis_helper
 from meshlens.assists._mesh import axis_text, mesh_name, mesh_text
 from meshlens.assists._model import Answer, Refused, Wishes
 from meshlens.assists._placing import Place, place_before
@@ -91,7 +91,7 @@ from meshlens.assists._readable import (
 )
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._together import in_parts
-from meshlens.assists._writing import Call, Source, around, call_text, comments_in, width_of
+from meshlens.assists._writing import Call, Source, around, call_text, comments_in, quoted, width_of
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
@@ -107,10 +107,10 @@ def pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
         return Refused(_TITLE, "not-applied", "no function is seen to which this pmap is applied") if on_name else None
     try:
         pmap = _readable(view, read_pmap(view, binding))
-        keyword_edits, in_axes = by_position(view, pmap)
+        keyword_edits, in_axes, names = by_position(view, pmap)
         pmap = replace(pmap, in_axes=_with_static(view, pmap, in_axes))
         spelling = Spelling(view)
-        edits = (*_written(view, pmap, spelling), *keyword_edits)
+        edits = (*_written(view, pmap, spelling, names), *keyword_edits)
     except Obstacle as obstacle:
         return Refused(_TITLE, obstacle.code, obstacle.message)
     return in_parts(_TITLE, view, spelling, edits)
@@ -141,7 +141,7 @@ def _with_static(view: FileView, pmap: Pmap, in_axes: Prefix) -> Prefix:
     return Items("tuple", tuple(None if place in pmap.static else item for place, item in enumerate(in_axes.items)))
 
 
-def _written(view: FileView, pmap: Pmap, spelling: Spelling) -> tuple[FileEdit, ...]:
+def _written(view: FileView, pmap: Pmap, spelling: Spelling, names: tuple[str, ...]) -> tuple[FileEdit, ...]:
     if pmap.binding.parameters is None and not pmap.calls:
         raise Obstacle("unseen", "neither its function nor a call of it is seen, so any number of rows may come")
     place = place_before(view, pmap.binder.site)
@@ -153,8 +153,14 @@ def _written(view: FileView, pmap: Pmap, spelling: Spelling) -> tuple[FileEdit, 
     if place is not None:
         mesh, before = mesh_name(view, mesh, pmap.binder.site, place)
     helper, helper_edits = mapped_axis_helper(view, spelling)
+    keywords: tuple[str, ...] = ()
+    if names:
+        called, more = keywords_helper(view)
+        text = ", ".join(quoted(view, name) for name in names)
+        keywords = (called, f"names=({text}{',' * (len(names) == 1)})")
+        helper_edits = (*helper_edits, *more)
     span = view.span(pmap.binder.site)
-    application = _Application(view, pmap, spelling, mesh, axis, helper)
+    application = _Application(view, pmap, spelling, mesh, axis, helper, keywords)
     text = application.decorators(span) if pmap.binding.decorator else application.call(span)
     comments = _comments(view, pmap, place)
     return (*helper_edits, *comments, *before, FileEdit(view.path, Edit(span, text)))
@@ -178,22 +184,36 @@ def _comments(view: FileView, pmap: Pmap, place: Place | None) -> tuple[FileEdit
 class _Application:
     """Writes the new application, as decorators or as a call."""
 
-    def __init__(self, view: FileView, pmap: Pmap, spelling: Spelling, mesh: str, axis: str, helper: str) -> None:
+    def __init__(
+        self,
+        view: FileView,
+        pmap: Pmap,
+        spelling: Spelling,
+        mesh: str,
+        axis: str,
+        helper: str,
+        keywords: tuple[str, ...],
+    ) -> None:
         self.view, self.pmap, self.spelling = view, pmap, spelling
-        self.mesh, self.axis, self.helper = mesh, axis, helper
+        self.mesh, self.axis, self.helper, self.keywords = mesh, axis, helper, keywords
 
     def decorators(self, span: Span) -> str:
         indent, _ = around(self.view, span)
         jit = self._held(self.spelling.of("jax", "jit"), self._jit_arguments(), indent)
         shard_map = self._held(self.spelling.shard_map(), self._shard_map_arguments(), indent)
         helper = self._held(self.helper, self._axes(), indent)
-        return f"\n{indent}@".join((jit, shard_map, helper))
+        layers = [jit, shard_map, helper]
+        if self.keywords:
+            layers.append(self._held(self.keywords[0], self.keywords[1:], indent))
+        return f"\n{indent}@".join(layers)
 
     def call(self, span: Span) -> str:
         operand = self.pmap.binder.operand_site
         if operand is None:
             raise Obstacle("applied-elsewhere", "the function that is mapped is not written here")
-        source = Source(self.view.text(operand), around(self.view, self.view.span(operand))[0])
+        source: Source | Call = Source(self.view.text(operand), around(self.view, self.view.span(operand))[0])
+        if self.keywords:
+            source = Call(self.keywords[0], (source, *self.keywords[1:]))
         inner = Call(self.helper, (source, *self._axes()))
         shard_map = Call(self.spelling.shard_map(), (inner, *self._shard_map_arguments()))
         whole = Call(self.spelling.of("jax", "jit"), (shard_map, *self._jit_arguments()))
