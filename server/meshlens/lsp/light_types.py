@@ -17,7 +17,7 @@ def import_light_types() -> None:
 
     complete: Any = attrs.define
     modules: Any = attrs
-    modules.define = partial(complete, eq=False, repr=False, slots=False, on_setattr=None)
+    modules.define = partial(complete, eq=False, repr=False, slots=False, on_setattr=attrs.setters.NO_OP)
     try:
         import lsprotocol.types  # noqa: F401  # its being imported is what counts
     finally:
