@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from lsprotocol import types
 
 from command_line import write
 from editor import Editor, editor
+from meshlens.lsp.looking import SECONDS
 from recorded_clients import CLIENTS, claiming, silent_about
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -72,6 +74,45 @@ async def test_configuration_files_are_watched(tmp_path: Path, client: str, name
         (tmp_path / name).unlink()
         ed.told_of(types.FileChangeType.Deleted, name)
         await ed.settled("train.py", 1)
+
+
+@pytest.mark.parametrize("client", silent_about(f"{WATCHED}.dynamicRegistration"))
+async def test_files_are_looked_at_where_they_cannot_be_watched(tmp_path: Path, client: str):
+    write(tmp_path, {"names.py": 'AXIS = "batch"\n'})
+    async with editor(tmp_path, client) as ed:
+        ed.open(
+            "train.py", WRONG.replace('"bacth"', "AXIS").replace("import jax\n", "import jax\nfrom names import AXIS\n")
+        )
+        await ed.settled("train.py", 0)
+        await _looked(ed)
+        write(tmp_path, {"names.py": 'AXIS = "bacth"\n'})
+        await _settled_after_messages(ed, 1)
+        write(tmp_path, {"meshlens.toml": 'ignore = ["AX101"]\n'})
+        await _settled_after_messages(ed, 0)
+        (tmp_path / "meshlens.toml").unlink()
+        await _settled_after_messages(ed, 1)
+        (tmp_path / "names.py").unlink()
+        await _settled_after_messages(ed, 0)
+
+
+async def _looked(ed: Editor) -> None:
+    """Waits until the server has seen the files as they are."""
+    await _hovered(ed)
+    await asyncio.sleep(1.5 * SECONDS)
+
+
+async def _hovered(ed: Editor) -> None:
+    """Something that a client asks while somebody works."""
+    await ed.client.text_document_hover_async(types.HoverParams(ed.document("train.py"), types.Position(0, 0)))
+
+
+async def _settled_after_messages(ed: Editor, count: int) -> None:
+    for _ in range(1500):
+        await _hovered(ed)
+        if len(await ed.diagnostics("train.py")) == count:
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("nobody has looked")
 
 
 @pytest.mark.parametrize("client", claiming("workspace.workspaceFolders"))

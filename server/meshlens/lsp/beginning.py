@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from meshlens.lsp.documents import path_of
 from meshlens.lsp.handlers.configuration import ask_for_settings, take
 from meshlens.lsp.handlers.watched_files import PATTERNS
 from meshlens.lsp.indexing import Indexing
+from meshlens.lsp.looking import Looking
 from meshlens.lsp.protocol import Protocol
 from meshlens.lsp.publishing import Publisher
 from meshlens.lsp.session import Session
@@ -48,8 +49,23 @@ def begin(protocol: Protocol, params: Mapping[str, Any]) -> Session:
     session.pull_again = publisher.pull_again
     session.indexing = Indexing(session)
     session.probing = begin_probing(session, options if isinstance(options, Mapping) else {})
-    protocol.after_messages(Collector(asyncio.get_running_loop()).worked)
+    protocol.after_messages(_after_messages(session))
     return session
+
+
+def _after_messages(session: Session) -> Callable[[], None]:
+    """What is done whenever messages were handled."""
+    loop = asyncio.get_running_loop()
+    collector = Collector(loop)
+    if session.client.watches:
+        return collector.worked
+    looking = Looking(session, loop)
+
+    def worked() -> None:
+        collector.worked()
+        looking.worked()
+
+    return worked
 
 
 async def settle_in(session: Session) -> None:
