@@ -13,6 +13,39 @@ from meshlens.axes.run import Run
 from meshlens.axes.unpacking import elements
 from meshlens.axes.values import UNKNOWN, Const, Data, Dict, Seq, Value
 
+_MOST_PAIRS = 64
+_ARITHMETIC = frozenset({"name", "const", "bin", "unary"})
+
+
+def _is_pair(node: Any) -> bool:
+    """Whether an element is a pair of numbers that is worked out without calls, as in a permutation."""
+    return node[0] == "tuple" and len(node[2]) == 2 and all(map(_is_arithmetic, node[2]))
+
+
+def _is_arithmetic(node: Any) -> bool:
+    if node[0] not in _ARITHMETIC:
+        return False
+    return all(_is_arithmetic(part) for part in node[3:] if type(part) is tuple)
+
+
+def _numbers(run: Run, iterable: Any, frame: Frame, ctx: Context) -> tuple[list[Value], bool]:
+    """The numbers of a `range`, and whether they are known."""
+    from meshlens.axes.expressions import arguments
+
+    if (
+        iterable[0] != "call"
+        or iterable[2][0] != "name"
+        or iterable[2][2] != "range"
+        or frame.find("range") is not None
+    ):
+        return [], False
+    given = [arg.value for arg in arguments(run, iterable[3], frame, ctx) if arg.label is None]
+    numbers = [value.value for value in given if isinstance(value, Const) and type(value.value) is int]
+    if not 0 < len(numbers) == len(given) <= 3 or numbers[2:] == [0]:
+        return [], False
+    turns = range(*numbers)
+    return ([Const(turn) for turn in turns], True) if len(turns) <= _MOST_PAIRS else ([], False)
+
 
 def comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     """The list, set, dictionary or generator that a comprehension gives."""
@@ -23,7 +56,9 @@ def comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     inner = Frame(frame.path, frame.block, frame)
     ctx = ctx if ctx.loop else ctx._replace(loop=True)
     target, iterable, tests = clauses[0]
-    turns, exact = elements(evaluate(run, iterable, frame, ctx))
+    turns, exact = _numbers(run, iterable, frame, ctx) if _is_pair(element_node) else ([], False)
+    if not exact:
+        turns, exact = elements(evaluate(run, iterable, frame, ctx))
     results: list[Value] = []
     keys: list[Any] = []
     for turn in turns:

@@ -213,6 +213,8 @@ def _of_made(
     composed = optimizers.call_composed(run, receiver, name, args, site, frame, ctx)
     if composed is not None:
         return composed
+    if name == "apply_gradients":
+        _step_of_state(run, receiver, args, site, frame, ctx)
     if name in INIT_METHODS:
         call_unknown(run, args, receiver, frame, ctx)
         if receiver.dotted.startswith("optax."):
@@ -223,3 +225,17 @@ def _of_made(
         return Data(NONE, arrays.sizes(size.value) if size is not None else None)
     result = call_unknown(run, args, receiver, frame, ctx)
     return Data(labels_of(result) | {"mean"}) if name == "mean" else result
+
+
+def _step_of_state(run: Run, state: Made, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context) -> None:
+    """Runs the update of the optimizer that a training state holds."""
+    tx = train_states.optimizer_of(state)
+    grads = next((arg for arg in args if arg.label == "grads"), None)
+    if tx is None or grads is None:
+        return
+    given = (Arg(None, grads.value, grads.site, grads.site), *(Arg(None, UNKNOWN, None, None) for _ in range(2)))
+    update = optimizers.own_function(tx, "update")
+    if update is not None:
+        call(run, update, given, site, site, frame, ctx)
+    else:
+        optimizers.call_composed(run, tx, "update", given, site, frame, ctx)

@@ -33,6 +33,12 @@ def is_state(value: Value) -> bool:
     return isinstance(value, Made) and canonical(value.dotted) == _CREATE
 
 
+def optimizer_of(made: Made) -> Made | None:
+    """The optimizer that a state holds, if it is known."""
+    tx = dict(made.arguments).get("tx") if is_state(made) else None
+    return tx if isinstance(tx, Made) else None
+
+
 def held_function(made: Made, name: str) -> Value | None:
     """A function that a state holds, None for what is no function or not known."""
     if not is_state(made):

@@ -53,6 +53,7 @@ from meshlens.rules._axis_structures import unlike_values
 from meshlens.rules._entries import with_entry
 from meshlens.rules._miscounts import Miscount, explained, keyword_arguments, miscounts
 from meshlens.rules._model import Finding, Fix, Related, Severity
+from meshlens.rules._plain_objects import mapped_by_vmap
 from meshlens.rules._registry import rule
 from meshlens.rules._static import static_places
 from meshlens.text import Edit, FileEdit, Span
@@ -64,8 +65,8 @@ _MAPS = frozenset({"jax.pmap", "jax.vmap"})
 def in_axes_mismatch(view: FileView) -> Iterator[Finding]:
     """Compares the axes of each `pmap` and `vmap` with its calls, its function and what that returns."""
     seen: set[Span] = set()
-    found = (_counted_wrong(view), badly_written(view, _MAPS), unlike_values(view, _MAPS), unlike_sizes(view, _MAPS))
-    for finding in chain.from_iterable(found):
+    values = (unlike_values(view, _MAPS), unlike_sizes(view, _MAPS), mapped_by_vmap(view))
+    for finding in chain(_counted_wrong(view), badly_written(view, _MAPS), *values):
         if finding.span not in seen:
             seen.add(finding.span)
             yield finding

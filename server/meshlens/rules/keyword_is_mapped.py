@@ -38,6 +38,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from meshlens.axes.arrays import shape_of
+from meshlens.axes.joining import labels_of
 from meshlens.axes.records import MappedCall
 from meshlens.axes.values import Arg, Const, Site
 from meshlens.jaxapi.names import canonical
@@ -71,7 +72,7 @@ def _says_otherwise(call: MappedCall, label: str | None) -> bool:
     given = call.binder.argument("in_axes")
     axis = given.value.value if given is not None and isinstance(given.value, Const) else None
     arg = next((arg for arg in call.args if arg.label == label), None)
-    if type(axis) is not int or axis == 0 or arg is None:
+    if type(axis) is not int or axis == 0 or arg is None or labels_of(arg.value) & {"key", "keys"}:
         return False
     shape = shape_of(arg.value)
     if shape is None or axis < 0:
@@ -86,7 +87,9 @@ def _finding(view: FileView, call: MappedCall, arg: Arg) -> Finding:
     related: tuple[Related, ...] = ()
     if given.whole is not None:
         related = (Related(view.path_of(given.whole), view.span(given.whole), "mapped here"),)
-    return Finding(view.span(arg.whole), message, _by_position(view, call, arg), related)
+    # Masks and the like are often made to be mapped on their first axis, so a shape that is not known says little.
+    severity = Severity.HINT if shape_of(arg.value) is None else None
+    return Finding(view.span(arg.whole), message, _by_position(view, call, arg), related, severity)
 
 
 def _by_position(view: FileView, call: MappedCall, arg: Arg) -> tuple[Fix, ...]:

@@ -55,7 +55,7 @@ from meshlens.rules._counting import counted
 from meshlens.rules._entries import as_tuple, entries_at
 from meshlens.rules._miscounts import keyword_arguments, positional
 from meshlens.rules._model import Finding, Fix, Related, Severity
-from meshlens.rules._plain_objects import plain_objects
+from meshlens.rules._plain_objects import handed_to_pmap
 from meshlens.rules._registry import rule
 from meshlens.rules._routes import certain
 from meshlens.rules._static import integers, static_places
@@ -81,7 +81,7 @@ def static_argument(view: FileView) -> Iterator[Finding]:
             by_call[call.call].append(call)
     for calls in by_call.values():
         yield from _unhashable(view, calls)
-    yield from plain_objects(view)
+    yield from handed_to_pmap(view)
 
 
 def _both(binding: Binding) -> tuple[int, ...]:
