@@ -18,7 +18,7 @@ _FAKED = re.compile(
     rb"""|(?:object|setattr)\(\s*jax\s*,\s*["']pmap["']"""
 )
 _UNWRAPPED = re.compile(rb"__wrapped__")
-_SOME_DEVICES = re.compile(rb"(?:\b|_)devices\([^()\n]*\)\[[^\]\n]*:")
+_SOME_DEVICES = re.compile(rb"(?:\b|_)devices\([^()\n]*\)\[[^\]\n]*:|\bmin\([^)\n]*(?:devices|device_count)\b")
 _OF_A_MAP = re.compile(rb"(?:[Mm]esh|array)\([^()\n]*devices\(|\bdevices=(?:\w+\.)*\w*devices\(")
 
 
