@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from meshlens.assists._pmap import Obstacle, Pmap, decorated, rows
 from meshlens.axes.mentioned import names_of
 from meshlens.axes.records import Binding, Context
 from meshlens.axes.values import Site
 from meshlens.project.import_statements import name_of_module
-from meshlens.project.trees import path_to, walk
+from meshlens.project.trees import names_bound, path_to, walk
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
@@ -19,6 +20,9 @@ _FAKED = re.compile(
 )
 _UNWRAPPED = re.compile(rb"__wrapped__")
 _SOME_DEVICES = re.compile(rb"(?:\b|_)devices\([^()\n]*\)\[[^\]\n]*:|\bmin\([^)\n]*(?:devices|device_count)\b")
+_ONE_ROW = re.compile(
+    r"\bexpand_dims\([^()]*,\s*(?:axis=)?0\)|\blambda (\w+):\s*\1\[(?:None|\w+\.newaxis)(?:\]|, *\.\.\.\])"
+)
 _OF_A_MAP = re.compile(rb"(?:[Mm]esh|array)\([^()\n]*devices\(|\bdevices=(?:\w+\.)*\w*devices\(")
 
 
@@ -77,6 +81,23 @@ def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
             if not _OF_A_MAP.search(text, text.rfind(b"\n", 0, found.start()) + 1, found.end()):
                 where = f"{_name(path)} takes only some of the devices in line {_line(text, found.start())}"
                 raise Obstacle("some-devices", f"{where}; say with devices= which this pmap runs on")
+
+    for call in pmap.calls:
+        for statement in _one_row(view, call.call):
+            where = f"line {_line(view.texts[statement.path], view.span(statement).start)} makes one row"
+            raise Obstacle("some-devices", f"{where} of what comes here; say with devices= which this pmap runs on")
+
+
+def _one_row(view: FileView, call: Site) -> Iterator[Site]:
+    """The assignments around a call that give an array one row, of what the call hands over by name."""
+    path = path_to(view, call)
+    node = path[-1] if path and path[-1][0] == "call" else None
+    names = {value[2] for _, _, value in node[3] if value[0] == "name"} if node is not None else set()
+    for one in walk(path[0]) if names else ():
+        if one[0] == "assign" and names & names_bound([one]):
+            site = Site(call.path, call.block, one[1])
+            if _ONE_ROW.search(view.text(site)):
+                yield site
 
 
 def must_not_be_unwrapped(view: FileView, binding: Binding) -> None:
