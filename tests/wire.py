@@ -23,7 +23,10 @@ CAPABILITIES: Mapping[str, Any] = {
         "publishDiagnostics": {"relatedInformation": True, "versionSupport": True},
         "hover": {"contentFormat": ["markdown"]},
         "completion": {"completionItem": {"snippetSupport": True}},
-        "codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix"]}}},
+        "codeAction": {
+            "codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix"]}},
+            "isPreferredSupport": True,
+        },
         "documentSymbol": {"hierarchicalDocumentSymbolSupport": True},
         "definition": {"linkSupport": False},
     },

@@ -31,7 +31,7 @@ def step(params, x, rng):
     return average(x), jax.lax.psum(x, ""), título
 
 
-f = jax.pmap(step, axis_name="batch", in_axes=)
+f = jax.pmap(step, axis_name="batch", in_axes=(None, 0, None))
 g = jax.jit(lambda x: x, in_shardings=jax.NamedSharding(mesh, P("")))
 h = jax.pmap(average, axis_name="")
 f(1, np.ones((8, 3)), 2)
@@ -83,6 +83,7 @@ def _range(item: Any) -> types.Range:
 
 async def test_in_axes_with_or_without_places_to_fill(ed: Editor):
     _opened(ed)
+    ed.replace("main.py", "in_axes=(None, 0, None)", "in_axes=")
     (found,) = (await _offered(ed, "in_axes=", 8))["items"]
     if ed.can("textDocument.completion.completionItem.snippetSupport"):
         assert found["textEdit"]["newText"] == "(${1:None}, ${2:0}, ${3:None})"

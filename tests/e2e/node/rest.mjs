@@ -19,7 +19,7 @@ def twice(params, x):
     return params, "é𝛼", jax.lax.psum(x, "inner")
 
 
-f = jax.pmap(twice, axis_name="inner", in_axes=)
+f = jax.pmap(twice, axis_name="inner", in_axes=(None, 0))
 g = jax.NamedSharding(mesh, P(""))
 h = jax.vmap(jax.vmap(lambda x: jax.lax.psum(x, "rows"), axis_name="rows"), axis_name="taken")
 old = jax.tree_map(len, [1])
@@ -55,9 +55,12 @@ export async function rest(encoding, pulls) {
   }
 
   const offered = async (needle, shift) => session.ask(lsp.CompletionRequest.type, session.place('maps.py', needle, shift));
+  const [start, end] = ['in_axes=', 'in_axes=(None, 0)'].map((text) => session.at('maps.py', text, text.length));
+  await session.change(uri, [{ range: { start, end }, newText: '' }]);
   const [skeleton] = (await offered('in_axes=', 8)).items;
   assert.equal(skeleton.textEdit.newText, '(${1:None}, ${2:0})');
   assert.equal(skeleton.insertTextFormat, lsp.InsertTextFormat.Snippet);
+  await session.change(uri, [{ range: { start, end: start }, newText: '(None, 0)' }]);
   assert.deepEqual(labels(await offered('P("")', 3)), ['data', 'model']);
   const renaming = { ...session.place('maps.py', '"rows")', 2), newName: 'taken' };
   await assert.rejects(session.ask(lsp.RenameRequest.type, renaming), /"taken" is bound already where "rows" is used/);
