@@ -85,9 +85,11 @@ def _is_none(use: AxisUse) -> bool:
 
 def _fails(view: FileView, use: AxisUse) -> bool:
     context = use.context
-    certain = context.sure and not (context.guarded or context.expected or context.conditional)
-    known = _came_as_argument(use) or _is_literal(view, use) or _runs_as_program(use)
-    return certain and _is_none(use) and use.axis is not None and known
+    if not _is_none(use) or use.axis is None or not context.sure:
+        return False
+    if context.guarded or context.expected or context.conditional:
+        return False
+    return _came_as_argument(use) or _is_literal(view, use) or _runs_as_program(use)
 
 
 def _came_as_argument(use: AxisUse) -> bool:
