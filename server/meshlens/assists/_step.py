@@ -142,6 +142,10 @@ def _must_be_plain(view: FileView, target: Target) -> None:
     draws = any(node[0] == "attr" and dotted_name(view, node).startswith("jax.random.") for node in inside)
     if draws:
         raise Obstacle("random-numbers", f'"{target.name}" draws random numbers, of which each device needs its own')
+    if any(dotted_name(view, node).startswith("flax.nnx.") for node in inside if node[0] == "attr"):
+        raise Obstacle("objects", f'"{target.name}" works on objects of flax.nnx, which are changed in place')
+    if any(node[0] in ("global", "nonlocal") for node in inside):
+        raise Obstacle("outer-variables", f'"{target.name}" sets variables outside, once for every trace')
     keys = [parameter[0] for parameter in target.parameters if parameter[0].endswith(("key", "rng", "rngs"))]
     if keys:
         message = f'"{target.name}" takes "{keys[0]}", and each device needs a random key of its own'
