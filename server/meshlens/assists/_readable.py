@@ -19,7 +19,7 @@ _FAKED = re.compile(
     rb"""|(?:object|setattr)\(\s*jax\s*,\s*["']pmap["']"""
 )
 _UNWRAPPED = re.compile(rb"__wrapped__")
-_SOME_DEVICES = re.compile(rb"(?:\b|_)devices\([^()\n]*\)\[[^\]\n]*:|\bmin\([^)\n]*(?:devices|device_count)\b")
+_SOME_DEVICES = re.compile(rb"(?:\b|_)devices\([^()\n]*\)\[[^\]\n]*:|\bmin\([^)\n]*(?:devices|device_count)")
 _ONE_ROW = re.compile(
     r"\bexpand_dims\([^()]*,\s*(?:axis=)?0\)|\blambda (\w+):\s*\1\[(?:None|\w+\.newaxis)(?:\]|, *\.\.\.\])"
 )
@@ -75,17 +75,34 @@ def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
     """
     if pmap.given("devices") is not None or pmap.given("axis_size") is not None or rows(pmap):
         return
-    for path in sorted(paths_of(view, pmap)):
+    for path, span in _code_around(view, pmap):
         text = view.texts[path]
-        for found in _SOME_DEVICES.finditer(text):
+        for found in _SOME_DEVICES.finditer(text, *span):
             if not _OF_A_MAP.search(text, text.rfind(b"\n", 0, found.start()) + 1, found.end()):
                 where = f"{_name(path)} takes only some of the devices in line {_line(text, found.start())}"
                 raise Obstacle("some-devices", f"{where}; say with devices= which this pmap runs on")
-
     for call in pmap.calls:
         for statement in _one_row(view, call.call):
             where = f"line {_line(view.texts[statement.path], view.span(statement).start)} makes one row"
             raise Obstacle("some-devices", f"{where} of what comes here; say with devices= which this pmap runs on")
+
+
+def _code_around(view: FileView, pmap: Pmap) -> Iterator[tuple[str, Span]]:
+    """The functions that apply or call a pmap or lead there, and what the top levels of their files do."""
+    contexts = [pmap.binding.context, *(call.context for call in pmap.calls)]
+    steps = [step.site for context in contexts for step in context.route]
+    for path, key in sorted(
+        {(site.path, site.block) for site in (pmap.binder.site, *(c.call for c in pmap.calls), *steps)}
+    ):
+        blocks = view.solution.facts[path].blocks
+        while (above := blocks.get(key.rpartition(".")[0])) is not None and above.shape[0] != "class":
+            key = above.key
+        yield path, blocks[key].span(0)
+    for path in sorted(paths_of(view, pmap)):
+        facts = view.solution.facts[path]
+        for key in facts.top:
+            if key.startswith("="):
+                yield path, facts.blocks[key].span(0)
 
 
 def _one_row(view: FileView, call: Site) -> Iterator[Site]:
