@@ -34,6 +34,7 @@ async def _opened(root: Path, client: str, *folders: Path) -> AsyncIterator[Edit
 async def test_it_registers_what_the_client_lets_it_register(tmp_path: Path, client: str):
     async with _opened(tmp_path, client) as ed:
         expected = [method.replace(".", "/") for method in (WATCHED, TOLD) if ed.can(f"{method}.dynamicRegistration")]
+        await ed.until(lambda: len(ed.registered) >= len(expected))
         assert [one.method for one in ed.registered] == expected
 
 
@@ -66,6 +67,7 @@ async def test_settings_are_taken_as_they_come_where_nobody_can_be_asked(tmp_pat
 )
 async def test_configuration_files_are_watched(tmp_path: Path, client: str, name: str, text: str):
     async with _opened(tmp_path, client) as ed:
+        await ed.until(lambda: bool(ed.registered))
         (watching,) = [one for one in ed.registered if one.method == "workspace/didChangeWatchedFiles"]
         assert name in str(watching.register_options)
         write(tmp_path, {name: text})
