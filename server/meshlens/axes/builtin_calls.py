@@ -16,6 +16,7 @@ from meshlens.axes.values import (
     Const,
     Data,
     Dict,
+    Ext,
     Instance,
     Made,
     Mapped,
@@ -59,6 +60,8 @@ def _getattr(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value
         run.api_guard += len(args) > 2
         value = attribute(run, args[0].value, args[1].value.value, site, ctx)
         run.api_guard -= len(args) > 2
+        if len(args) > 2 and isinstance(value, Ext) and value.dotted.startswith("jax."):
+            return join_all((value, args[2].value))
         return value
     return UNKNOWN
 

@@ -54,10 +54,16 @@ def truth(value: Value) -> bool | None:
 
 
 def asks_presence(items: list[Value]) -> bool:
-    """Whether something outside the workspace is compared with None: whether this release has it, say."""
-    return any(isinstance(item, Const) and item.value is None for item in items) and any(
-        isinstance(option, Ext) and option.dotted.startswith("jax.") for item in items for option in options(item)
-    )
+    """Whether something of JAX that may be missing is compared with None: whether this release has it."""
+    if not any(isinstance(item, Const) and item.value is None for item in items):
+        return False
+    return any(_may_be_missing(item) for item in items)
+
+
+def _may_be_missing(value: Value) -> bool:
+    known = options(value)
+    has_none = any(isinstance(option, Const) and option.value is None for option in known)
+    return has_none and any(isinstance(option, Ext) and option.dotted.startswith("jax.") for option in known)
 
 
 def compare(operators: tuple[str, ...], items: list[Value]) -> bool | None:
