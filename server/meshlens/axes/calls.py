@@ -8,7 +8,7 @@ from meshlens.axes.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.parameters import bind
 from meshlens.axes.records import AxisEnv, Context, Step
-from meshlens.axes.run import MOST_CALLS, MOST_CONTEXTS, Run, Shared
+from meshlens.axes.run import MOST_BODIES, MOST_CALLS, MOST_CONTEXTS, Run, Shared
 from meshlens.axes.same_names import names_given, note_repeated
 from meshlens.axes.values import (
     UNKNOWN,
@@ -220,6 +220,9 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
         return instead
     seen = run.contexts.get(function.site, 0)
     if seen >= MOST_CONTEXTS:
+        return UNKNOWN
+    run.bodies += 1
+    if run.bodies > MOST_BODIES:
         return UNKNOWN
     run.contexts[function.site] = seen + 1
     inner = ctx._replace(

@@ -17,7 +17,8 @@ from meshlens.facts.model import FileFacts, Shape
 if TYPE_CHECKING:
     from meshlens.axes.spots import Moment
 
-MOST_CALLS = 3_000
+MOST_CALLS = 20_000
+MOST_BODIES = 300
 MOST_CONTEXTS = 12
 MOST_PLAIN_RUNS = 2
 MOST_TELLING_RUNS = 8
@@ -162,6 +163,7 @@ class Run:
         contexts: how often each function's body ran.
         stack: sites of the functions now running.
         calls: how many calls were made.
+        bodies: how often a function's body ran.
         api_guard: depth of `try/except ImportError`, `hasattr`, version checks.
         ambient: meshes made current by `set_mesh`, innermost last.
         differentiating: depth of `grad` and `vjp`.
@@ -189,6 +191,7 @@ class Run:
         self.contexts: dict[Site, int] = {}
         self.stack: list[Site] = []
         self.calls = 0
+        self.bodies = 0
         self.api_guard = 0
         self.ambient: list[Value] = []
         self.differentiating = 0
@@ -203,13 +206,13 @@ class Run:
     def begin_afresh(self) -> None:
         """Gives the next method of a class that nobody calls as much to spend as the first one had."""
         self.most_calls = max(self.most_calls, self.calls)
-        self.calls = 0
+        self.calls = self.bodies = 0
         self.contexts.clear()
 
     @property
     def tired(self) -> bool:
         """Whether this run has used up what it may spend."""
-        return self.calls > MOST_CALLS
+        return self.calls > MOST_CALLS or self.bodies > MOST_BODIES
 
     def too_deep(self, ctx: Context) -> bool:
         """Whether a route is so long that going on along it tells nothing new.

@@ -22,7 +22,7 @@ from meshlens.axes.roots import (
 from meshlens.axes.run import ModuleState, Run
 from meshlens.axes.values import Class, Function, Site
 from meshlens.devices.topology import Topology
-from meshlens.facts.model import FileFacts
+from meshlens.facts.model import FileFacts, Shape
 from meshlens.project.changes import changed_blocks
 from meshlens.project.devices import says_devices
 from meshlens.project.jax_folders import JaxFolders
@@ -35,6 +35,8 @@ from meshlens.project.world import SolvingWorld
 
 RootKey = tuple[str, str]
 T = TypeVar("T")
+
+_MOST_REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,7 @@ class Solution:
     watch: Watch | None = None
     earlier: tuple[Solution, ...] = ()
     circular: set[str] = field(default_factory=set)
+    _by_shape: dict[Any, tuple[Shape, object, Any]] = field(default_factory=dict)
     _once: dict[str, Any] = field(default_factory=dict)
     _places: dict[RootKey, int] = field(default_factory=dict)
 
@@ -128,6 +131,23 @@ class Solution:
         if key not in self._once:
             self._once[key] = compute(self)
         found: T = self._once[key]
+        return found
+
+    def once_of(self, key: Any, shape: Shape, given: object, compute: Callable[[], T]) -> T:
+        """What a rule works out of a block's shape, kept for this solution and those that follow it.
+
+        Args:
+            key: stands for the rule and the block.
+            shape: the block's shape.
+            given: all else that goes into it.
+            compute: works it out.
+        """
+        known = self._by_shape.get(key)
+        if known is None or known[0] is not shape or known[1] != given:
+            if len(self._by_shape) > _MOST_REMEMBERED:
+                self._by_shape.clear()
+            known = self._by_shape[key] = shape, given, compute()
+        found: T = known[2]
         return found
 
     def runs(self, key: RootKey) -> bool:
@@ -153,7 +173,7 @@ def solve(
     solution = Solution(facts, index, devices, jax_version, focus, jax_folders=jax_folders)
     if before is not None:
         solution.counter = before.counter
-        solution.links, solution.checked = before.links, before.checked
+        solution.links, solution.checked, solution._by_shape = before.links, before.checked, before._by_shape
     kept = _kept(solution, before) if before is not None else {}
     interest = Interest(facts, before.interest if before is not None else None)
     solution.interest = interest

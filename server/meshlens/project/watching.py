@@ -55,6 +55,10 @@ class Watch:
         shapes = [block.shape for key, block in facts.blocks.items() if key.startswith(inner)]
         return self._once("variables", lambda: _variables([self._rest(), *shapes]))
 
+    def left_no_records(self) -> bool:
+        """Whether the statement left no record in any root."""
+        return all(ran is not None and all(one.begun == one.ended for one in ran) for ran in self.moments.values())
+
     def may_repeat(self) -> bool:
         """Whether the statement may run again in the same frame."""
         node, repeats = self.shape, False

@@ -75,15 +75,19 @@ def found_again(
     concerned = {key for name, key in blocks if name == path}
     old = before.facts[path]
     dropped, kept = _split(before.found, old, concerned)
+    reported = {one.code for one in dropped}
+    quiet = stale if _leaves_no_records(before, view, stale) else None
     fresh: list[Diagnosed] = []
     narrow: FileView | None = None
     again: set[str] = set()
     for rule in rules:
+        if quiet is not None and rule.reads == "places" and rule.code not in reported:
+            continue
         if rule.reads == "workspace":
             again.add(rule.code)
         elif rule.reads == "names":
-            narrow = narrow or _narrowed(sight, concerned)
-            if any(one.code == rule.code for one in dropped) or any(True for _ in run(rule, narrow)):
+            narrow = narrow or _narrowed(sight, concerned, quiet)
+            if rule.code in reported or any(True for _ in run(rule, narrow)):
                 again.add(rule.code)
         else:
             fresh += run(rule, sight)
@@ -130,6 +134,17 @@ def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
     return stale
 
 
+def _leaves_no_records(before: Checked, view: FileView, stale: set[BlockKey]) -> bool:
+    """Whether all that changed is a statement of which no record speaks, neither before nor now."""
+    watch, spot, path = view.solution.watch, view.facts.spot, str(view.path)
+    if watch is None or spot is None or watch.path != path or watch.spot.place is not spot.place:
+        return False
+    if view.solution.results is not before.results or stale != {(path, spot.key)}:
+        return False
+    was = before.facts[path].spot
+    return was is not None and was.place is spot.place and watch.left_no_records()
+
+
 def _changed_roots(before: Checked, solution: Solution) -> Iterable[tuple[str, str]]:
     """The roots that ran again, came or went."""
     if solution.step is not None and solution.step.before is before.results:
@@ -145,9 +160,20 @@ def _lines_around(source: bytes, stretch: Span) -> bytes:
     return source[start : end if end >= 0 else len(source)]
 
 
-def _narrowed(view: FileView, keys: set[str]) -> FileView:
-    """The view without the blocks that are not asked for, imports apart."""
+def _narrowed(view: FileView, keys: set[str], quiet: set[BlockKey] | None) -> FileView:
+    """The view without the blocks that are not asked for, imports apart.
+
+    Args:
+        view: the view.
+        keys: the blocks that the change may concern.
+        quiet: the only ones that it concerns where no records changed.
+    """
     facts = view.facts
+    if quiet is not None:
+        keys = {key for _, key in quiet}
+        records = only(view.records, frozenset(quiet))
+        narrow = Sorted({}, {}, {str(view.path): records})
+        view = replace(view, solution=replace(view.solution, sorted=narrow, _once={}))
     top = tuple([key for key in facts.top if key in keys or facts.blocks[key].shape[0] in ("import", "from")])
     blocks = {key: facts.blocks[key] for key in (*top, *keys) if key in facts.blocks}
     return replace(view, facts=replace(facts, top=top, blocks=blocks))

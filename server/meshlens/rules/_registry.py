@@ -16,9 +16,10 @@ import meshlens.rules as package
 from meshlens.project.view import FileView
 from meshlens.rules._model import Finding, Severity
 
-Reads = Literal["tied", "names", "workspace"]
-"""What a rule reads to judge a place: "tied", the records that are tied to it and the blocks in which they lie;
-"names", also the names that its block and the imports spell; "workspace", more than that."""
+Reads = Literal["places", "tied", "names", "workspace"]
+"""What a rule reads to judge a place: "places", the records that are tied to it and what is written where they lie;
+"tied", also the rest of the blocks in which they lie; "names", also the names that its block and the imports spell;
+"workspace", more than that."""
 
 RuleFunction = Callable[[FileView], Iterable[Finding]]
 

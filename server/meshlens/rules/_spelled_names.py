@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from meshlens.axes.records import ApiMention
 from meshlens.axes.run import mentions
 from meshlens.axes.values import Site
+from meshlens.facts.model import Block
 from meshlens.facts.walking import is_parameter, nodes
 from meshlens.jaxapi.history import CHANGES
 from meshlens.project.view import FileView
@@ -42,16 +43,27 @@ def _spelled(view: FileView) -> Iterator[ApiMention]:
     modules, lazy = _modules(view)
     if not modules:
         return
+    path, given = str(view.path), (modules, lazy)
     for key, block in view.facts.blocks.items():
-        if not _may_be_dated(view.source, block.span(0), modules) or _is_guarded(block.shape):
-            continue
-        own = _bound(block.shape)
-        skipped = _annotations(block.shape) if lazy else frozenset()
-        for node in nodes(block.shape):
-            if node[0] == "attr" and len(node) == 4 and node[1] not in skipped:
-                dotted = _dotted(node, modules, own)
-                if dotted in _dated():
-                    yield ApiMention(dotted, Site(str(view.path), key, node[1]), False, False, False)
+        found = partial(_spelled_in, view, key, block, modules, lazy)
+        yield from view.solution.once_of(("spelled", path, key), block.shape, given, found)
+
+
+def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str], lazy: bool) -> tuple[ApiMention, ...]:
+    if not _may_be_dated(view.source, block.span(0), modules) or _is_guarded(block.shape):
+        return ()
+    own = _bound(block.shape)
+    skipped = _annotations(block.shape) if lazy else frozenset()
+    dotted = {
+        node[1]: _dotted(node, modules, own)
+        for node in nodes(block.shape)
+        if node[0] == "attr" and len(node) == 4 and node[1] not in skipped
+    }
+    return tuple(
+        ApiMention(name, Site(str(view.path), key, site), False, False, False)
+        for site, name in dotted.items()
+        if name in _dated()
+    )
 
 
 def _may_be_dated(source: bytes, span: Span, modules: dict[str, str]) -> bool:

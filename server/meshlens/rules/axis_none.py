@@ -60,7 +60,7 @@ _REFUSE_NONE = frozenset(row.name for row in COLLECTIVES.values() if row.none ==
 _LEAVE_ONE_VALUE = frozenset({"psum", "pmean", "pmax", "pmin"})
 
 
-@rule("AX105", Severity.ERROR)
+@rule("AX105", Severity.ERROR, reads="places")
 def axis_none(view: FileView) -> Iterator[Finding]:
     """Reports each collective that some sure, unconditional route reaches with None as its axis."""
     by_call: dict[Site, list[AxisUse]] = defaultdict(list)

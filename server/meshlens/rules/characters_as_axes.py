@@ -53,7 +53,7 @@ from meshlens.text import Edit, FileEdit
 _METHOD = "numpy.ndarray."
 
 
-@rule("AX106", Severity.ERROR)
+@rule("AX106", Severity.ERROR, reads="places")
 def characters_as_axes(view: FileView) -> Iterator[Finding]:
     """Reports each reduction of a JAX array whose axis is a bare string of several characters."""
     by_call: dict[Site, list[tuple[ApiCall, Arg]]] = defaultdict(list)

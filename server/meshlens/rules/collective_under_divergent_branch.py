@@ -62,7 +62,7 @@ class _Meeting:
     context: Context
 
 
-@rule("AX303", Severity.ERROR)
+@rule("AX303", Severity.ERROR, reads="places")
 def collective_under_divergent_branch(view: FileView) -> Iterator[Finding]:
     """Reports each collective in a branch on the device's index whose other arms do not have the same one."""
     arms: dict[Site, dict[int, list[_Meeting]]] = defaultdict(lambda: defaultdict(list))

@@ -49,7 +49,7 @@ from meshlens.text import Edit, FileEdit
 _STRINGS_ONLY = (0, 8, 1)
 
 
-@rule("AX107", Severity.ERROR)
+@rule("AX107", Severity.ERROR, reads="places")
 def invalid_axis_name(view: FileView) -> Iterator[Finding]:
     """Reports what gets, on every route, an axis name that it cannot take."""
     by_map: dict[Site, list[Binding]] = defaultdict(list)

@@ -44,7 +44,7 @@ from meshlens.rules._specs_in_use import specs_in_use
 _HARMLESS = frozenset({"axis_index", "axis_size", "pcast", "pvary"})
 
 
-@rule("AX104", Severity.ERROR)
+@rule("AX104", Severity.ERROR, reads="places")
 def repeated_axis(view: FileView) -> Iterator[Finding]:
     """Reports each collective, each spec in use and each mesh that certainly names an axis twice."""
     seen: set[Site] = set()

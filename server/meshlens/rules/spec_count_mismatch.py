@@ -71,7 +71,7 @@ _MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})
 _WHY = "whether the argument is split, and how, only you know"
 
 
-@rule("AX202", Severity.ERROR)
+@rule("AX202", Severity.ERROR, reads="places")
 def spec_count_mismatch(view: FileView) -> Iterator[Finding]:
     """Compares the specs of each `shard_map` with its calls, its function and what that returns."""
     for miscount in miscounts(view, _MAPS, "in_specs"):

@@ -46,7 +46,7 @@ from meshlens.rules._places import axis_site, quoted, route_places
 from meshlens.rules._registry import rule
 
 
-@rule("AX101", Severity.ERROR)
+@rule("AX101", Severity.ERROR, reads="places")
 def unbound_axis(view: FileView) -> Iterator[Finding]:
     """Reports each collective that some sure, closed route reaches without its axis bound."""
     seen: set[tuple[Site, str]] = set()

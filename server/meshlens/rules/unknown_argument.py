@@ -58,7 +58,7 @@ _CHECKED = ("jax.jit", "jax.pmap", "jax.vmap", "jax.shard_map", "jax.experimenta
 _ALSO_CHECKED = ("jax.grad", "jax.value_and_grad", "jax.make_mesh", "jax.sharding.Mesh")
 
 
-@rule("AX208", Severity.ERROR)
+@rule("AX208", Severity.ERROR, reads="places")
 def unknown_argument(view: FileView) -> Iterator[Finding]:
     """Compares the arguments of each transformation with what it takes in the project's version of JAX."""
     places: dict[Site, list[ApiCall]] = defaultdict(list)
