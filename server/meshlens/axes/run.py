@@ -104,6 +104,10 @@ class World(Protocol):
         """What a module's top level leaves behind; partial while it is being run."""
         ...
 
+    def is_running(self, path: str) -> bool:
+        """Whether the top level of a file is being run."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Left:

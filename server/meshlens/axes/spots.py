@@ -36,6 +36,7 @@ class Moment:
         begun: how many records of each kind there were before.
         ended: how many there were behind it.
         after: the variables that it set, with their values.
+        globals: the module's variables, if that had not run to its end.
         begun_calls: how many calls there were before.
         calls: how many calls it made.
     """
@@ -50,6 +51,7 @@ class Moment:
     begun: Lengths
     ended: Lengths
     after: Mapping[str, Value | None]
+    globals: Mapping[str, Value] | None
     begun_calls: int
     calls: int
 
@@ -122,6 +124,7 @@ def run_watched(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
             begun,
             _lengths(run.records),
             _changes(before.vars, frame.vars),
+            dict(frame.module.vars) if run.world.is_running(frame.path) else None,
             calls,
             run.calls - calls,
         )
@@ -146,10 +149,15 @@ def run_alone(world: World, root: tuple[str, str], moment: Moment, statement: An
     run.calls = moment.begun_calls
     run.api_guard, run.differentiating = moment.api_guard, moment.differentiating
     frame = _copied_one(moment.frame, moment.frame.parent)
+    module, variables = frame.module, frame.module.vars
     try:
+        if moment.globals is not None:
+            module.vars = dict(moment.globals)
         run_block(run, (statement,), frame, moment.context)
     except _EnteredError:
         return None
+    finally:
+        module.vars = variables
     if run.entered or run.made or run.mapped or run.called or run.written or len(run.ambient) != len(moment.ambient):
         return None
     return Left(

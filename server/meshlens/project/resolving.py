@@ -118,8 +118,6 @@ def _typed_again(before: Solution, facts: Mapping[str, FileFacts], changed: froz
     if not reaches_alike(before.interest, now, block) or (more and now.mentioning(more)):
         return None
     dirty = _dirty(before, changed)
-    if any(name == "" for _, name in dirty):
-        return None
     solution = _following(before, facts, now)
     typed = type_again(watch, SolvingWorld(solution, now), facts, before.results, dirty)
     if typed is None or len(solution.results) != len(before.results):

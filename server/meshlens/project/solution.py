@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, TypeVar
 
@@ -20,17 +20,18 @@ from meshlens.axes.roots import (
     run_root,
 )
 from meshlens.axes.run import ModuleState, Run
+from meshlens.axes.spots import Moment
 from meshlens.axes.values import Class, Function, Site
 from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts, Shape
-from meshlens.project.changes import changed_blocks
+from meshlens.project.changes import BlockKey, changed_blocks
 from meshlens.project.devices import says_devices
 from meshlens.project.jax_folders import JaxFolders
 from meshlens.project.links import LinkIndex
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.readers import Readers
 from meshlens.project.sorting import Sorted, sorted_records
-from meshlens.project.watching import Watch
+from meshlens.project.watching import Watch, watch_of, watched_in
 from meshlens.project.world import SolvingWorld
 
 RootKey = tuple[str, str]
@@ -168,8 +169,20 @@ def solve(
     before: Solution | None,
     jax_folders: JaxFolders = (),
     focus: Focus | None = None,
+    edited: Iterable[str] = (),
 ) -> Solution:
-    """Runs every root of a workspace, or takes its result from the solution before where nothing it saw has changed."""
+    """Runs every root of a workspace, or takes its result from the solution before where nothing it saw has changed.
+
+    Args:
+        facts: the facts of all files.
+        index: where imports lead.
+        devices: the devices that the code is meant for.
+        jax_version: the version of JAX.
+        before: the solution before.
+        jax_folders: folders that say themselves which version their files use.
+        focus: what is run; None for everything.
+        edited: files in which something may be typed.
+    """
     solution = Solution(facts, index, devices, jax_version, focus, jax_folders=jax_folders)
     if before is not None:
         solution.counter = before.counter
@@ -177,7 +190,8 @@ def solve(
     kept = _kept(solution, before) if before is not None else {}
     interest = Interest(facts, before.interest if before is not None else None)
     solution.interest = interest
-    world = SolvingWorld(solution, interest)
+    watched = watched_in(facts, edited) if before is not None else {}
+    world = SolvingWorld(solution, interest, {block: shape for block, (_, shape) in watched.items()})
     if before is not None:
         for (path, name), result in kept.items():
             if name == "":
@@ -192,10 +206,22 @@ def solve(
     _run_roots(solution, world, kept)
     if before is not None and any(not result.relied <= solution.results.keys() for result in solution.results.values()):
         return solve(facts, index, devices, jax_version, None, jax_folders, focus)
+    _watch(solution, kept, tuple(watched))
     solution.results = _in_order(solution.results)
     solution.sorted = sorted_records(solution.results)
     solution.readers = Readers(solution.results)
     return solution
+
+
+def _watch(solution: Solution, kept: Mapping[RootKey, RootResult], watched: Sequence[BlockKey]) -> None:
+    """Takes what was seen of the statement that is watched out of the results of the roots that ran."""
+    moments: dict[RootKey, tuple[Moment, ...] | None] = {}
+    for key, result in solution.results.items():
+        if kept.get(key) is not result:
+            moments[key] = result.moments
+            solution.results[key] = replace(result, moments=None)
+    if len(watched) == 1:
+        solution.watch = watch_of(solution.facts, watched[0], moments)
 
 
 def _in_order(results: Mapping[RootKey, RootResult]) -> dict[RootKey, RootResult]:

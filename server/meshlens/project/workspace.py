@@ -70,7 +70,7 @@ class Workspace:
                 return again
         facts = {path: file.facts for path, file in self.files.items()}
         index, folders = self._index(), self.jax_folders
-        return solve(facts, index, self.devices, self.jax_version, before, folders, self.focus)
+        return solve(facts, index, self.devices, self.jax_version, before, folders, self.focus, self._changed)
 
     def _has_files_of(self, before: Solution) -> bool:
         same = len(before.facts) == len(self.files) and self._changed <= before.facts.keys()

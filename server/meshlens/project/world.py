@@ -53,6 +53,10 @@ class SolvingWorld:
         """The devices that a file is meant for."""
         return devices_for(self._solution.facts.get(path), self._solution.devices).target
 
+    def is_running(self, path: str) -> bool:
+        """Whether the top level of a file is being run."""
+        return path in self._running
+
     def facts(self, path: str) -> FileFacts | None:
         """The facts of a file."""
         return self._solution.facts.get(path)
