@@ -203,7 +203,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
             return made
     if names:
         run.names[key] = names
-    common = key if function.frame.parent is None and not run.ambient else None
+    common = key if function.frame.parent is None and not run.ambient and not run.is_apart else None
     if common is not None:
         known = run.world.shared.get(common)
         if known is not None:
@@ -236,7 +236,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
         result = _run_body(run, function, values, inner)
     finally:
         run.stack.pop()
-    if outside and not telling:
+    if outside and not telling and not run.is_apart:
         run.world.latest[function.site] = Shared(result, run.root, {}, given=given)
     if key is not None:
         run.memo[key] = result

@@ -70,7 +70,7 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
             effort[(function.site, handed)] = 1
         return None
     latest = run.world.latest.get(function.site)
-    if latest is None or telling[0]:
+    if latest is None or telling[0] or run.is_apart:
         return UNKNOWN
     run.relied.add(latest.root)
     return latest.value if latest.given == values else _whatever_given(latest.value)

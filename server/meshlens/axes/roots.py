@@ -9,6 +9,7 @@ from meshlens.axes.calls import call
 from meshlens.axes.frames import Frame
 from meshlens.axes.mapping import run_uncalled
 from meshlens.axes.objects import as_method, construct
+from meshlens.axes.programs import PROGRAM, is_program, program_of, sets_variables
 from meshlens.axes.records import AxisEnv, Context, Records
 from meshlens.axes.run import Left, ModuleState, Run, World
 from meshlens.axes.spots import Moment, may_call_more
@@ -55,13 +56,38 @@ def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
     frame = state.frame
     for key in facts.top:
         block = facts.blocks.get(key)
-        if block is None:
+        if block is None or is_program(block.shape):
             continue
         if block.shape[0] != "fn":
             run.deps.add((path, key))
         frame.block = key
         run_block(run, (block.shape,), frame, _CLOSED)
     state.left = Left(dict(run.mapped), dict(run.made), frozenset(run.called), frozenset(run.entered))
+
+
+def run_program(world: World, path: str) -> RootResult:
+    """Runs a file as a program, behind its top level; what it sets there is gone afterwards.
+
+    Args:
+        world: the workspace.
+        path: the file.
+    """
+    run = _beside_module(world, path, PROGRAM)
+    state, facts = world.module_state(path, run), world.facts(path)
+    if state is None or facts is None:
+        return result_of(run)
+    frame = state.frame
+    variables, exits = frame.vars, frame.exits
+    frame.vars, world.program = dict(variables), path
+    program = program_of(facts)
+    run.is_apart = any(sets_variables(facts.blocks[key].shape) for key in program)
+    for key in program:
+        run.deps.add((path, key))
+        frame.block = key
+        run_block(run, (facts.blocks[key].shape,), frame, _CLOSED)
+    finish(run)
+    frame.vars, frame.exits, world.program = variables, exits, None
+    return result_of(run)
 
 
 def run_left_map(world: World, path: str, name: str, left: tuple[Mapped, Context]) -> RootResult:

@@ -61,12 +61,14 @@ class World(Protocol):
             with these functions.
         latest: the latest result of each function outside every map.
         watched: the shapes of blocks in which a statement is watched.
+        program: the file that runs as the program now.
     """
 
     shared: dict[Any, Shared]
     effort: dict[tuple[Site, Any], int]
     latest: dict[Site, Shared]
     watched: Mapping[tuple[str, str], Shape]
+    program: str | None
 
     def number_of(self, key: Any) -> int:
         """A number that stands for a key; the same key has the same number as long as this world lasts."""
@@ -105,7 +107,7 @@ class World(Protocol):
         ...
 
     def is_running(self, path: str) -> bool:
-        """Whether the top level of a file is being run."""
+        """Whether a file's top level is being run, or the file as a program, so that its variables may change."""
         ...
 
 
@@ -174,6 +176,7 @@ class Run:
         entrances: how often a function was called that is worth entering.
         most_calls: the calls that were made before the run began afresh, where these were most.
         moments: when the statement ran that is watched; None if it may not be replaced by another alone.
+        is_apart: whether functions may see other variables of their module than in other runs.
     """
 
     def __init__(self, world: World, path: str, name: str = "") -> None:
@@ -202,6 +205,7 @@ class Run:
         self.entrances = 0
         self.most_calls = 0
         self.moments: list[Moment] | None = []
+        self.is_apart = False
 
     def enters(self) -> None:
         """Notes that a function is called that is worth entering."""

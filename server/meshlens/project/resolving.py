@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from meshlens.axes.interest import Interest
 from meshlens.axes.mentioned import names_of
-from meshlens.axes.roots import RootResult, inner_of, run_left_function, run_left_map, run_root
+from meshlens.axes.programs import PROGRAM
+from meshlens.axes.roots import RootResult, inner_of, run_left_function, run_left_map, run_program, run_root
 from meshlens.axes.run import ModuleState
 from meshlens.axes.spots import Moment
 from meshlens.axes.values import Class, Site
@@ -164,6 +165,8 @@ def _dirty(before: Solution, changed: frozenset[BlockKey]) -> set[RootKey]:
 def _rerun(solution: Solution, world: SolvingWorld, key: RootKey) -> RootResult | None:
     path, name = key
     state = solution.modules[path]
+    if name == PROGRAM:
+        return run_program(world, path)
     if name.startswith("<"):
         for site, mapped in state.left.mapped.items() if state.left is not None else ():
             if left_name(site) == name:

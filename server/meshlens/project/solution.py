@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from meshlens.axes.interest import Interest
+from meshlens.axes.programs import PROGRAM, program_of
 from meshlens.axes.records import Records
 from meshlens.axes.roots import (
     RootResult,
@@ -17,6 +18,7 @@ from meshlens.axes.roots import (
     methods,
     run_left_function,
     run_left_map,
+    run_program,
     run_root,
 )
 from meshlens.axes.run import ModuleState, Run
@@ -81,8 +83,8 @@ class Solution:
         focus: what is run; None for everything.
         jax_folders: folders that say themselves which version of JAX their files use.
         modules: what each module's top level leaves behind.
-        results: by root: (path, "") for a module's top level, (path, name) for a function or class, and for what a
-            module made and did not call.
+        results: by root: (path, "") for a module's top level, (path, name) for a function or class, for the file as a
+            program, and for what a module made and did not call.
         sorted: the records by the file in which their place lies.
         interest: which blocks are interesting.
         readers: which roots may depend on a block.
@@ -231,8 +233,10 @@ def _in_order(results: Mapping[RootKey, RootResult]) -> dict[RootKey, RootResult
 
 
 def _run_roots(solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, RootResult]) -> None:
-    """Runs, in this order, what modules made and did not call, and the functions and classes that nobody calls."""
+    """Runs, in this order, programs, what modules left uncalled, and functions and classes that nobody calls."""
     entered: set[Site] = set()
+    for path in sorted(solution.modules):
+        entered |= _run_program(solution, world, kept, path)
     for path in sorted(solution.modules):
         _run_left(solution, world, kept, path, entered)
     done = sorted(solution.modules)
@@ -254,13 +258,30 @@ def _run_roots(solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, R
         _run_left(solution, world, kept, path, entered)
 
 
+def _run_program(
+    solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, RootResult], path: str
+) -> frozenset[Site]:
+    """Runs a file as a program, if that has to do with axes; the functions that it entered."""
+    key, interest = (path, PROGRAM), solution.interest
+    assert interest is not None
+    blocks = program_of(solution.facts[path])
+    if not solution.runs(key) or not any(interest.is_worth_a_root(path, block, starts=True) for block in blocks):
+        return frozenset()
+    solution.results[key] = found = _usable(solution, kept, key) or run_program(world, path)
+    return found.entered
+
+
 def _run_left(
     solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, RootResult], path: str, entered: set[Site]
 ) -> None:
     left = solution.modules[path].left
     if left is None:
         return
+    program = solution.results.get((path, PROGRAM))
     called, seen = set(left.called), set(left.entered)
+    if program is not None:
+        called |= program.called
+        seen |= program.entered
     for site, item in reversed(left.mapped.items()):
         if site in called:
             continue

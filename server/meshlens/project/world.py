@@ -36,6 +36,7 @@ class SolvingWorld:
         self.effort: dict[tuple[Site, Any], int] = {}
         self.latest: dict[Site, Shared] = {}
         self.watched = watched or {}
+        self.program: str | None = None
         self._running: list[str] = []
 
     def number_of(self, key: Any) -> int:
@@ -54,8 +55,8 @@ class SolvingWorld:
         return devices_for(self._solution.facts.get(path), self._solution.devices).target
 
     def is_running(self, path: str) -> bool:
-        """Whether the top level of a file is being run."""
-        return path in self._running
+        """Whether a file's top level is being run, or the file as a program, so that its variables may change."""
+        return path in self._running or path == self.program
 
     def facts(self, path: str) -> FileFacts | None:
         """The facts of a file."""
