@@ -161,7 +161,7 @@ def _number_members(cls: Class) -> None:
 
 
 def _class_variable(annotation: Any) -> bool:
-    from meshlens.axes.run import mentions
+    from meshlens.axes.words import mentions
 
     return mentions(annotation, frozenset({"ClassVar"}))
 

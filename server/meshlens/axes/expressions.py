@@ -14,10 +14,11 @@ from meshlens.axes.joining import join, join_all, labels_of, options
 from meshlens.axes.labels import of_verdict, travelling
 from meshlens.axes.operators import binary
 from meshlens.axes.records import Context
-from meshlens.axes.run import Run, asks_version, speaks_of_axes
+from meshlens.axes.run import Run
 from meshlens.axes.same_names import note_compared
 from meshlens.axes.unread import unread
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Function, Seq, Site, Super, Value
+from meshlens.axes.words import asks_version, speaks_of_axes
 
 _BUILTINS = frozenset(dir(builtins))
 _UNSEEN = frozenset({"locals", "globals", "vars", "eval", "exec"})

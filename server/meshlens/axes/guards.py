@@ -9,8 +9,9 @@ from meshlens.axes.expressions import evaluate
 from meshlens.axes.frames import Frame, site_of
 from meshlens.axes.leaving import NEXT_TURN, RAISED, RETURNED, joined
 from meshlens.axes.records import ApiMention, Context
-from meshlens.axes.run import Run, mentions
+from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Made, Mesh, Value
+from meshlens.axes.words import mentions
 
 _API_ERRORS = frozenset(
     {"ImportError", "AttributeError", "ModuleNotFoundError", "Exception", "BaseException", "TypeError"}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from meshlens.axes.frames import Frame
@@ -25,12 +23,6 @@ MOST_TELLING_RUNS = 8
 DEEPEST_IN_MAP = 24
 DEEPEST_CLOSED = 8
 DEEPEST_OPEN = 3
-
-_ASKS_WHAT_IS_THERE = frozenset({"hasattr", "getattr", "find_spec", "TYPE_CHECKING"})
-_VERSION_WORD = re.compile(r"(?i:(?<![a-z])versions?(?![a-z]))|(?<=[a-z])Version")
-_AXIS_WORDS = re.compile(
-    r"axis|axes|mesh|pmap|parallel|distributed|device|shard|spmd|replica|multi_?host", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,52 +249,3 @@ class Run:
         shape = whole[2] if len(whole) == 3 else whole
         body = shape[4]
         return body if isinstance(body, tuple) else ()
-
-
-def speaks_of_axes(node: Any) -> bool:
-    """Whether an expression names something to do with axes, meshes or the number of devices."""
-    return any(map(_is_axis_word, _words_in(node)))
-
-
-def asks_version(test: Any) -> bool:
-    """Whether a condition asks which JAX this is, or what it has."""
-    return any(map(_is_version_word, _words_in(test)))
-
-
-def mentions(node: Any, names: frozenset[str]) -> bool:
-    """Whether an expression mentions one of these names or attributes."""
-    return not names.isdisjoint(_words_in(node))
-
-
-@cache
-def _is_version_word(word: str) -> bool:
-    return word in _ASKS_WHAT_IS_THERE or _VERSION_WORD.search(word) is not None
-
-
-@cache
-def _is_axis_word(word: str) -> bool:
-    return _AXIS_WORDS.search(word) is not None
-
-
-def _words_in(node: Any) -> list[str]:
-    """The names and attributes in an expression."""
-    found: list[str] = []
-    waiting = [node]
-    while waiting:
-        node = waiting.pop()
-        if type(node) is not tuple or not node:
-            continue
-        tag = node[0]
-        if tag == "name" and len(node) == 3:
-            if type(node[2]) is str:
-                found.append(node[2])
-            continue
-        if tag == "const":
-            continue
-        if tag == "hole":
-            found.extend(node[2])
-            continue
-        if tag == "attr" and len(node) == 4 and type(node[3]) is str:
-            found.append(node[3])
-        waiting.extend(node)
-    return found

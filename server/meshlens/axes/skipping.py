@@ -7,8 +7,9 @@ from typing import Any
 
 from meshlens.axes.frames import Frame
 from meshlens.axes.records import Context, GradientUse
-from meshlens.axes.run import Run, mentions
+from meshlens.axes.run import Run
 from meshlens.axes.values import Const, Instance, Site
+from meshlens.axes.words import mentions
 from meshlens.jaxapi.collectives import COLLECTIVES
 
 

@@ -13,8 +13,9 @@ from meshlens.axes.joining import labels_of
 from meshlens.axes.leaving import LEFT_LOOP, NEXT_TURN, RAISED, RETURNED, joined
 from meshlens.axes.operators import binary
 from meshlens.axes.records import Context
-from meshlens.axes.run import Run, asks_version, mentions, speaks_of_axes
+from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Const, Dict, Seq, Value
+from meshlens.axes.words import asks_version, mentions, speaks_of_axes
 
 _TYPE_CHECKING = frozenset({"TYPE_CHECKING"})
 

@@ -15,7 +15,8 @@ from meshlens.axes.values import Class, Site
 from meshlens.facts.model import FileFacts
 from meshlens.facts.paths import statement_at
 from meshlens.project.changes import BlockKey, changed_blocks
-from meshlens.project.solution import RootKey, Solution, Step, left_name, sites_of
+from meshlens.project.running import left_name, sites_of
+from meshlens.project.solution import RootKey, Solution, Step
 from meshlens.project.sorting import resorted
 from meshlens.project.watching import reaches_alike, type_again, watch_of, watched_in
 from meshlens.project.world import SolvingWorld

@@ -8,22 +8,10 @@ from itertools import count
 from typing import Any, TypeVar
 
 from meshlens.axes.interest import Interest
-from meshlens.axes.programs import PROGRAM, program_of
 from meshlens.axes.records import Records
-from meshlens.axes.roots import (
-    RootResult,
-    candidates,
-    is_inside,
-    is_start,
-    methods,
-    run_left_function,
-    run_left_map,
-    run_program,
-    run_root,
-)
+from meshlens.axes.roots import RootResult
 from meshlens.axes.run import ModuleState, Run
 from meshlens.axes.spots import Moment
-from meshlens.axes.values import Class, Function, Site
 from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts, Shape
 from meshlens.project.changes import BlockKey, changed_blocks
@@ -32,6 +20,7 @@ from meshlens.project.jax_folders import JaxFolders
 from meshlens.project.links import LinkIndex
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.readers import Readers
+from meshlens.project.running import run_roots
 from meshlens.project.sorting import Sorted, sorted_records
 from meshlens.project.watching import Watch, watch_of, watched_in
 from meshlens.project.world import SolvingWorld
@@ -205,7 +194,7 @@ def solve(
             continue
         if facts[path].top and interest.is_worth_reading(path):
             world.module_state(path, Run(world, path))
-    _run_roots(solution, world, kept)
+    run_roots(solution, world, kept)
     if before is not None and any(not result.relied <= solution.results.keys() for result in solution.results.values()):
         return solve(facts, index, devices, jax_version, None, jax_folders, focus)
     _watch(solution, kept, tuple(watched))
@@ -230,99 +219,6 @@ def _in_order(results: Mapping[RootKey, RootResult]) -> dict[RootKey, RootResult
     """Modules first, by path: those whose results were kept did not run in the order of a cold start."""
     modules = sorted(key for key in results if key[1] == "")
     return {key: results[key] for key in (*modules, *(key for key in results if key[1]))}
-
-
-def _run_roots(solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, RootResult]) -> None:
-    """Runs, in this order, programs, what modules left uncalled, and functions and classes that nobody calls."""
-    entered: set[Site] = set()
-    for path in sorted(solution.modules):
-        entered |= _run_program(solution, world, kept, path)
-    for path in sorted(solution.modules):
-        _run_left(solution, world, kept, path, entered)
-    done = sorted(solution.modules)
-    assert solution.interest is not None
-    for path in done:
-        for name, value, inner in candidates(solution.modules[path].frame):
-            sites = sites_of(inner)
-            if sites <= entered or not _matters(solution.interest, inner):
-                continue
-            key = (path, name)
-            if not solution.runs(key):
-                continue
-            found = _usable(solution, kept, key)
-            if found is None:
-                found = run_root(world, path, name, inner if isinstance(inner, Class) else value)
-            solution.results[key] = found
-            entered |= found.entered | sites
-    for path in sorted(solution.modules.keys() - set(done)):
-        _run_left(solution, world, kept, path, entered)
-
-
-def _run_program(
-    solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, RootResult], path: str
-) -> frozenset[Site]:
-    """Runs a file as a program, if that has to do with axes; the functions that it entered."""
-    key, interest = (path, PROGRAM), solution.interest
-    assert interest is not None
-    blocks = program_of(solution.facts[path])
-    if not solution.runs(key) or not any(interest.is_worth_a_root(path, block, starts=True) for block in blocks):
-        return frozenset()
-    solution.results[key] = found = _usable(solution, kept, key) or run_program(world, path)
-    return found.entered
-
-
-def _run_left(
-    solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, RootResult], path: str, entered: set[Site]
-) -> None:
-    left = solution.modules[path].left
-    if left is None:
-        return
-    program = solution.results.get((path, PROGRAM))
-    called, seen = set(left.called), set(left.entered)
-    if program is not None:
-        called |= program.called
-        seen |= program.entered
-    for site, item in reversed(left.mapped.items()):
-        if site in called:
-            continue
-        key = (path, left_name(site))
-        if not solution.runs(key):
-            continue
-        found = _usable(solution, kept, key) or run_left_map(world, path, key[1], item)
-        solution.results[key] = found
-        called |= found.called
-        seen |= found.entered
-    for site, made in left.made.items():
-        if site in seen or not is_inside(made[0]):
-            continue
-        key = (path, left_name(site))
-        if not solution.runs(key):
-            continue
-        found = _usable(solution, kept, key) or run_left_function(world, path, key[1], made)
-        solution.results[key] = found
-        seen |= found.entered
-    entered |= seen
-
-
-def left_name(site: Site) -> str:
-    """The name of the root that runs a map or function which a module left uncalled."""
-    return f"<left {site.block} {site.index}>"
-
-
-def sites_of(value: Function | Class) -> set[Site]:
-    """The functions that make a root."""
-    return {method.site for method in methods(value)} if isinstance(value, Class) else {value.site}
-
-
-def _usable(solution: Solution, kept: Mapping[RootKey, RootResult], key: RootKey) -> RootResult | None:
-    found = kept.get(key)
-    return found if found is not None and found.relied <= solution.results.keys() else None
-
-
-def _matters(interest: Interest, value: Function | Class) -> bool:
-    if isinstance(value, Function):
-        return interest.is_worth_a_root(value.path, value.block, starts=is_start(value))
-    return any(interest.is_worth_a_root(one.path, one.block, starts=is_start(one)) for one in methods(value))
 
 
 def _kept(solution: Solution, before: Solution) -> dict[RootKey, RootResult]:

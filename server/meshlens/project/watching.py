@@ -107,7 +107,7 @@ def watched_in(facts: Mapping[str, FileFacts], paths: Iterable[str]) -> dict[Blo
     """The statements of some files that are typed in, with the blocks in which they are watched."""
     found: dict[BlockKey, tuple[Spot, Shape]] = {}
     for path in paths:
-        spot = facts[path].spot
+        spot = facts[path].spot if path in facts else None
         if spot is None:
             continue
         shape = facts[path].blocks[spot.key].shape

@@ -8,8 +8,8 @@ from functools import cache, partial
 from typing import Any
 
 from meshlens.axes.records import ApiMention
-from meshlens.axes.run import mentions
 from meshlens.axes.values import Site
+from meshlens.axes.words import mentions
 from meshlens.facts.model import Block
 from meshlens.facts.walking import is_parameter, nodes
 from meshlens.jaxapi.history import CHANGES
