@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from meshlens.axes import arrays, attributes, conditions, containers, noise
+from meshlens.axes import arrays, attributes, conditions, containers, noise, words
 from meshlens.axes.calls import call
 from meshlens.axes.comprehensions import comprehension
 from meshlens.axes.frames import Frame, site_of
@@ -18,7 +18,6 @@ from meshlens.axes.run import Run
 from meshlens.axes.same_names import note_compared
 from meshlens.axes.unread import unread
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Function, Seq, Site, Super, Value
-from meshlens.axes.words import asks_version, speaks_of_axes
 
 _BUILTINS = frozenset(dir(builtins))
 _UNSEEN = frozenset({"locals", "globals", "vars", "eval", "exec"})
@@ -171,8 +170,8 @@ def _if_expression(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     truth = conditions.truth(value)
     if truth is not None:
         return evaluate(run, then if truth else otherwise, frame, ctx)
-    inner = ctx.under_condition(ctx.guarded or speaks_of_axes(test))
-    api = "version" in labels_of(value) or asks_version(test)
+    inner = ctx.under_condition(ctx.guarded or words.speaks_of_axes(test))
+    api = "version" in labels_of(value) or words.asks_version(test)
     run.api_guard += api
     before = dict(frame.vars)
     conditions.refine(run, test, True, frame, inner)
@@ -199,7 +198,7 @@ def _bool(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
             break
         if truth is None:
             possible.extend(option for option in options(value) if conditions.truth(option) is not (operator == "and"))
-            inner = inner.under_condition(inner.guarded or speaks_of_axes(item))
+            inner = inner.under_condition(inner.guarded or words.speaks_of_axes(item))
             conditions.refine(run, item, operator == "and", frame, inner)
     frame.vars = before
     return join_all([*possible, decided] if decided is not None else possible)
