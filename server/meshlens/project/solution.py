@@ -26,6 +26,7 @@ from meshlens.facts.model import FileFacts
 from meshlens.project.changes import changed_blocks
 from meshlens.project.devices import says_devices
 from meshlens.project.jax_folders import JaxFolders
+from meshlens.project.ledgers import LedgerIndex, OneAfterTheOther
 from meshlens.project.links import LinkIndex
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.readers import Readers
@@ -88,6 +89,8 @@ class Solution:
         checked: what was found in files, for whoever checks the next solution.
         watch: the statement that was watched while roots ran.
         earlier: earlier solutions with another such statement, the latest first.
+        turns: the roots, numbered in the order in which they ended.
+        ledgers: which of them found or left what.
         circular: modules that import each other: what they say depends on which of them is imported first.
     """
 
@@ -109,6 +112,8 @@ class Solution:
     watch: Watch | None = None
     earlier: tuple[Solution, ...] = ()
     circular: set[str] = field(default_factory=set)
+    turns: Mapping[RootKey, int] = field(default_factory=dict)
+    ledgers: LedgerIndex = field(default_factory=LedgerIndex)
     _once: dict[str, Any] = field(default_factory=dict)
     _places: dict[RootKey, int] = field(default_factory=dict)
 
@@ -157,7 +162,8 @@ def solve(
     kept = _kept(solution, before) if before is not None else {}
     interest = Interest(facts, before.interest if before is not None else None)
     solution.interest = interest
-    world = SolvingWorld(solution, interest)
+    ledgers = OneAfterTheOther(kept)
+    world = SolvingWorld(solution, interest, ledgers)
     if before is not None:
         for (path, name), result in kept.items():
             if name == "":
@@ -169,10 +175,13 @@ def solve(
             continue
         if facts[path].top and interest.is_worth_reading(path):
             world.module_state(path, Run(world, path))
-    _run_roots(solution, world, kept)
-    if before is not None and any(not result.relied <= solution.results.keys() for result in solution.results.values()):
+    _run_roots(solution, world, ledgers)
+    results = solution.results
+    is_complete = all(result.relied <= results.keys() for result in results.values())
+    if before is not None and (ledgers.is_out_of_step or not is_complete):
         return solve(facts, index, devices, jax_version, None, jax_folders, focus)
     solution.results = _in_order(solution.results)
+    solution.turns = ledgers.turns
     solution.sorted = sorted_records(solution.results)
     solution.readers = Readers(solution.results)
     return solution
@@ -184,11 +193,11 @@ def _in_order(results: Mapping[RootKey, RootResult]) -> dict[RootKey, RootResult
     return {key: results[key] for key in (*modules, *(key for key in results if key[1]))}
 
 
-def _run_roots(solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, RootResult]) -> None:
+def _run_roots(solution: Solution, world: SolvingWorld, ledgers: OneAfterTheOther) -> None:
     """Runs, in this order, what modules made and did not call, and the functions and classes that nobody calls."""
     entered: set[Site] = set()
     for path in sorted(solution.modules):
-        _run_left(solution, world, kept, path, entered)
+        _run_left(solution, world, ledgers, path, entered)
     done = sorted(solution.modules)
     assert solution.interest is not None
     for path in done:
@@ -199,17 +208,18 @@ def _run_roots(solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, R
             key = (path, name)
             if not solution.runs(key):
                 continue
-            found = _usable(solution, kept, key)
+            found = ledgers.usable(key, solution.results)
             if found is None:
                 found = run_root(world, path, name, inner if isinstance(inner, Class) else value)
             solution.results[key] = found
+            ledgers.add(key, found.ledger)
             entered |= found.entered | sites
     for path in sorted(solution.modules.keys() - set(done)):
-        _run_left(solution, world, kept, path, entered)
+        _run_left(solution, world, ledgers, path, entered)
 
 
 def _run_left(
-    solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, RootResult], path: str, entered: set[Site]
+    solution: Solution, world: SolvingWorld, ledgers: OneAfterTheOther, path: str, entered: set[Site]
 ) -> None:
     left = solution.modules[path].left
     if left is None:
@@ -221,8 +231,9 @@ def _run_left(
         key = (path, left_name(site))
         if not solution.runs(key):
             continue
-        found = _usable(solution, kept, key) or run_left_map(world, path, key[1], item)
+        found = ledgers.usable(key, solution.results) or run_left_map(world, path, key[1], item)
         solution.results[key] = found
+        ledgers.add(key, found.ledger)
         called |= found.called
         seen |= found.entered
     for site, made in left.made.items():
@@ -231,8 +242,9 @@ def _run_left(
         key = (path, left_name(site))
         if not solution.runs(key):
             continue
-        found = _usable(solution, kept, key) or run_left_function(world, path, key[1], made)
+        found = ledgers.usable(key, solution.results) or run_left_function(world, path, key[1], made)
         solution.results[key] = found
+        ledgers.add(key, found.ledger)
         seen |= found.entered
     entered |= seen
 
@@ -245,11 +257,6 @@ def left_name(site: Site) -> str:
 def sites_of(value: Function | Class) -> set[Site]:
     """The functions that make a root."""
     return {method.site for method in methods(value)} if isinstance(value, Class) else {value.site}
-
-
-def _usable(solution: Solution, kept: Mapping[RootKey, RootResult], key: RootKey) -> RootResult | None:
-    found = kept.get(key)
-    return found if found is not None and found.relied <= solution.results.keys() else None
 
 
 def _matters(interest: Interest, value: Function | Class) -> bool:
