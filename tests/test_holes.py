@@ -7,7 +7,9 @@ import pytest
 from meshlens.axes.mentioned import MAKES_FUNCTIONS, names_of
 from meshlens.facts.extract import extract
 from meshlens.facts.holes import finished
+from meshlens.facts.reading import read, read_again
 from meshlens.syntax.sections import section_of
+from meshlens.text import Edit, Span
 
 CLASS = """\
 import jax
@@ -59,6 +61,21 @@ def test_places_behind_a_broken_method_are_right():
     span = facts.span("Layer.third", 0)
     assert text[span.start : span.end] == b"async def third(self):\n        pass"
     assert facts.span("Layer", 0).end == text.index(b"other = 4") + len(b"other = 4")
+
+
+def test_a_class_ends_with_the_comments_at_its_end_whether_its_last_method_can_be_read_or_not():
+    text = (
+        CLASS.replace("        @@\n", "")
+        .replace("    other = 4\n", '    # "later"\n')
+        .replace("pass\n", "pass\n        \n")
+    )
+    at = text.index("pass\n        \n") + len("pass\n        ")
+    end = text.index('# "later"') + len('# "later"')
+    reading = read(text.encode())
+    for count, stroke in enumerate('x += ""', start=1):
+        reading = read_again(reading, [Edit(Span(at, at), stroke)])
+        at += 1
+        assert reading.facts.span("Layer", 0).end == extract(reading.source).span("Layer", 0).end == end + count
 
 
 @pytest.mark.parametrize("head", ["def", "def third(", "@", "x = (", "class", "def second(self, x", "lambda"])
@@ -127,3 +144,10 @@ def test_a_hole_keeps_its_names():
     (hole,) = extract(b"y = jax.lax.psum(x, f(lambda: z, 'a'\n").blocks.values()
     assert hole.shape[3][2] == {"f", "jax", "lambda", "lax", "psum", "x", "z"}
     assert names_of(hole.shape) == {"y", "f", "jax", "lambda", "lax", "psum", "x", "z", MAKES_FUNCTIONS}
+
+
+def test_a_declaration_is_typed_while_something_else_is_broken():
+    text = "class Net:\n    def loss(self, x):\n        return (x - 1) * 2\n\n\nnet = Net()\nprint(net)\n("
+    at = text.index("rn (x")
+    typed = text[:at] + ":" + text[at:]
+    assert read_again(read(text.encode()), [Edit(Span(at, at), ":")]).facts == extract(typed.encode())

@@ -6,9 +6,10 @@ from meshlens.axes.effort import is_dull, memo_key, share, spent, tells
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.labels import travelling
+from meshlens.axes.ledger import Shared
 from meshlens.axes.parameters import bind
 from meshlens.axes.records import AxisEnv, Context, Step
-from meshlens.axes.run import MOST_BODIES, MOST_CALLS, MOST_CONTEXTS, Run, Shared
+from meshlens.axes.run import MOST_BODIES, MOST_CALLS, MOST_CONTEXTS, Run
 from meshlens.axes.same_names import names_given, note_repeated
 from meshlens.axes.values import (
     UNKNOWN,
@@ -205,8 +206,8 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
         run.names[key] = names
     common = key if function.frame.parent is None and not run.ambient and not run.is_apart else None
     if common is not None:
-        known = run.world.shared.get(common)
-        if known is not None:
+        known = run.find(common)
+        if isinstance(known, Shared):
             run.relied.add(known.root)
             run.memo[key] = known.value
             note_repeated(run, known.names, names)
@@ -237,7 +238,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     finally:
         run.stack.pop()
     if outside and not telling and not run.is_apart:
-        run.world.latest[function.site] = Shared(result, run.root, {}, given=given)
+        run.ledger.left[function.site] = Shared(result, run.root, {}, given=given)
     if key is not None:
         run.memo[key] = result
         if common is not None and not run.tired:

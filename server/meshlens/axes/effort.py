@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from meshlens.axes.ledger import Key, Shared, most_runs
 from meshlens.axes.records import Context
-from meshlens.axes.run import MOST_PLAIN_RUNS, MOST_TELLING_RUNS, Run, Shared
+from meshlens.axes.run import Run
 from meshlens.axes.values import (
     UNKNOWN,
     Arg,
@@ -55,22 +56,20 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         decides: whether they may decide about axes.
         ctx: the circumstances of the call.
     """
-    telling = (decides, ctx.sure, ctx.skip)
-    effort = run.world.effort
+    ran: tuple[Site, tuple[bool, ...]] = (function.site, (decides, ctx.sure, ctx.skip))
+    left = run.ledger.left
     handed = frozenset(
         [site for value in values.values() if type(value) not in _HOLD_NO_FUNCTION for site in _worthwhile(run, value)]
     )
-    count = effort.get((function.site, telling), 0)
     # What a helper makes of a function that has to do with axes is news, however often the helper ran for others.
-    if count < (MOST_TELLING_RUNS if telling[0] else MOST_PLAIN_RUNS) or (
-        handed and (function.site, handed) not in effort
-    ):
-        effort[(function.site, telling)] = count + 1
+    if run.count(ran) < most_runs(ran) or (handed and not run.count((function.site, handed))):
+        own = left.get(ran, 0)
+        left[ran] = own + 1 if type(own) is int else 1
         if handed:
-            effort[(function.site, handed)] = 1
+            left[(function.site, handed)] = 1
         return None
-    latest = run.world.latest.get(function.site)
-    if latest is None or telling[0] or run.is_apart:
+    latest = None if decides or run.is_apart else left.get(function.site) or run.find(function.site)
+    if not isinstance(latest, Shared):
         return UNKNOWN
     run.relied.add(latest.root)
     return latest.value if latest.given == values else _whatever_given(latest.value)
@@ -114,7 +113,7 @@ def share(run: Run, key: Key, result: Value, begun: int, names: tuple[Const, ...
     new = {number for number, made in run.written[begun:] if made}
     if all(number in new for number, _ in run.written[begun:]):
         heap = {number: dict(run.heap.get(number, {})) for number in new}
-        run.world.shared[key] = Shared(result, run.root, heap, names)
+        run.ledger.left[key] = Shared(result, run.root, heap, names)
 
 
 def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
@@ -158,22 +157,6 @@ def _parts(value: Value) -> Iterable[Value]:
     if isinstance(value, Dict):
         return (item for _, item in value.items)
     return value.options if isinstance(value, Union) else ()
-
-
-class Key:
-    """What a call's result depends on, hashed once: its hash goes through every value in it."""
-
-    __slots__ = ("_hash", "_parts")
-
-    def __init__(self, parts: tuple[object, ...]) -> None:
-        self._parts = parts
-        self._hash = hash(parts)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Key) and self._hash == other._hash and self._parts == other._parts
 
 
 def memo_key(function: Function, values: dict[str, Value], ctx: Context, run_differentiates: bool) -> Key | None:

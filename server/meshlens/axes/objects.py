@@ -135,7 +135,7 @@ def construct(run: Run, cls: Class, args: tuple[Arg, ...], site: Site, frame: An
     """Calls a class: makes the object and runs `__init__`, or fills in a dataclass's fields."""
     if is_enum(cls):
         return args[0].value if args else UNKNOWN
-    number = run.world.number_of((cls, site, tuple((arg.label, arg.value) for arg in args)))
+    number = run.number_of((cls, site, tuple((arg.label, arg.value) for arg in args)))
     instance = Instance(cls, number, site, run.path)
     if number in run.heap and site in run.stack:
         return instance
@@ -176,7 +176,7 @@ def _initialise(
 
 def altered(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> Instance:
     """A copy of an object in which some attributes have other values."""
-    number = run.world.number_of((instance, site, tuple((arg.label, arg.value) for arg in args)))
+    number = run.number_of((instance, site, tuple((arg.label, arg.value) for arg in args)))
     run.written.append((number, True))
     given = {arg.label: _through(arg) for arg in args if arg.label is not None}
     run.heap[number] = {**attributes_of(run, instance), **given}

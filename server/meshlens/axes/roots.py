@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from meshlens.axes.calls import call
 from meshlens.axes.frames import Frame
+from meshlens.axes.ledger import Ledger
 from meshlens.axes.mapping import run_uncalled
 from meshlens.axes.objects import as_method, construct
 from meshlens.axes.programs import PROGRAM, is_program, program_of, sets_variables
@@ -34,6 +35,7 @@ class RootResult:
         called: the maps whose result was called.
         moments: when the statement ran that is watched; None if it may not be replaced by another alone.
         has_calls_left: whether it made far fewer calls than it may, so that one more changes nothing.
+        ledger: what it found of roots before it, and what it leaves to those behind it.
     """
 
     records: Records
@@ -43,6 +45,7 @@ class RootResult:
     called: frozenset[Site] = frozenset()
     moments: tuple[Moment, ...] | None = None
     has_calls_left: bool = True
+    ledger: Ledger = field(default_factory=Ledger)
 
 
 def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
@@ -140,6 +143,7 @@ def result_of(run: Run) -> RootResult:
         frozenset(run.called),
         tuple(run.moments) if run.moments is not None else None,
         may_call_more(max(run.calls, run.most_calls)),
+        run.ledger,
     )
 
 

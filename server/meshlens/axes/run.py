@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from meshlens.axes.frames import Frame
+from meshlens.axes.ledger import Entry, Key, Ledger, Ledgers
 from meshlens.axes.records import AxisEnv, Context, Records
 from meshlens.axes.values import Const, Function, Mapped, Module, Site, Value
 from meshlens.devices.topology import Topology
@@ -18,52 +19,29 @@ if TYPE_CHECKING:
 MOST_CALLS = 20_000
 MOST_BODIES = 300
 MOST_CONTEXTS = 12
-MOST_PLAIN_RUNS = 2
-MOST_TELLING_RUNS = 8
 DEEPEST_IN_MAP = 24
 DEEPEST_CLOSED = 8
 DEEPEST_OPEN = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """The result of a call that other roots need not repeat.
-
-    Attributes:
-        value: what came out.
-        root: the root that made the call and holds its records.
-        heap: the objects that the call made.
-        names: the strings among its arguments.
-        given: the arguments, by parameter; empty where a key holds them.
-    """
-
-    value: Value
-    root: tuple[str, str]
-    heap: dict[int, dict[str, Value]]
-    names: tuple[Const, ...] = ()
-    given: Mapping[str, Value] = field(default_factory=dict)
 
 
 class World(Protocol):
     """What the interpreter asks of the workspace.
 
     Attributes:
-        shared: results of calls by their arguments and environment, with the root that made each.
-        effort: how often each function ran outside every map, with arguments that tell nothing, with others, and
-            with these functions.
-        latest: the latest result of each function outside every map.
         watched: the shapes of blocks in which a statement is watched.
         program: the file that runs as the program now.
     """
 
-    shared: dict[Any, Shared]
-    effort: dict[tuple[Site, Any], int]
-    latest: dict[Site, Shared]
     watched: Mapping[tuple[str, str], Shape]
     program: str | None
 
-    def number_of(self, key: Any) -> int:
-        """A number that stands for a key; the same key has the same number as long as this world lasts."""
+    @property
+    def ledgers(self) -> Ledgers:
+        """What the roots that ran have left."""
+        ...
+
+    def new_number(self) -> int:
+        """A number that no object has."""
         ...
 
     def reaches(self, path: str, block: str, env: AxisEnv) -> bool:
@@ -147,6 +125,7 @@ class Run:
         path: the file of the root.
         root: the root: its path and the name of its function, "" for the module's top level.
         relied: the roots whose calls this run did not repeat.
+        ledger: what it found of other roots and leaves to them.
         written: the objects whose attributes were set, in order, and whether each was just made.
         records: what the rules will read.
         heap: attributes of objects, by the object's number; copied from a module's state on first touch.
@@ -176,6 +155,7 @@ class Run:
         self.path = path
         self.root = (path, name)
         self.relied: set[tuple[str, str]] = set()
+        self.ledger = Ledger()
         self.written: list[tuple[int, bool]] = []
         self.records = Records()
         self.heap: dict[Any, dict[str, Value]] = {}
@@ -202,6 +182,27 @@ class Run:
     def enters(self) -> None:
         """Notes that a function is called that is worth entering."""
         self.entrances += 1
+
+    def find(self, item: Any) -> Entry | None:
+        """What other roots left under an item before this one first asked."""
+        found = self.ledger.found
+        if item not in found:
+            found[item] = self.world.ledgers.find(item, self.root)
+        return found[item]
+
+    def count(self, item: Any) -> int:
+        """How often a function ran, in this root and before it; no more than it may."""
+        before, own = self.find(item), self.ledger.left.get(item, 0)
+        return (before if type(before) is int else 0) + (own if type(own) is int else 0)
+
+    def number_of(self, parts: tuple[object, ...]) -> int:
+        """The number of an object by what makes it: the same in all roots."""
+        left, key = self.ledger.left, Key(parts)
+        number = left[key] if key in left else self.world.ledgers.find(key, self.root)
+        if type(number) is not int:
+            number = self.world.new_number()
+        left[key] = number
+        return number
 
     def begin_afresh(self) -> None:
         """Gives the next method of a class that nobody calls as much to spend as the first one had."""

@@ -68,7 +68,9 @@ def members_of(text: bytes, section: Section, known: Mapping[int, Block]) -> Mem
         if node is not None:
             functions[member.start] = node, whole, names
             size = node.end_byte - member.start - len(_STUB[1])
-            blank = b"".join((_STUB[0], blank[len(_STUB[0]) : size], _STUB[1], blank[size + len(_STUB[1]) :]))
+            # The comments behind it stay: the grammar counts those at the end of a class to the class.
+            behind = text[node.end_byte : member.end] if _REST.fullmatch(text, node.end_byte, member.end) else b""
+            blank = b"".join((_STUB[0], blank[len(_STUB[0]) : size], _STUB[1], behind or blank[size + len(_STUB[1]) :]))
         masked[member.start : member.end] = blank
     if not broken:
         return None

@@ -62,7 +62,8 @@ def leaves_a_hole(facts: FileFacts) -> bool:
 def is_a_hole(block: Block, path: Path, broken: Span) -> bool:
     """Whether the statement at the end of a path stands for something broken, and for all of that."""
     statement = statement_at(block.shape, path)
-    return statement[-1][0] == "hole" and block.span(statement[1]) == broken
+    # A declaration without a value ends in None.
+    return statement[-1] is not None and statement[-1][0] == "hole" and block.span(statement[1]) == broken
 
 
 def typed_again(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from heapq import heapify, heappop, heappush
 
 from meshlens.axes.interest import Interest
 from meshlens.axes.mentioned import names_of
@@ -15,6 +16,7 @@ from meshlens.axes.values import Class, Site
 from meshlens.facts.model import FileFacts
 from meshlens.facts.paths import statement_at
 from meshlens.project.changes import BlockKey, changed_blocks
+from meshlens.project.ledgers import AsOfTurn
 from meshlens.project.running import left_name, sites_of
 from meshlens.project.solution import RootKey, Solution, Step
 from meshlens.project.sorting import resorted
@@ -52,10 +54,14 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
         return None
     solution = _following(before, facts, now)
     watched = {block: one for block, one in watched_in(facts, paths).items() if block in changed}
-    world = SolvingWorld(solution, now, {block: shape for block, (_, shape) in watched.items()})
+    ledgers = AsOfTurn(before.ledgers, solution.results, before.turns)
+    world = SolvingWorld(solution, now, ledgers, {block: shape for block, (_, shape) in watched.items()})
     fresh: dict[RootKey, RootResult] = {}
     moments: dict[RootKey, tuple[Moment, ...] | None] = {}
-    for key in sorted(dirty, key=before.order):
+    waiting = [(before.turns[key], key) for key in dirty]
+    heapify(waiting)
+    while waiting:
+        _, key = heappop(waiting)
         found = _rerun(solution, world, key)
         if found is None or not found.relied <= solution.results.keys():
             return None
@@ -63,6 +69,10 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
             return None
         moments[key] = found.moments
         solution.results[key] = fresh[key] = replace(found, moments=None)
+        misled = set(ledgers.misled(key, before.results[key].ledger, found.ledger)) - dirty
+        for more in _with_relying(before, misled) - dirty if misled else ():
+            dirty.add(more)
+            heappush(waiting, (before.turns[more], more))
     if len(solution.results) != len(before.results):
         return None
     solution.watch = watch_of(facts, next(iter(watched)), moments) if len(watched) == 1 else None
@@ -121,7 +131,8 @@ def _typed_again(before: Solution, facts: Mapping[str, FileFacts], changed: froz
         return None
     dirty = _dirty(before, changed)
     solution = _following(before, facts, now)
-    typed = type_again(watch, SolvingWorld(solution, now), facts, before.results, dirty)
+    world = SolvingWorld(solution, now, AsOfTurn(before.ledgers, before.results, before.turns))
+    typed = type_again(watch, world, facts, before.results, dirty)
     if typed is None or len(solution.results) != len(before.results):
         return None
     solution.watch = typed.watch
@@ -154,13 +165,19 @@ def _dirty(before: Solution, changed: frozenset[BlockKey]) -> set[RootKey]:
     dirty = {
         key for block in changed for key in before.readers.of(block) if key in results and block in results[key].deps
     }
-    waiting = list(dirty)
+    return _with_relying(before, dirty)
+
+
+def _with_relying(before: Solution, roots: set[RootKey]) -> set[RootKey]:
+    """Some roots, and those that rely on them."""
+    results, every = before.results, set(roots)
+    waiting = list(roots)
     for one in waiting:
         for key in before.readers.relying_on(one):
-            if key not in dirty and key in results and one in results[key].relied:
-                dirty.add(key)
+            if key not in every and key in results and one in results[key].relied:
+                every.add(key)
                 waiting.append(key)
-    return dirty
+    return every
 
 
 def _rerun(solution: Solution, world: SolvingWorld, key: RootKey) -> RootResult | None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from meshlens.axes.interest import Interest
 from meshlens.axes.programs import PROGRAM, program_of
 from meshlens.axes.roots import (
-    RootResult,
     candidates,
     is_inside,
     is_start,
@@ -19,6 +17,7 @@ from meshlens.axes.roots import (
     run_root,
 )
 from meshlens.axes.values import Class, Function, Site
+from meshlens.project.ledgers import OneAfterTheOther
 from meshlens.project.world import SolvingWorld
 
 if TYPE_CHECKING:
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
 RootKey = tuple[str, str]
 
 
-def run_roots(solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, RootResult]) -> None:
+def run_roots(solution: Solution, world: SolvingWorld, ledgers: OneAfterTheOther) -> None:
     """Runs, in this order, programs, what modules left uncalled, and functions and classes that nobody calls."""
     entered: set[Site] = set()
     for path in sorted(solution.modules):
-        entered |= _run_program(solution, world, kept, path)
+        entered |= _run_program(solution, world, ledgers, path)
     for path in sorted(solution.modules):
-        _run_left(solution, world, kept, path, entered)
+        _run_left(solution, world, ledgers, path, entered)
     done = sorted(solution.modules)
     assert solution.interest is not None
     for path in done:
@@ -44,30 +43,30 @@ def run_roots(solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, Ro
             key = (path, name)
             if not solution.runs(key):
                 continue
-            found = _usable(solution, kept, key)
+            found = ledgers.usable(key, solution.results)
             if found is None:
                 found = run_root(world, path, name, inner if isinstance(inner, Class) else value)
             solution.results[key] = found
+            ledgers.add(key, found.ledger)
             entered |= found.entered | sites
     for path in sorted(solution.modules.keys() - set(done)):
-        _run_left(solution, world, kept, path, entered)
+        _run_left(solution, world, ledgers, path, entered)
 
 
-def _run_program(
-    solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, RootResult], path: str
-) -> frozenset[Site]:
+def _run_program(solution: Solution, world: SolvingWorld, ledgers: OneAfterTheOther, path: str) -> frozenset[Site]:
     """Runs a file as a program, if that has to do with axes; the functions that it entered."""
     key, interest = (path, PROGRAM), solution.interest
     assert interest is not None
     blocks = program_of(solution.facts[path])
     if not solution.runs(key) or not any(interest.is_worth_a_root(path, block, starts=True) for block in blocks):
         return frozenset()
-    solution.results[key] = found = _usable(solution, kept, key) or run_program(world, path)
+    solution.results[key] = found = ledgers.usable(key, solution.results) or run_program(world, path)
+    ledgers.add(key, found.ledger)
     return found.entered
 
 
 def _run_left(
-    solution: Solution, world: SolvingWorld, kept: Mapping[RootKey, RootResult], path: str, entered: set[Site]
+    solution: Solution, world: SolvingWorld, ledgers: OneAfterTheOther, path: str, entered: set[Site]
 ) -> None:
     left = solution.modules[path].left
     if left is None:
@@ -83,8 +82,9 @@ def _run_left(
         key = (path, left_name(site))
         if not solution.runs(key):
             continue
-        found = _usable(solution, kept, key) or run_left_map(world, path, key[1], item)
+        found = ledgers.usable(key, solution.results) or run_left_map(world, path, key[1], item)
         solution.results[key] = found
+        ledgers.add(key, found.ledger)
         called |= found.called
         seen |= found.entered
     for site, made in left.made.items():
@@ -93,8 +93,9 @@ def _run_left(
         key = (path, left_name(site))
         if not solution.runs(key):
             continue
-        found = _usable(solution, kept, key) or run_left_function(world, path, key[1], made)
+        found = ledgers.usable(key, solution.results) or run_left_function(world, path, key[1], made)
         solution.results[key] = found
+        ledgers.add(key, found.ledger)
         seen |= found.entered
     entered |= seen
 
@@ -107,11 +108,6 @@ def left_name(site: Site) -> str:
 def sites_of(value: Function | Class) -> set[Site]:
     """The functions that make a root."""
     return {method.site for method in methods(value)} if isinstance(value, Class) else {value.site}
-
-
-def _usable(solution: Solution, kept: Mapping[RootKey, RootResult], key: RootKey) -> RootResult | None:
-    found = kept.get(key)
-    return found if found is not None and found.relied <= solution.results.keys() else None
 
 
 def _matters(interest: Interest, value: Function | Class) -> bool:

@@ -17,6 +17,7 @@ from meshlens.facts.model import FileFacts, Shape
 from meshlens.project.changes import BlockKey, changed_blocks
 from meshlens.project.devices import says_devices
 from meshlens.project.jax_folders import JaxFolders
+from meshlens.project.ledgers import LedgerIndex, OneAfterTheOther
 from meshlens.project.links import LinkIndex
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.readers import Readers
@@ -82,6 +83,8 @@ class Solution:
         checked: what was found in files, for whoever checks the next solution.
         watch: the statement that was watched while roots ran.
         earlier: earlier solutions with another such statement, the latest first.
+        turns: the roots, numbered in the order in which they ended.
+        ledgers: which of them found or left what.
         circular: modules that import each other: what they say depends on which of them is imported first.
     """
 
@@ -104,6 +107,8 @@ class Solution:
     earlier: tuple[Solution, ...] = ()
     circular: set[str] = field(default_factory=set)
     _by_shape: dict[Any, tuple[Shape, object, Any]] = field(default_factory=dict)
+    turns: Mapping[RootKey, int] = field(default_factory=dict)
+    ledgers: LedgerIndex = field(default_factory=LedgerIndex)
     _once: dict[str, Any] = field(default_factory=dict)
     _places: dict[RootKey, int] = field(default_factory=dict)
 
@@ -181,8 +186,9 @@ def solve(
     kept = _kept(solution, before) if before is not None else {}
     interest = Interest(facts, before.interest if before is not None else None)
     solution.interest = interest
+    ledgers = OneAfterTheOther(kept)
     watched = watched_in(facts, edited) if before is not None else {}
-    world = SolvingWorld(solution, interest, {block: shape for block, (_, shape) in watched.items()})
+    world = SolvingWorld(solution, interest, ledgers, {block: shape for block, (_, shape) in watched.items()})
     if before is not None:
         for (path, name), result in kept.items():
             if name == "":
@@ -194,11 +200,14 @@ def solve(
             continue
         if facts[path].top and interest.is_worth_reading(path):
             world.module_state(path, Run(world, path))
-    run_roots(solution, world, kept)
-    if before is not None and any(not result.relied <= solution.results.keys() for result in solution.results.values()):
+    run_roots(solution, world, ledgers)
+    results = solution.results
+    is_complete = all(result.relied <= results.keys() for result in results.values())
+    if before is not None and (ledgers.is_out_of_step or not is_complete):
         return solve(facts, index, devices, jax_version, None, jax_folders, focus)
     _watch(solution, kept, tuple(watched))
     solution.results = _in_order(solution.results)
+    solution.turns = ledgers.turns
     solution.sorted = sorted_records(solution.results)
     solution.readers = Readers(solution.results)
     return solution

@@ -3,48 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from meshlens.axes.frames import Frame
 from meshlens.axes.interest import Interest
 from meshlens.axes.roots import result_of, run_module
-from meshlens.axes.run import ModuleState, Run, Shared
-from meshlens.axes.values import Module, Site
+from meshlens.axes.run import ModuleState, Run
+from meshlens.axes.values import Module
 from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts, Shape
 from meshlens.project.devices import devices_for
 from meshlens.project.jax_folders import version_in
+from meshlens.project.ledgers import AsOfTurn, OneAfterTheOther
 
 if TYPE_CHECKING:
     from meshlens.project.solution import Solution
 
 
 class SolvingWorld:
-    """The files of a solution that is being made; modules run when they are first asked for."""
+    """The files of a solution that is being made; modules run when they are first asked for.
+
+    Attributes:
+        ledgers: what the roots that ran have left.
+    """
 
     def __init__(
         self,
         solution: Solution,
         interest: Interest,
+        ledgers: OneAfterTheOther | AsOfTurn,
         watched: Mapping[tuple[str, str], Shape] | None = None,
     ) -> None:
         self._solution = solution
+        self.ledgers = ledgers
         self.reaches = interest.reaches
         self.is_worth_a_root = interest.is_worth_a_root
-        self._numbers: dict[Any, int] = {}
-        self.shared: dict[Any, Shared] = {}
-        self.effort: dict[tuple[Site, Any], int] = {}
-        self.latest: dict[Site, Shared] = {}
         self.watched = watched or {}
         self.program: str | None = None
         self._running: list[str] = []
 
-    def number_of(self, key: Any) -> int:
-        """A number that stands for a key."""
-        found = self._numbers.get(key)
-        if found is None:
-            found = self._numbers[key] = next(self._solution.counter)
-        return found
+    def new_number(self) -> int:
+        """A number that no object has."""
+        return next(self._solution.counter)
 
     def jax_version_of(self, path: str) -> tuple[int, ...]:
         """The version of JAX that a file uses."""
@@ -82,8 +82,12 @@ class SolvingWorld:
             self._running.append(path)
             run_module(self, path, state, run)
             self._running.pop()
-            self._solution.results[(path, "")] = result_of(run)
+            self._solution.results[(path, "")] = found = result_of(run)
+            self.ledgers.add((path, ""), found.ledger)
         elif path in self._running:
             self._solution.circular.update(self._running[self._running.index(path) :])
+        else:
+            self.ledgers.pass_module(path)
         asking.relied.add((path, ""))
+        asking.ledger.modules[path] = None
         return state

@@ -1,0 +1,192 @@
+"""What roots left to each other: all of them in their order, or those before one that runs again.
+
+A root that is kept would find what it found: so each solution is what a cold start makes, whatever it was made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from meshlens.axes.ledger import Entry, Key, Ledger, is_number, is_same, told
+from meshlens.axes.roots import RootResult
+
+RootKey = tuple[str, str]
+
+_EMPTY = Ledger()
+
+
+class OneAfterTheOther:
+    """What the roots of a solution have left that is worked out from its beginning, in the order in which they end.
+
+    Attributes:
+        turns: the roots, numbered in that order.
+        is_out_of_step: whether a module that did not run again would find something else now.
+    """
+
+    def __init__(self, kept: Mapping[RootKey, RootResult]) -> None:
+        """Nothing has been left yet; objects have the numbers that they had, whichever root makes them first.
+
+        Args:
+            kept: the roots that saw nothing that changed.
+        """
+        self.turns: dict[RootKey, int] = {}
+        self.is_out_of_step = False
+        self._kept = kept
+        self._waiting = {path: result for (path, name), result in kept.items() if name == ""}
+        self._left: dict[Any, Entry] = {
+            item: left for result in kept.values() for item, left in result.ledger.left.items() if is_number(item, left)
+        }
+
+    def find(self, item: Any, root: RootKey) -> Entry | None:
+        """What the roots that ended left under an item; None for nothing."""
+        return told(item, self._left.get(item))
+
+    def add(self, root: RootKey, ledger: Ledger) -> None:
+        """Adds what a root leaves; where another one left a result before it, that one counts."""
+        self.turns[root] = len(self.turns)
+        left = self._left
+        for item, one in list(ledger.left.items()):
+            before = left.get(item)
+            if type(item) is tuple:
+                left[item] = one if before is None else before + one  # type: ignore[operator]
+            elif before is None or type(item) is not Key:
+                left[item] = one
+            elif type(one) is not int:
+                del ledger.left[item]
+
+    def pass_module(self, path: str) -> None:
+        """Adds what a module left that need not run again, where it would run."""
+        result = self._waiting.pop(path, None)
+        if result is not None:
+            self.is_out_of_step |= not self._agree(result.ledger)
+            self.add((path, ""), result.ledger)
+
+    def usable(self, key: RootKey, results: Mapping[RootKey, RootResult]) -> RootResult | None:
+        """What a root left behind before; None if it is to run again.
+
+        Args:
+            key: the root.
+            results: those of the roots before it.
+        """
+        found = self._kept.get(key)
+        if found is None or not found.relied <= results.keys() or not self._agree(found.ledger):
+            return None
+        return found
+
+    def _agree(self, ledger: Ledger) -> bool:
+        """Whether a root would find now what it found when it ran."""
+        for path in ledger.modules:
+            self.pass_module(path)
+        left = self._left
+        return all(is_same(told(item, left.get(item)), found) for item, found in ledger.found.items())
+
+
+class LedgerIndex:
+    """Roots by the items that they found and left; made when it is first asked.
+
+    Solutions that follow each other share one, which is brought to what the roots of each say now.
+    """
+
+    __slots__ = ("_found_by", "_known", "_left_by")
+
+    def __init__(self) -> None:
+        self._known: dict[RootKey, Ledger] = {}
+        self._found_by: dict[Any, set[RootKey]] = {}
+        self._left_by: dict[Any, set[RootKey]] = {}
+
+    def fit(self, results: Mapping[RootKey, RootResult]) -> None:
+        """Brings the index to what these roots say."""
+        known = self._known
+        for key, result in results.items():
+            if known.get(key) is not result.ledger:
+                self.note(key, result.ledger)
+
+    def note(self, key: RootKey, ledger: Ledger) -> None:
+        """Puts what a root says now in the place of what it said."""
+        old = self._known.get(key, _EMPTY)
+        if old is ledger:
+            return
+        self._known[key] = ledger
+        for index, before, now in (
+            (self._found_by, old.found, ledger.found),
+            (self._left_by, old.left, ledger.left),
+        ):
+            for item in before:
+                if item not in now:
+                    roots = index[item]
+                    roots.discard(key)
+                    if not roots:
+                        del index[item]
+            for item in now:
+                if item not in before:
+                    index.setdefault(item, set()).add(key)
+
+    def found_by(self, item: Any) -> set[RootKey]:
+        """The roots that asked for an item."""
+        return self._found_by.get(item, set())
+
+    def left_by(self, item: Any) -> set[RootKey]:
+        """The roots that left something under an item."""
+        return self._left_by.get(item, set())
+
+
+class AsOfTurn:
+    """What roots left before the turn of each, while some of them run again in their order.
+
+    Attributes:
+        turns: the roots, numbered in the order in which they ended when all of them ran.
+    """
+
+    def __init__(self, index: LedgerIndex, results: Mapping[RootKey, RootResult], turns: Mapping[RootKey, int]) -> None:
+        self._index, self._results, self.turns = index, results, turns
+        self._fits = False
+
+    def find(self, item: Any, root: RootKey) -> Entry | None:
+        """What the roots that ended before another one left under an item; None for nothing."""
+        # A module that runs now and did not before ends behind all others, until all of them run again.
+        turn, results = self.turns.get(root, len(self.turns)), self._results
+        found: Entry | None = None
+        at = -1
+        for key in self._fitting().left_by(item):
+            left = results[key].ledger.left[item]
+            if is_number(item, left):
+                return left
+            own = self.turns[key]
+            if own >= turn:
+                continue
+            if type(item) is tuple:
+                found = left if found is None else found + left  # type: ignore[operator]
+            elif found is None or (own < at) == (type(item) is Key):
+                found, at = left, own
+        return told(item, found)
+
+    def add(self, root: RootKey, ledger: Ledger) -> None:
+        """Nothing: a module that runs now and did not before changes the order of all."""
+
+    def pass_module(self, path: str) -> None:
+        """Nothing: all modules have ended."""
+
+    def misled(self, root: RootKey, old: Ledger, new: Ledger) -> Iterator[RootKey]:
+        """The roots behind one that would find something else now that it ran again, those that rely on it left out.
+
+        Args:
+            root: it.
+            old: what it found and left before.
+            new: what it found and left now.
+        """
+        index, turn, results = self._fitting(), self.turns[root], self._results
+        index.note(root, new)
+        for item in old.left.keys() | new.left.keys():
+            before, now = old.left.get(item), new.left.get(item)
+            if before == now if type(now) is int else (before is None) == (now is None):
+                continue
+            for key in index.found_by(item):
+                if self.turns[key] > turn and not is_same(self.find(item, key), results[key].ledger.found[item]):
+                    yield key
+
+    def _fitting(self) -> LedgerIndex:
+        if not self._fits:
+            self._index.fit(self._results)
+            self._fits = True
+        return self._index

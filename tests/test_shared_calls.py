@@ -1,0 +1,128 @@
+"""Roots that share calls: whoever made a call first in a cold start has its findings, however the workspace came about.
+
+A call with the same arguments runs once in the whole workspace, and a function outside every map a few times: so what
+one root does decides what those behind it need not do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from meshlens.project.workspace import Workspace, open_workspace
+from meshlens.rules._check import Diagnosed, check
+from meshlens.settings import Settings
+
+ROOT = Path("/project")
+TRAIN = """\
+import jax
+import jax.numpy as jnp
+
+
+def init():
+    return jnp.ones(3)
+
+
+def mean(x, name="dp"):
+    return jax.lax.pmean(x, name)
+
+
+def step(w, x):
+    g = mean(x)
+    return w - g, mean(x, "dp")
+
+
+p_step = jax.pmap(step, axis_name="dp", in_axes=(None, 0))
+
+
+class Trainer:
+    def __init__(self, name):
+        self.name = name
+
+    def step(self, x):
+        return mean(x, self.name)
+"""
+MAIN = """\
+import jax
+from train import Trainer, init, mean, p_step, step
+
+
+def evaluate(w, x):
+    _, loss = step(w, x)
+    return loss
+
+
+def main():
+    w = init()
+"""
+STATEMENTS = [
+    "evaluate(init(), 3)",
+    "step(init(), 3)",
+    "mean(init())",
+    'mean(init(), "i")',
+    "main()",
+    "p_step(1, 2)",
+    'jax.pmap(evaluate, axis_name="dp")(1, 2)',
+    'jax.pmap(evaluate, axis_name="i")',
+    'Trainer("dp").step(3)',
+    't = Trainer("i")',
+    "t.step(init())",
+    "import z",
+    "x = 1",
+]
+INDENT = "    "
+
+statements = st.sampled_from(STATEMENTS)
+places = st.tuples(st.sampled_from("abz"), st.booleans(), st.integers(0, 9), statements, st.booleans())
+
+
+def _opened(sources: dict[Path, bytes]) -> Workspace:
+    return open_workspace([ROOT], files=list(sources), jax_version=(0, 10, 2), devices=8, overlay=sources)
+
+
+def _found(workspace: Workspace, sources: dict[Path, bytes]) -> list[Diagnosed]:
+    return [one for path in sources for one in check(workspace.view(path), Settings())]
+
+
+def _changed(lines: list[str], inside: bool, where: int, statement: str, takes_away: bool) -> list[str]:
+    """The lines of a file with a statement more in a function or behind all of them, or with one less."""
+    first = len(MAIN.splitlines())
+    if takes_away:
+        gone = [number for number in range(first, len(lines)) if lines[number]]
+        return lines if not gone else [one for number, one in enumerate(lines) if number != gone[where % len(gone)]]
+    return [*lines[:first], INDENT + statement, *lines[first:]] if inside else [*lines, statement]
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(start=st.lists(statements, min_size=3, max_size=3), edits=st.lists(places, min_size=1, max_size=8))
+def test_whatever_is_typed_the_findings_of_shared_calls_lie_where_a_cold_start_has_them(start, edits):
+    texts = {name: [*MAIN.splitlines(), one] for name, one in zip("abz", start, strict=True)}
+    sources = {ROOT / f"{name}.py": "\n".join(lines).encode() for name, lines in texts.items()}
+    sources[ROOT / "train.py"] = TRAIN.encode()
+    workspace = _opened(sources)
+    _found(workspace, sources)
+    for name, *edit in edits:
+        texts[name] = _changed(texts[name], *edit)
+        path = ROOT / f"{name}.py"
+        sources[path] = "\n".join(texts[name]).encode()
+        workspace = workspace.with_file(path, sources[path])
+        assert _found(workspace, sources) == _found(_opened(sources), sources)
+
+
+@pytest.mark.parametrize("statement", ["evaluate(init(), 3)", 'Trainer("dp").step(3)', 'mean(init(), "i")'])
+def test_a_call_that_is_written_in_a_file_before_takes_the_finding_with_it_and_gives_it_back(statement):
+    sources = {ROOT / "train.py": TRAIN.encode()}
+    sources |= {ROOT / f"{name}.py": MAIN.encode() for name in "ab"}
+    sources[ROOT / "b.py"] += f"\n\n{statement}\n".encode()
+    workspace = _opened(sources)
+    before = _found(workspace, sources)
+    assert [one.code for one in before] == ["AX101"]
+    for added in (f"{INDENT}{statement}\n", ""):
+        sources[ROOT / "a.py"] = MAIN.encode() + added.encode()
+        workspace = workspace.with_file(ROOT / "a.py", sources[ROOT / "a.py"])
+        now = _found(workspace, sources)
+        assert now == _found(_opened(sources), sources)
+    assert now == before
