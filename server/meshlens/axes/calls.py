@@ -193,7 +193,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     if ctx.sure or not _is_main(function):
         run.entered.add(function.site)
     values = bind(function, args)
-    key = memo_key(function, values, ctx, run.differentiating > 0)
+    key = memo_key(run, function, values, ctx)
     names = names_given(values.values()) if key is not None else ()
     if key is not None:
         made = run.memo.get(key)

@@ -7,8 +7,9 @@ from typing import Any
 from meshlens.axes.assign import assign
 from meshlens.axes.expressions import evaluate
 from meshlens.axes.frames import Frame, site_of
+from meshlens.axes.imports import note_mention
 from meshlens.axes.leaving import NEXT_TURN, RAISED, RETURNED, joined
-from meshlens.axes.records import ApiMention, Context
+from meshlens.axes.records import Context
 from meshlens.axes.run import Run, mentions
 from meshlens.axes.values import UNKNOWN, Made, Mesh, Value
 
@@ -30,12 +31,12 @@ def run_with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     from meshlens.axes.statements import run_block
 
     ambient = len(run.ambient)
-    guards = 0
+    may_raise = False
     for expression, target in node[2]:
         value = evaluate(run, expression, frame, ctx)
         if mentions(expression, _EXPECTED_TO_RAISE):
             ctx = ctx._replace(guarded=True, conditional=True, expected=True)
-            guards += 1
+            may_raise = True
         if isinstance(value, Made) and value.dotted in (
             "jax.set_mesh",
             "jax.sharding.use_mesh",
@@ -45,22 +46,12 @@ def run_with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
             run.ambient.append(mesh)
             value = mesh
         elif isinstance(value, Mesh):
-            run.records.mentions.append(
-                ApiMention(
-                    "jax.sharding.Mesh.__enter__",
-                    site_of(frame, expression),
-                    False,
-                    run.api_guard > 0,
-                    bool(ctx.conditional),
-                )
-            )
+            note_mention(run, "jax.sharding.Mesh.__enter__", site_of(frame, expression), ctx, "with")
         if target is not None:
             assign(run, target, value, frame, ctx)
-    run.api_guard += guards
     left = run_block(run, node[3], frame, ctx)
-    run.api_guard -= guards
     del run.ambient[ambient:]
-    return None if left == RAISED and guards else left
+    return None if left == RAISED and may_raise else left
 
 
 def run_try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:

@@ -51,7 +51,7 @@ def _spelled(view: FileView) -> Iterator[ApiMention]:
             if node[0] == "attr" and len(node) == 4 and node[1] not in skipped:
                 dotted = _dotted(node, modules, own)
                 if dotted in _dated():
-                    yield ApiMention(dotted, Site(str(view.path), key, node[1]), False, False, False)
+                    yield ApiMention(dotted, Site(str(view.path), key, node[1]), False, False, True)
 
 
 def _may_be_dated(source: bytes, span: Span, modules: dict[str, str]) -> bool:
