@@ -257,7 +257,11 @@ def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Conte
         frame.owner = function.owner
         first = next(iter(values.values()), None)
         frame.receiver = first if function.kind != "static" else None
+    broad, run.broad_guard = run.broad_guard, 0
+    run.api_guard -= broad
     run_block(run, run.body(function), frame, ctx)
+    run.api_guard += broad
+    run.broad_guard = broad
     if "generator" in function.flags:
         return Seq("list", (join_all(frame.yielded),), True) if frame.yielded else UNKNOWN
     if not frame.returned:

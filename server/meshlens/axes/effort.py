@@ -55,7 +55,7 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         decides: whether they may decide about axes.
         ctx: the circumstances of the call.
     """
-    telling = (decides, ctx.sure and not run.api_guard, ctx.skip)
+    telling = (decides, ctx.sure and run.api_guard == run.broad_guard, ctx.skip)
     effort = run.world.effort
     handed = frozenset(
         [site for value in values.values() if type(value) not in _HOLD_NO_FUNCTION for site in _worthwhile(run, value)]
@@ -121,7 +121,7 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
     """Whether running the body can tell nothing: no axis in reach, and neither a function nor axis names handed in."""
     if run.world.reaches(function.path, function.block, ctx.env):
         return False
-    if run.api_guard and run.world.is_worth_a_root(function.path, function.block, starts=False):
+    if run.api_guard > run.broad_guard and run.world.is_worth_a_root(function.path, function.block, starts=False):
         return False
     return not any(_holds_function(arg.value) or arg.label in _HOLD_NAMES for arg in args)
 
@@ -194,7 +194,7 @@ def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Contex
         ctx.skip,
         ctx.expected,
         run.differentiating > 0,
-        run.api_guard > 0,
+        run.api_guard > run.broad_guard,
     )
     try:
         return Key(parts)

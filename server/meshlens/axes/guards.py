@@ -13,9 +13,8 @@ from meshlens.axes.records import Context
 from meshlens.axes.run import Run, mentions
 from meshlens.axes.values import UNKNOWN, Made, Mesh, Value
 
-_API_ERRORS = frozenset(
-    {"ImportError", "AttributeError", "ModuleNotFoundError", "Exception", "BaseException", "TypeError"}
-)
+_NARROW = frozenset({"ImportError", "AttributeError", "ModuleNotFoundError", "TypeError"})
+_API_ERRORS = _NARROW | {"Exception", "BaseException"}
 
 
 _AXIS_ERRORS = frozenset({"NameError", "Exception", "BaseException", "KeyError", "AssertionError", "ValueError"})
@@ -64,10 +63,13 @@ def run_try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     guarded = bool(caught & _AXIS_ERRORS)
     inner = ctx._replace(guarded=True) if guarded and not ctx.guarded else ctx
     before = dict(frame.vars)
+    broad = api and not caught & _NARROW
     run.api_guard += api
+    run.broad_guard += broad
     left = run_block(run, body, frame, inner)
     if left is None and orelse:
         left = run_block(run, orelse, frame, inner)
+    run.broad_guard -= broad
     after_body = frame.vars
     results: list[tuple[dict[str, Value], str | None]] = [(after_body, left)]
     for kind, text, handler in handlers:
