@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 from meshlens.axes import modules, optimizers, train_states
-from meshlens.axes.imports import is_dated, member
+from meshlens.axes.imports import member, note_mention
 from meshlens.axes.joining import entry_of_table, join_all
 from meshlens.axes.objects import data_attribute, instance_attribute, static_attribute, super_attribute
-from meshlens.axes.records import ApiMention, Context
+from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import (
     UNKNOWN,
@@ -38,8 +38,7 @@ def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Va
     """What `value.name` gives."""
     if type(value) is Ext:
         dotted = f"{value.dotted}.{name}"
-        if is_dated(dotted):
-            run.records.mentions.append(ApiMention(dotted, site, False, run.api_guard > 0, bool(ctx.conditional)))
+        note_mention(run, dotted, site, ctx, "attribute")
         return Ext(dotted)
     if type(value) is Data:
         return of_data(value, name)

@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all, labels_of
+from meshlens.axes.kinds import is_instance
 from meshlens.axes.labels import travelling
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
+from meshlens.axes.tree_maps import leaf
 from meshlens.axes.unpacking import element
 from meshlens.axes.values import (
     UNKNOWN,
@@ -199,17 +201,36 @@ def _sorted(values: Values, args: tuple[Arg, ...]) -> Value:
     return Seq("list", (join_all(value.items),), True) if isinstance(value, Seq) and value.items else UNKNOWN
 
 
+def _isinstance(values: Values, args: tuple[Arg, ...]) -> Value | None:
+    verdict = is_instance(values[0], values[1]) if len(values) == 2 else None
+    return Const(verdict) if verdict is not None else None
+
+
 def _merged(values: Values, args: tuple[Arg, ...]) -> Value:
     """What `merge_param(name, a, b)` picks: the one that is not None."""
     given = [value for value in values[1:] if not (isinstance(value, Const) and value.value is None)]
     return given[0] if len(given) == 1 else UNKNOWN
 
 
+def _leaves(values: Values, args: tuple[Arg, ...]) -> Value:
+    """The leaves of a tree: as of anything that a loop goes through, there is one at least unless it is known empty."""
+    tree = values[0] if values else UNKNOWN
+    if isinstance(tree, Const) and tree.value is None:
+        return Seq("list", ())
+    if isinstance(tree, (Seq, Dict)) and not tree.items and not tree.open:
+        return Seq("list", ())
+    return Seq("list", (leaf(tree),), True)
+
+
+def _flattened(values: Values, args: tuple[Arg, ...]) -> Value:
+    return Seq("tuple", (_leaves(values, args), UNKNOWN))
+
+
 def _nothing(values: Values, args: tuple[Arg, ...]) -> Value:
     return Const(None)
 
 
-_HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value]] = {
+_HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "len": _len,
     "range": _range,
     "enumerate": _enumerate,
@@ -232,7 +253,10 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value]] = {
     "max": _extreme,
     "sorted": _sorted,
     "print": _nothing,
+    "isinstance": _isinstance,
     "flax.linen.merge_param": _merged,
+    "jax.tree.leaves": _leaves,
+    "jax.tree.flatten": _flattened,
     "typing.cast": lambda values, args: values[1] if len(values) > 1 else UNKNOWN,
     "copy.copy": lambda values, args: values[0] if values else UNKNOWN,
     "copy.deepcopy": lambda values, args: values[0] if values else UNKNOWN,

@@ -194,7 +194,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     if ctx.sure or not _is_main(function):
         run.entered.add(function.site)
     values = bind(function, args)
-    key = memo_key(function, values, ctx, run.differentiating > 0)
+    key = memo_key(run, function, values, ctx)
     names = names_given(values.values()) if key is not None else ()
     if key is not None:
         made = run.memo.get(key)
@@ -261,7 +261,11 @@ def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Conte
         frame.owner = function.owner
         first = next(iter(values.values()), None)
         frame.receiver = first if function.kind != "static" else None
+    broad, run.broad_guard = run.broad_guard, 0
+    run.api_guard -= broad
     run_block(run, run.body(function), frame, ctx)
+    run.api_guard += broad
+    run.broad_guard = broad
     if "generator" in function.flags:
         return Seq("list", (join_all(frame.yielded),), True) if frame.yielded else UNKNOWN
     if not frame.returned:

@@ -6,9 +6,11 @@ from typing import Any
 
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import options, union
+from meshlens.axes.kinds import is_instance
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import (
+    UNKNOWN,
     Bound,
     Class,
     Const,
@@ -127,7 +129,7 @@ def _contains(item: Value, container: Value) -> bool | None:
 def refine(run: Run, test: Any, outcome: bool, frame: Frame, ctx: Context) -> None:
     """Narrows variables by what a test's outcome says about them.
 
-    Knows `x`, `not x`, `x is None`, `x is not None`, `x == constant`, and `and`/`or` of these.
+    Knows `x`, `not x`, `x is None`, `x is not None`, `x == constant`, `isinstance(x, …)`, and `and`/`or` of these.
     """
     tag = test[0]
     if tag == "not":
@@ -143,6 +145,19 @@ def refine(run: Run, test: Any, outcome: bool, frame: Frame, ctx: Context) -> No
         if operator in ("is", "is not", "==", "!="):
             equal = (operator in ("is", "==")) == outcome
             _keep(frame, test[3][0][2], lambda value: _same(value, wanted) is not (not equal))
+    elif tag == "call" and test[2][0] == "name" and test[2][2] == "isinstance" and frame.find("isinstance") is None:
+        _refine_kind(run, test[3], outcome, frame, ctx)
+
+
+def _refine_kind(run: Run, arguments: Any, outcome: bool, frame: Frame, ctx: Context) -> None:
+    from meshlens.axes.expressions import evaluate
+
+    if len(arguments) != 2 or any(label is not None for label, _, _ in arguments):
+        return
+    subject, kinds = arguments[0][2], arguments[1][2]
+    if subject[0] == "name" and len(options(frame.find(subject[2]) or UNKNOWN)) > 1:
+        kind = evaluate(run, kinds, frame, ctx)
+        _keep(frame, subject[2], lambda value: is_instance(value, kind) is not (not outcome))
 
 
 def _keep(frame: Frame, name: str, fits: Any) -> None:

@@ -46,8 +46,8 @@ _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
 def spent(run: Run, function: Function, values: dict[str, Value], decides: bool, ctx: Context) -> Value | None:
     """What stands for another run of a function that ran often enough outside every map; None if it may run again.
 
-    Runs that may never happen do not use up what those that certainly happen may spend, nor do those in which a
-    module makes its parameters, where some collectives are left out.
+    Runs that may never happen, or only with some releases of JAX, do not use up what those that certainly happen may
+    spend, nor do those in which a module makes its parameters, where some collectives are left out.
 
     Args:
         run: the run.
@@ -56,7 +56,8 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         decides: whether they may decide about axes.
         ctx: the circumstances of the call.
     """
-    ran: tuple[Site, tuple[bool, ...]] = (function.site, (decides, ctx.sure, ctx.skip))
+    telling = (decides, ctx.sure and run.api_guard == run.broad_guard, ctx.skip)
+    ran: tuple[Site, tuple[bool, ...]] = (function.site, telling)
     left = run.ledger.left
     handed = frozenset(
         [site for value in values.values() if type(value) not in _HOLD_NO_FUNCTION for site in _worthwhile(run, value)]
@@ -120,6 +121,8 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
     """Whether running the body can tell nothing: no axis in reach, and neither a function nor axis names handed in."""
     if run.world.reaches(function.path, function.block, ctx.env):
         return False
+    if run.api_guard > run.broad_guard and run.world.is_worth_a_root(function.path, function.block, starts=False):
+        return False
     return not any(_holds_function(arg.value) or arg.label in _HOLD_NAMES for arg in args)
 
 
@@ -159,7 +162,7 @@ def _parts(value: Value) -> Iterable[Value]:
     return value.options if isinstance(value, Union) else ()
 
 
-def memo_key(function: Function, values: dict[str, Value], ctx: Context, run_differentiates: bool) -> Key | None:
+def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Key | None:
     """What a call's result depends on, if that can be hashed; None if not."""
     parts = (
         function,
@@ -173,7 +176,9 @@ def memo_key(function: Function, values: dict[str, Value], ctx: Context, run_dif
         ctx.loop,
         ctx.branch,
         ctx.skip,
-        run_differentiates,
+        ctx.expected,
+        run.differentiating > 0,
+        run.api_guard > run.broad_guard,
     )
     try:
         return Key(parts)

@@ -81,7 +81,7 @@ def call_external(
     if recorded and (recorded == "all" or any(_is_text(arg.value) for arg in args)):
         mesh = run.ambient[-1] if run.ambient and name == "jax.lax.with_sharding_constraint" else None
         run.records.calls.append(
-            ApiCall(name, site, callee_site, args, result, ctx, decorator, run.api_guard > 0, mesh)
+            ApiCall(name, site, callee_site, args, result, ctx, decorator, run.api_guard > 0 or ctx.expected, mesh)
         )
     return result
 

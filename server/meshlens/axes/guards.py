@@ -7,15 +7,15 @@ from typing import Any
 from meshlens.axes.assign import assign
 from meshlens.axes.expressions import evaluate
 from meshlens.axes.frames import Frame, site_of
+from meshlens.axes.imports import note_mention
 from meshlens.axes.leaving import NEXT_TURN, RAISED, RETURNED, joined
-from meshlens.axes.records import ApiMention, Context
+from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Made, Mesh, Value
 from meshlens.axes.words import mentions
 
-_API_ERRORS = frozenset(
-    {"ImportError", "AttributeError", "ModuleNotFoundError", "Exception", "BaseException", "TypeError"}
-)
+_NARROW = frozenset({"ImportError", "AttributeError", "ModuleNotFoundError", "TypeError"})
+_API_ERRORS = _NARROW | {"Exception", "BaseException"}
 
 
 _AXIS_ERRORS = frozenset({"NameError", "Exception", "BaseException", "KeyError", "AssertionError", "ValueError"})
@@ -31,12 +31,12 @@ def run_with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     from meshlens.axes.statements import run_block
 
     ambient = len(run.ambient)
-    guards = 0
+    may_raise = False
     for expression, target in node[2]:
         value = evaluate(run, expression, frame, ctx)
         if mentions(expression, _EXPECTED_TO_RAISE):
             ctx = ctx._replace(guarded=True, conditional=True, expected=True)
-            guards += 1
+            may_raise = True
         if isinstance(value, Made) and value.dotted in (
             "jax.set_mesh",
             "jax.sharding.use_mesh",
@@ -46,22 +46,12 @@ def run_with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
             run.ambient.append(mesh)
             value = mesh
         elif isinstance(value, Mesh):
-            run.records.mentions.append(
-                ApiMention(
-                    "jax.sharding.Mesh.__enter__",
-                    site_of(frame, expression),
-                    False,
-                    run.api_guard > 0,
-                    bool(ctx.conditional),
-                )
-            )
+            note_mention(run, "jax.sharding.Mesh.__enter__", site_of(frame, expression), ctx, "with")
         if target is not None:
             assign(run, target, value, frame, ctx)
-    run.api_guard += guards
     left = run_block(run, node[3], frame, ctx)
-    run.api_guard -= guards
     del run.ambient[ambient:]
-    return None if left == RAISED and guards else left
+    return None if left == RAISED and may_raise else left
 
 
 def run_try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
@@ -74,10 +64,13 @@ def run_try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     guarded = bool(caught & _AXIS_ERRORS)
     inner = ctx._replace(guarded=True) if guarded and not ctx.guarded else ctx
     before = dict(frame.vars)
+    broad = api and not caught & _NARROW
     run.api_guard += api
+    run.broad_guard += broad
     left = run_block(run, body, frame, inner)
     if left is None and orelse:
         left = run_block(run, orelse, frame, inner)
+    run.broad_guard -= broad
     after_body = frame.vars
     results: list[tuple[dict[str, Value], str | None]] = [(after_body, left)]
     for kind, text, handler in handlers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from meshlens.axes.frames import Frame
 from meshlens.axes.records import ApiMention, Context
@@ -22,7 +22,7 @@ def import_modules(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
             frame.home(alias).vars[alias] = _module(run, frame, dotted)
         else:
             frame.home(root).vars[root] = _module(run, frame, root)
-        mention(run, dotted, Site(frame.path, frame.block, site), ctx)
+        note_mention(run, dotted, Site(frame.path, frame.block, site), ctx, "import")
 
 
 def import_names(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
@@ -40,7 +40,7 @@ def import_names(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
             home.vars[alias or text] = UNKNOWN
         else:
             home.vars[alias or text] = Ext(f"{dotted}.{text}")
-            mention(run, f"{dotted}.{text}", Site(frame.path, frame.block, site), ctx)
+            note_mention(run, f"{dotted}.{text}", Site(frame.path, frame.block, site), ctx, "import")
 
 
 def member(run: Run, module: Module, name: str) -> Value:
@@ -57,10 +57,12 @@ def member(run: Run, module: Module, name: str) -> Value:
     return UNKNOWN
 
 
-def mention(run: Run, dotted: str, site: Site, ctx: Context) -> None:
-    """Notes that an import names something outside the workspace."""
-    if is_dated(dotted):
-        run.records.mentions.append(ApiMention(dotted, site, True, run.api_guard > 0, bool(ctx.conditional)))
+def note_mention(run: Run, dotted: str, site: Site, ctx: Context, how: Literal["import", "attribute", "with"]) -> None:
+    """Notes that something outside the workspace is named in an import, as an attribute, or entered by a `with`."""
+    if how == "with" or is_dated(dotted):
+        guarded: bool | Literal["expected"] = run.api_guard > 0 or ("expected" if ctx.expected else False)
+        certain = ctx.sure and not ctx.env.open and not ctx.conditional and not ctx.remote
+        run.records.mentions.append(ApiMention(dotted, site, how == "import", guarded, certain))
 
 
 @cache

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from meshlens.axes.mentioned import HOLDS_MESH, LOCAL_FUNCTION, MAKES_FUNCTIONS, names_of
+from meshlens.axes.mentioned import HOLDS_MESH, LOCAL_FUNCTION, MAKES_FUNCTIONS, SERVES_RELEASES, names_of
 from meshlens.axes.records import AxisEnv
 from meshlens.facts.model import FileFacts, Shape
 from meshlens.jaxapi.binders import BINDERS
@@ -56,6 +56,12 @@ def _root_words() -> frozenset[str]:
 
 
 @cache
+def _dated_words() -> frozenset[str]:
+    """Names that some release of JAX does not have any more, or warns of."""
+    return frozenset(_last(dotted) for dotted, row in CHANGES.items() if row.removed or row.deprecated)
+
+
+@cache
 def _words_in_maps() -> frozenset[str]:
     """Names that make a function worth entering inside a map."""
     return frozenset(_last(dotted) for dotted in DRAWS) | _root_words()
@@ -74,12 +80,17 @@ class Interest:
         self._facts = facts
         self._mentioned: dict[str, Mentions] = {}
         users: dict[str, set[str]] = defaultdict(set)
+        dated: set[str] = set()
         for path, file in facts.items():
             self._mentioned[path] = mentions = _mentions_in(path, file, before)
             for key, block in file.blocks.items():
-                for own in _owns(key, block.shape, mentions[key]):
+                owns = _owns(key, block.shape, mentions[key])
+                if not _dated_words().isdisjoint(mentions[key]):
+                    dated.update(owns)
+                for own in owns:
                     for name in mentions[key]:
                         users[name].add(own)
+        self._dated = frozenset(dated)
         self._binding = _closure(_binding_words(), users)
         self._using = _closure(_binding_words() | _using_words(), users)
 
@@ -112,7 +123,10 @@ class Interest:
             owned = _owns(key, old.shape, was) if old is not None else ()
             rows.append((owned, was, _owns(key, new.shape, now) if new is not None else (), now))
         closures = []
-        more: set[str] = set()
+        dated = _dated_after(self._dated, rows)
+        if dated is None:
+            return None
+        more: set[str] = set(dated - self._dated)
         for closure in (self._binding, self._using):
             grown = _grown(closure, rows, mentioned, facts)
             if grown is None:
@@ -122,6 +136,7 @@ class Interest:
         made = object.__new__(Interest)
         made._facts, made._mentioned = facts, mentioned
         made._binding, made._using = closures
+        made._dated = dated
         return made, frozenset(more)
 
     def mentioning(self, names: frozenset[str]) -> frozenset[tuple[str, str]]:
@@ -180,6 +195,8 @@ class Interest:
         """
         mentioned = self._mentioned_in(path, key)
         if mentioned is None or not mentioned.isdisjoint(_root_words()):
+            return True
+        if SERVES_RELEASES in mentioned and not mentioned.isdisjoint(self._dated):
             return True
         return not (self._using if starts else self._binding).keys().isdisjoint(mentioned)
 
@@ -253,6 +270,17 @@ def _grown(
                         grown[user] = grown[name] + 1
                         waiting.append(user)
     return grown
+
+
+def _dated_after(dated: frozenset[str], rows: list[Row]) -> frozenset[str] | None:
+    """The names of blocks that mention something dated after blocks changed; None if one may not do so any more."""
+    words = _dated_words()
+    for owned, was, owns, now in rows:
+        if not words.isdisjoint(was) and (words.isdisjoint(now) or not set(owned) <= set(owns)):
+            return None
+        if not words.isdisjoint(now):
+            dated |= set(owns)
+    return dated
 
 
 def _owns(key: str, shape: Shape, mentioned: frozenset[str]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ def call_made(run: Run, made: Made, args: tuple[Arg, ...], site: Site, frame: Fr
     """What calling an object that a library made gives."""
     row = consumer(made.dotted)
     if row is not None:
-        _consume(run, made, row, args, site, ctx)
+        consume(run, made, row, args, site, ctx)
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
         return Data(labels)
     if len(args) == 1 and isinstance(args[0].value, Class):
@@ -31,7 +31,8 @@ def call_made(run: Run, made: Made, args: tuple[Arg, ...], site: Site, frame: Fr
     return call_unknown(run, args, made, frame, ctx)
 
 
-def _consume(run: Run, made: Made, row: Consumer, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
+def consume(run: Run, made: Made, row: Consumer, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
+    """Notes that an object uses the axis name that it was given, unless something switches that off."""
     given = dict(made.arguments)
     axis = given.get("axis")
     if axis is None or (isinstance(axis, Const) and axis.value is None):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from meshlens.axes.words import is_version_word
 from meshlens.facts.walking import is_parameter
 
 MAKES_FUNCTIONS = "<function>"
 LOCAL_FUNCTION = "="
 HOLDS_MESH = "<mesh>"
+SERVES_RELEASES = "<guard>"
 
 
 def _is_local_function(value: Any) -> bool:
@@ -26,7 +28,8 @@ def names_of(shape: Any) -> frozenset[str]:
     """The names and attributes that a shape mentions, annotations left out.
 
     Where it holds functions there is a mark, and behind "=" the local names of functions that it assigns; another mark
-    where it enters or keeps something that is called a mesh, which may have been made anywhere.
+    where it enters or keeps something that is called a mesh, which may have been made anywhere, and one where it may
+    serve several releases of JAX: it asks for the version, or catches exceptions.
     """
     found: set[str] = set()
     waiting: list[Any] = [shape]
@@ -64,6 +67,8 @@ def names_of(shape: Any) -> frozenset[str]:
         elif size == 5 and is_parameter(node):
             waiting.append(node[3])
         else:
+            if size == 6 and tag == "try" and node[3]:
+                found.add(SERVES_RELEASES)
             if size == 4 and tag == "with" and any(_is_mesh(item[0], "name", "attr") for item in node[2]):
                 found.add(HOLDS_MESH)
             if size == 4 and tag == "call":
@@ -71,4 +76,6 @@ def names_of(shape: Any) -> frozenset[str]:
             elif (tag == "fn" and size == 3 and node is not shape) or (tag == "lambda" and size == 4):
                 found.add(MAKES_FUNCTIONS)
             waiting.extend(node)
+    if any(map(is_version_word, found)):
+        found.add(SERVES_RELEASES)
     return frozenset(found)

@@ -8,6 +8,7 @@ from meshlens.axes.collecting import note_uses
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all, labels_of
 from meshlens.axes.labels import NONE, of_verdict, travelling
+from meshlens.axes.libraries import consume
 from meshlens.axes.naming import by_parameter
 from meshlens.axes.records import ApiCall, Context
 from meshlens.axes.run import Run
@@ -27,6 +28,7 @@ from meshlens.axes.values import (
     Wrapped,
 )
 from meshlens.jaxapi.collectives import NAMED_METHODS
+from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.libraries import GENERATOR_SIZES, GENERATORS, INIT_METHODS, VERDICTS
 
 
@@ -210,6 +212,9 @@ def _note_named(run: Run, value: Value) -> None:
 def _of_made(
     run: Run, receiver: Made, name: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context
 ) -> Value:
+    row = consumer(receiver.dotted)
+    if row is not None and row.when == name:
+        consume(run, receiver, row, args, site, ctx)
     composed = optimizers.call_composed(run, receiver, name, args, site, frame, ctx)
     if composed is not None:
         return composed

@@ -167,15 +167,16 @@ class ApiMention:
         dotted: the name with aliases undone.
         site: the expression, or the name in an import statement.
         imported: true in an import statement.
-        guarded: behind `try/except (ImportError|AttributeError)`, `hasattr` or a version check.
-        conditional: under a condition whose outcome is not known.
+        guarded: behind `try/except (ImportError|AttributeError)`, `hasattr` or a version check; "expected" where a test
+            expects the code to raise, which says nothing of other routes.
+        certain: on a closed route, under no condition whose outcome is not known, along edges that certainly run.
     """
 
     dotted: str
     site: Site
     imported: bool
-    guarded: bool
-    conditional: bool
+    guarded: bool | Literal["expected"]
+    certain: bool
 
 
 @immutable

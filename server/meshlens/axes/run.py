@@ -142,6 +142,7 @@ class Run:
         calls: how many calls were made.
         bodies: how often a function's body ran.
         api_guard: depth of `try/except ImportError`, `hasattr`, version checks.
+        broad_guard: how many of these catch any exception, which says nothing of what a function does that is called.
         ambient: meshes made current by `set_mesh`, innermost last.
         differentiating: depth of `grad` and `vjp`.
         entrances: how often a function was called that is worth entering.
@@ -172,6 +173,7 @@ class Run:
         self.calls = 0
         self.bodies = 0
         self.api_guard = 0
+        self.broad_guard = 0
         self.ambient: list[Value] = []
         self.differentiating = 0
         self.entrances = 0

@@ -32,7 +32,7 @@ class Moment:
         frame: the variables before, with those around them.
         context: the circumstances.
         heap: what objects held.
-        ambient, stack, api_guard, differentiating: as in `Run`.
+        ambient, stack, api_guard, broad_guard, differentiating: as in `Run`.
         begun: how many records of each kind there were before.
         ended: how many there were behind it.
         after: the variables that it set, with their values.
@@ -47,6 +47,7 @@ class Moment:
     ambient: tuple[Value, ...]
     stack: tuple[Site, ...]
     api_guard: int
+    broad_guard: int
     differentiating: int
     begun: Lengths
     ended: Lengths
@@ -120,6 +121,7 @@ def run_watched(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
             ambient,
             stack,
             run.api_guard,
+            run.broad_guard,
             run.differentiating,
             begun,
             _lengths(run.records),
@@ -147,7 +149,8 @@ def run_alone(world: World, root: tuple[str, str], moment: Moment, statement: An
     run.ambient = list(moment.ambient)
     run.stack = list(moment.stack)
     run.calls = moment.begun_calls
-    run.api_guard, run.differentiating = moment.api_guard, moment.differentiating
+    run.api_guard, run.broad_guard = moment.api_guard, moment.broad_guard
+    run.differentiating = moment.differentiating
     frame = _copied_one(moment.frame, moment.frame.parent)
     module, variables = frame.module, frame.module.vars
     try:

@@ -20,7 +20,7 @@ def speaks_of_axes(node: Any) -> bool:
 
 def asks_version(test: Any) -> bool:
     """Whether a condition asks which JAX this is, or what it has."""
-    return any(map(_is_version_word, _words_in(test)))
+    return any(map(is_version_word, _words_in(test)))
 
 
 def mentions(node: Any, names: frozenset[str]) -> bool:
@@ -29,7 +29,8 @@ def mentions(node: Any, names: frozenset[str]) -> bool:
 
 
 @cache
-def _is_version_word(word: str) -> bool:
+def is_version_word(word: str) -> bool:
+    """Whether a name belongs to a question which JAX this is, or what it has."""
     return word in _ASKS_WHAT_IS_THERE or _VERSION_WORD.search(word) is not None
 
 

@@ -32,7 +32,8 @@ def dated_names(view: FileView, wanted: Callable[[Change], bool]) -> Iterator[Da
     """The places that name something whose change is wanted, in order.
 
     A name that was imported is reported at its import, not where it is used; of `jax.a.b.c` only the longest part
-    that has a history of its own counts.  What is guarded on any route is left out.
+    that has a history of its own counts.  What is guarded on a route is left out, unless another one certainly leads
+    there without a guard; where a test expects the code to raise, that holds for its route alone.
 
     Args:
         view: the file.
@@ -40,6 +41,8 @@ def dated_names(view: FileView, wanted: Callable[[Change], bool]) -> Iterator[Da
     """
     found: dict[Span, Dated] = {}
     guarded: set[Span] = set()
+    reached_freely: set[Span] = set()
+    certain: set[Span] = set()
     reached = {mention.site for mention in view.records.mentions}
     unreached = (mention for mention in spelled_names(view) if mention.site not in reached)
     for mention in chain(view.records.mentions, unreached):
@@ -47,14 +50,20 @@ def dated_names(view: FileView, wanted: Callable[[Change], bool]) -> Iterator[Da
         if row is None or not wanted(row) or (row.dotted != mention.dotted and not mention.imported):
             continue
         span = view.span(mention.site)
-        if mention.guarded:
+        if mention.guarded is True:
             guarded.add(span)
+        elif not mention.guarded:
+            reached_freely.add(span)
+            if mention.certain:
+                certain.add(span)
         found.setdefault(span, Dated(mention, row, span))
     imported = {dated.mention.dotted for dated in found.values() if dated.mention.imported}
     outermost: list[Dated] = []
     for span in sorted(found, key=lambda span: (span.start, -span.end)):
         dated = found[span]
-        if span in guarded or any(other.span.contains(span) for other in outermost[-1:]):
+        if (span in guarded or span not in reached_freely) and span not in certain:
+            continue
+        if any(other.span.contains(span) for other in outermost[-1:]):
             continue
         if not dated.mention.imported and any(dated.mention.dotted.startswith(f"{name}.") for name in imported):
             continue

@@ -60,7 +60,7 @@ def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str],
         if node[0] == "attr" and len(node) == 4 and node[1] not in skipped
     }
     return tuple(
-        ApiMention(name, Site(str(view.path), key, site), False, False, False)
+        ApiMention(name, Site(str(view.path), key, site), False, False, True)
         for site, name in dotted.items()
         if name in _dated()
     )
