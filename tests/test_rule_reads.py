@@ -2,36 +2,102 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from meshlens.axes.values import Site
+from meshlens.facts.model import FileFacts
+from meshlens.facts.paths import SIMPLE
+from meshlens.facts.walking import nodes
 from meshlens.project.view import FileView
 from meshlens.project.workspace import open_workspace
 from meshlens.rules._again import sight_of
 from meshlens.rules._model import Finding
 from meshlens.rules._registry import Rule, all_rules
+from meshlens.text import Span
 from oracle.rerun import programs
 
-_TIED = [rule for rule in all_rules() if rule.reads == "tied" and rule.name != "unused-ignore"]
+_TIED = [rule for rule in all_rules() if rule.reads in ("places", "tied") and rule.name != "unused-ignore"]
+_PLACES = [rule for rule in _TIED if rule.reads == "places"]
 
 
 def _places(rule: Rule, view: FileView) -> set[Finding]:
     return set(rule.run(view))
 
 
+def _files(path: Path) -> list[Path]:
+    return sorted(path.parent.rglob("*.py")) if (path.parent / "__init__.py").exists() else [path]
+
+
 @pytest.mark.parametrize("path", [one.main for one in programs()], ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_rules_find_the_same_in_parts_of_a_workspace(path: Path) -> None:
-    files = sorted(path.parent.rglob("*.py")) if (path.parent / "__init__.py").exists() else [path]
+    files = _files(path)
     workspace = open_workspace([path.parent], files=files, devices=8)
     for one in files:
         view = workspace.view(one.absolute())
         whole = {rule.code: _places(rule, view) for rule in _TIED}
         results = view.solution.results
-        parts = {view.solution.links.gathered([(str(one.absolute()), key)], results) for key in view.facts.blocks}
+        keys = [(str(one.absolute()), key) for key in view.facts.blocks]
+        parts = {view.solution.links.gathered([key], results): key for key in keys}
         apart: dict[str, set[Finding]] = {rule.code: set() for rule in _TIED}
-        for part in parts:
-            sight = sight_of(view, part)
+        for key in parts.values():
+            sight = sight_of(view, {key}).of(view)
             for rule in _TIED:
                 apart[rule.code] |= _places(rule, sight)
         assert apart == whole
+
+
+@pytest.mark.parametrize("path", [one.main for one in programs()], ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_rules_that_read_places_do_not_look_at_other_statements(path: Path) -> None:
+    files = _files(path)
+    workspace = open_workspace([path.parent], files=files, devices=8)
+    solution = workspace.view(files[0].absolute()).solution
+    places = set(_sites([result.records for result in solution.results.values()]))
+    bare = replace(solution, facts={name: _bare(name, file, places) for name, file in solution.facts.items()}, _once={})
+    for one in files:
+        view = workspace.view(one.absolute())
+        other = replace(view, solution=bare, facts=bare.facts[str(one.absolute())])
+        for rule in _PLACES:
+            assert _told(rule, other) == _told(rule, view)
+
+
+def _told(rule: Rule, view: FileView) -> list[tuple[Span, str]]:
+    return sorted((finding.span, finding.message) for finding in rule.run(view))
+
+
+def _sites(value: Any) -> Iterator[Site]:
+    """All sites that a value holds, however deep."""
+    waiting, seen = [value], {0}
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Site):
+            yield one
+        elif isinstance(one, (tuple, list, set, frozenset)):
+            waiting += one
+        elif isinstance(one, dict):
+            waiting += [*one.keys(), *one.values()]
+        elif hasattr(one, "__slots__") and id(one) not in seen:
+            seen.add(id(one))
+            waiting += [getattr(one, name) for name in one.__slots__ if hasattr(one, name)]
+        elif is_dataclass(one) and id(one) not in seen:
+            seen.add(id(one))
+            waiting += [getattr(one, field.name) for field in fields(one)]
+
+
+def _bare(path: str, file: FileFacts, places: set[Site]) -> FileFacts:
+    """A file without the simple statements in which nothing has a place."""
+
+    def bare(node: Any, key: str) -> Any:
+        if type(node) is not tuple or not node:
+            return node
+        is_statement = node[0] in SIMPLE and len(node) > 1 and type(node[1]) is int
+        if is_statement and not any(Site(path, key, inner[1]) in places for inner in nodes(node) if len(inner) > 1):
+            return ("pass", node[1])
+        return tuple(bare(part, key) for part in node)
+
+    blocks = {key: block._replace(shape=bare(block.shape, key)) for key, block in file.blocks.items()}
+    return replace(file, blocks=blocks)

@@ -36,7 +36,7 @@ def nodes_around(block: Block, site: int) -> Iterator[Any]:
         node = waiting.pop()
         if type(node) is not tuple or not node:
             continue
-        if len(node) > 1 and type(node[0]) is str and type(node[1]) is int and _spans_its_parts(node):
+        if len(node) > 1 and type(node[0]) is str and type(node[1]) is int and spans_its_parts(node):
             span = block.span(node[1]) if 0 <= node[1] < most else None
             if span is not None and (span.end < end or span.start > start):
                 continue
@@ -44,7 +44,7 @@ def nodes_around(block: Block, site: int) -> Iterator[Any]:
         waiting.extend(reversed(node))
 
 
-def _spans_its_parts(node: Any) -> bool:
+def spans_its_parts(node: Any) -> bool:
     """Whether the site of a node holds those of its parts: that of a parameter or a function is its name alone."""
     size = len(node)
     if size == 6 and type(node[5]) is frozenset:

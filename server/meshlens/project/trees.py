@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from meshlens.axes.values import Site
+from meshlens.facts.model import Block
+from meshlens.facts.walking import spans_its_parts
 from meshlens.project.view import FileView
+from meshlens.text import Span
 
 Node = tuple[Any, ...]
 
@@ -28,7 +31,10 @@ def tree(view: FileView, path: str, block: str) -> Node | None:
 def path_to(view: FileView, site: Site) -> tuple[Node, ...]:
     """The nodes from the block down to a site, outermost first; empty if it is not there."""
     root = tree(view, site.path, site.block)
-    found = _descend(root, site.index) if root is not None else None
+    if root is None:
+        return ()
+    block = view.solution.facts[site.path].blocks[site.block]
+    found = _descend(root, site.index, block, block.span(site.index))
     return tuple(reversed(found)) if found is not None else ()
 
 
@@ -38,11 +44,13 @@ def callee_of(view: FileView, call: Site) -> Site:
     return Site(call.path, call.block, path[-1][2][1]) if path and path[-1][0] == "call" else call
 
 
-def _descend(node: Node, index: int) -> list[Node] | None:
+def _descend(node: Node, index: int, block: Block, span: Span) -> list[Node] | None:
     if node[1] == index:
         return [node]
     for child in children(node):
-        found = _descend(child, index)
+        if spans_its_parts(child) and not block.span(child[1]).contains(span):
+            continue
+        found = _descend(child, index, block, span)
         if found is not None:
             found.append(node)
             return found

@@ -162,6 +162,8 @@ def type_again(
         ran = moments.get(key)
         if ran is None:
             return None
+        if not ran:
+            continue
         made: list[Left] = []
         for moment in ran:
             left = run_alone(world, key, moment, statement)

@@ -15,7 +15,7 @@ from pathlib import Path
 from meshlens.axes.roots import RootResult
 from meshlens.facts.model import Block, FileFacts
 from meshlens.project.changes import changed_blocks
-from meshlens.project.links import BlockKey, Gathered, only
+from meshlens.project.links import BlockKey, only
 from meshlens.project.solution import Solution
 from meshlens.project.sorting import Sorted
 from meshlens.project.view import FileView
@@ -35,12 +35,33 @@ class Checked:
         facts: the facts of all files.
         source: the file's bytes.
         found: what the rules found, silenced or not.
+        sight: what the rules that ran again looked at.
     """
 
     results: Mapping[tuple[str, str], RootResult]
     facts: Mapping[str, FileFacts]
     source: bytes
     found: tuple[Diagnosed, ...]
+    sight: Sight | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """The records of blocks that are tied together.
+
+    Attributes:
+        stale: the blocks that changed.
+        blocks: those that are tied to them.
+        records: theirs, by file.
+    """
+
+    stale: frozenset[BlockKey]
+    blocks: frozenset[BlockKey]
+    records: Sorted
+
+    def of(self, view: FileView) -> FileView:
+        """A view with no other records."""
+        return replace(view, solution=replace(view.solution, sorted=self.records, _once={}))
 
 
 def found_again(
@@ -48,7 +69,7 @@ def found_again(
     view: FileView,
     rules: tuple[Rule, ...],
     run: Callable[[Rule, FileView], Iterable[Diagnosed]],
-) -> tuple[Diagnosed, ...] | None:
+) -> Checked | None:
     """What the rules find now; None if that has to be worked out from the beginning.
 
     Args:
@@ -67,12 +88,13 @@ def found_again(
         _lines_around(view.source, Span(stretch.start, stretch.end + by))
     ):
         return None
+    same = solution.results is before.results
     if not stale:
-        return _moved_all(before, view, before.found, stretch, by)
-    tied = solution.links.gathered(stale, solution.results)
-    blocks = tied.blocks
-    sight = sight_of(view, tied)
-    concerned = {key for name, key in blocks if name == path}
+        found = _moved_all(before, view, before.found, stretch, by)
+        return checked(view, found, before.sight if same else None) if found is not None else None
+    seen = before.sight if same and before.sight is not None and before.sight.stale == stale else sight_of(view, stale)
+    sight = seen.of(view)
+    concerned = {key for name, key in seen.blocks if name == path}
     old = before.facts[path]
     dropped, kept = _split(before.found, old, concerned)
     reported = {one.code for one in dropped}
@@ -95,15 +117,21 @@ def found_again(
         if rule.code in again:
             fresh += run(rule, view)
     moved = _moved_all(before, view, [one for one in kept if one.code not in again], stretch, by)
-    return (*moved, *fresh) if moved is not None else None
+    return checked(view, (*moved, *fresh), seen) if moved is not None else None
 
 
-def sight_of(view: FileView, tied: Gathered) -> FileView:
-    """The view with no other records than those of some blocks."""
+def checked(view: FileView, found: tuple[Diagnosed, ...], sight: Sight | None) -> Checked:
+    """What was found in a file as it is now."""
+    return Checked(view.solution.results, view.solution.facts, view.source, found, sight)
+
+
+def sight_of(view: FileView, stale: set[BlockKey]) -> Sight:
+    """The records of all blocks that are tied to some."""
     solution = view.solution
+    tied = solution.links.gathered(stale, solution.results)
     names = {name for name, _ in tied.blocks}
     by_file = {name: only(solution.sorted.of(name, tied.roots), tied.blocks) for name in names}
-    return replace(view, solution=replace(solution, sorted=Sorted({}, {}, by_file), _once={}))
+    return Sight(frozenset(stale), tied.blocks, Sorted({}, {}, by_file))
 
 
 def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 
 from meshlens.project.view import FileView
-from meshlens.rules._again import Checked, found_again
+from meshlens.rules._again import checked, found_again
 from meshlens.rules._model import Diagnosed
 from meshlens.rules._registry import Rule, all_rules
 from meshlens.rules._select import muted_codes, selected_rules
@@ -55,14 +55,14 @@ def _all(view: FileView, settings: Settings, rules: tuple[Rule, ...]) -> tuple[D
     """What the rules find, silenced or not; after an edit only what it may have changed is looked for."""
     memory = view.solution.checked
     before = memory.get((view.path, settings))
-    found = found_again(before, view, rules, _guarded) if before is not None else None
-    if found is None:
-        found = tuple([one for rule in rules for one in _guarded(rule, view)])
+    now = found_again(before, view, rules, _guarded) if before is not None else None
+    if now is None:
+        now = checked(view, tuple([one for rule in rules for one in _guarded(rule, view)]), None)
     memory.pop((view.path, settings), None)
     while len(memory) >= _FILES_REMEMBERED:
         del memory[next(iter(memory))]
-    memory[(view.path, settings)] = Checked(view.solution.results, view.solution.facts, view.source, found)
-    return found
+    memory[(view.path, settings)] = now
+    return now.found
 
 
 def _guarded(rule: Rule, view: FileView) -> Iterator[Diagnosed]:
