@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from meshlens.axes.roots import RootResult
@@ -21,29 +20,30 @@ class Readers:
 
     def __init__(self, results: Mapping[RootKey, RootResult]) -> None:
         self._first: Mapping[RootKey, RootResult] = results
-        self._blocks: dict[tuple[str, str], set[RootKey]] | None = None
-        self._roots: dict[RootKey, set[RootKey]] = defaultdict(set)
+        self._blocks: dict[tuple[str, str], tuple[RootKey, ...]] | None = None
+        self._roots: dict[RootKey, tuple[RootKey, ...]] = {}
 
     def of(self, block: tuple[str, str]) -> Iterable[RootKey]:
         """The roots that may have seen a block."""
-        return tuple(self._index().get(block, ()))
+        return self._index().get(block, ())
 
     def relying_on(self, root: RootKey) -> Iterable[RootKey]:
         """The roots that may rely on another."""
         self._index()
-        return tuple(self._roots.get(root, ()))
+        return self._roots.get(root, ())
 
     def add(self, key: RootKey, result: RootResult) -> None:
         """Notes what a root depends on now."""
         blocks = self._index()
-        for block in result.deps:
-            blocks[block].add(key)
-        for root in result.relied:
-            self._roots[root].add(key)
+        for index, keys in ((blocks, result.deps), (self._roots, result.relied)):
+            for one in keys:
+                known = index.get(one, ())
+                if key not in known:
+                    index[one] = (*known, key)
 
-    def _index(self) -> dict[tuple[str, str], set[RootKey]]:
+    def _index(self) -> dict[tuple[str, str], tuple[RootKey, ...]]:
         if self._blocks is None:
-            self._blocks = defaultdict(set)
+            self._blocks = {}
             first, self._first = self._first, {}
             for key, result in first.items():
                 self.add(key, result)
