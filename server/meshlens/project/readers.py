@@ -11,35 +11,27 @@ RootKey = tuple[str, str]
 
 
 class Readers:
-    """Roots by the blocks and roots that they depend on; made when it is first asked.
+    """Roots by the blocks that they depend on; made when it is first asked.
 
     It grows while solutions follow each other, and may name roots that no longer depend on what they stand under:
     whoever asks looks at the result.  So all solutions of a workspace can share one.
     """
 
-    __slots__ = ("_blocks", "_first", "_roots")
+    __slots__ = ("_blocks", "_first")
 
     def __init__(self, results: Mapping[RootKey, RootResult]) -> None:
         self._first: Mapping[RootKey, RootResult] = results
         self._blocks: dict[tuple[str, str], set[RootKey]] | None = None
-        self._roots: dict[RootKey, set[RootKey]] = defaultdict(set)
 
     def of(self, block: tuple[str, str]) -> Iterable[RootKey]:
         """The roots that may have seen a block."""
         return tuple(self._index().get(block, ()))
-
-    def relying_on(self, root: RootKey) -> Iterable[RootKey]:
-        """The roots that may rely on another."""
-        self._index()
-        return tuple(self._roots.get(root, ()))
 
     def add(self, key: RootKey, result: RootResult) -> None:
         """Notes what a root depends on now."""
         blocks = self._index()
         for block in result.deps:
             blocks[block].add(key)
-        for root in result.relied:
-            self._roots[root].add(key)
 
     def _index(self) -> dict[tuple[str, str], set[RootKey]]:
         if self._blocks is None:
