@@ -62,14 +62,13 @@ class Ledger:
     """What one root found of those that ran before it, and what it leaves to those behind it.
 
     Attributes:
-        found: what stood under each item when the root first asked; None for nothing.
+        found: what stood under each item when the root first asked, in this order; None for nothing.  Between them
+            stand the paths of the modules that it asked for, which may have run then.
         left: what it leaves under each.
-        modules: the modules that it asked for, in order.
     """
 
     found: dict[Any, Entry | None] = field(default_factory=dict)
     left: dict[Any, Entry] = field(default_factory=dict)
-    modules: dict[str, None] = field(default_factory=dict)
 
 
 class Ledgers(Protocol):

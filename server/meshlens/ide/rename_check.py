@@ -9,6 +9,7 @@ from meshlens.axes.records import AxisUse, literal_name
 from meshlens.axes.values import Const, Site
 from meshlens.facts.extract import extract
 from meshlens.ide.occurrences import Place, place_of
+from meshlens.project.resolving import solve_again
 from meshlens.project.solution import Solution, solve
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, apply
@@ -58,4 +59,7 @@ def _after(view: FileView, edits: Iterable[FileEdit]) -> Solution:
         changes[str(edit.path)].append(edit.edit)
     solution = view.solution
     changed = {path: extract(apply(view.texts[path], wanted)) for path, wanted in changes.items()}
-    return solve({**solution.facts, **changed}, solution.index, solution.devices, solution.jax_version, solution)
+    facts = {**solution.facts, **changed}
+    assumed = solution.index, solution.devices, solution.jax_version
+    again = solve_again(solution, facts, changed)
+    return again if again is not None else solve(facts, *assumed, solution, solution.jax_folders, solution.focus)

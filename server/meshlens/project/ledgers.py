@@ -5,11 +5,13 @@ A root that is kept would find what it found: so each solution is what a cold st
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from meshlens.axes.ledger import Entry, Key, Ledger, is_number, is_same, told
+from meshlens.axes.ledger import Entry, Key, Ledger, Shared, is_number, is_same, told
 from meshlens.axes.roots import RootResult
+from meshlens.axes.spots import same
+from meshlens.axes.values import Value
 
 RootKey = tuple[str, str]
 
@@ -24,15 +26,16 @@ class OneAfterTheOther:
         is_out_of_step: whether a module that did not run again would find something else now.
     """
 
-    def __init__(self, kept: Mapping[RootKey, RootResult]) -> None:
+    def __init__(self, kept: Mapping[RootKey, RootResult], before: Mapping[RootKey, RootResult]) -> None:
         """Nothing has been left yet; objects have the numbers that they had, whichever root makes them first.
 
         Args:
             kept: the roots that saw nothing that changed.
+            before: all roots of the solution before.
         """
         self.turns: dict[RootKey, int] = {}
         self.is_out_of_step = False
-        self._kept = kept
+        self._kept, self._before = kept, before
         self._waiting = {path: result for (path, name), result in kept.items() if name == ""}
         self._left: dict[Any, Entry] = {
             item: left for result in kept.values() for item, left in result.ledger.left.items() if is_number(item, left)
@@ -45,12 +48,15 @@ class OneAfterTheOther:
     def add(self, root: RootKey, ledger: Ledger) -> None:
         """Adds what a root leaves; where another one left a result before it, that one counts."""
         self.turns[root] = len(self.turns)
+        before = self._before.get(root)
+        if before is not None:
+            keep_results(before.ledger, ledger)
         left = self._left
         for item, one in list(ledger.left.items()):
-            before = left.get(item)
+            known = left.get(item)
             if type(item) is tuple:
-                left[item] = one if before is None else before + one  # type: ignore[operator]
-            elif before is None or type(item) is not Key:
+                left[item] = one if known is None else known + one  # type: ignore[operator]
+            elif known is None or type(item) is not Key:
                 left[item] = one
             elif type(one) is not int:
                 del ledger.left[item]
@@ -75,11 +81,14 @@ class OneAfterTheOther:
         return found
 
     def _agree(self, ledger: Ledger) -> bool:
-        """Whether a root would find now what it found when it ran."""
-        for path in ledger.modules:
-            self.pass_module(path)
+        """Whether a root would find now what it found when it ran; the modules run that it asked for."""
         left = self._left
-        return all(is_same(told(item, left.get(item)), found) for item, found in ledger.found.items())
+        for item, found in ledger.found.items():
+            if type(item) is str:
+                self.pass_module(item)
+            elif not is_same(told(item, left.get(item)), found):
+                return False
+        return True
 
 
 class LedgerIndex:
@@ -92,15 +101,15 @@ class LedgerIndex:
 
     def __init__(self) -> None:
         self._known: dict[RootKey, Ledger] = {}
-        self._found_by: dict[Any, set[RootKey]] = {}
-        self._left_by: dict[Any, set[RootKey]] = {}
+        self._found_by: dict[Any, tuple[RootKey, ...]] = {}
+        self._left_by: dict[Any, tuple[RootKey, ...]] = {}
 
-    def fit(self, results: Mapping[RootKey, RootResult]) -> None:
+    def fit(self, ledgers: Iterable[tuple[RootKey, Ledger]]) -> None:
         """Brings the index to what these roots say."""
         known = self._known
-        for key, result in results.items():
-            if known.get(key) is not result.ledger:
-                self.note(key, result.ledger)
+        for key, ledger in ledgers:
+            if known.get(key) is not ledger:
+                self.note(key, ledger)
 
     def note(self, key: RootKey, ledger: Ledger) -> None:
         """Puts what a root says now in the place of what it said."""
@@ -114,21 +123,20 @@ class LedgerIndex:
         ):
             for item in before:
                 if item not in now:
-                    roots = index[item]
-                    roots.discard(key)
-                    if not roots:
+                    index[item] = tuple([one for one in index[item] if one != key])
+                    if not index[item]:
                         del index[item]
             for item in now:
                 if item not in before:
-                    index.setdefault(item, set()).add(key)
+                    index[item] = (*index.get(item, ()), key)
 
-    def found_by(self, item: Any) -> set[RootKey]:
+    def found_by(self, item: Any) -> tuple[RootKey, ...]:
         """The roots that asked for an item."""
-        return self._found_by.get(item, set())
+        return self._found_by.get(item, ())
 
-    def left_by(self, item: Any) -> set[RootKey]:
+    def left_by(self, item: Any) -> tuple[RootKey, ...]:
         """The roots that left something under an item."""
-        return self._left_by.get(item, set())
+        return self._left_by.get(item, ())
 
 
 class AsOfTurn:
@@ -168,7 +176,7 @@ class AsOfTurn:
         """Nothing: all modules have ended."""
 
     def misled(self, root: RootKey, old: Ledger, new: Ledger) -> Iterator[RootKey]:
-        """The roots behind one that would find something else now that it ran again, those that rely on it left out.
+        """The roots behind one that would find something else now that it ran again.
 
         Args:
             root: it.
@@ -176,10 +184,11 @@ class AsOfTurn:
             new: what it found and left now.
         """
         index, turn, results = self._fitting(), self.turns[root], self._results
+        keep_results(old, new)
         index.note(root, new)
         for item in old.left.keys() | new.left.keys():
             before, now = old.left.get(item), new.left.get(item)
-            if before == now if type(now) is int else (before is None) == (now is None):
+            if is_same(before, now):
                 continue
             for key in index.found_by(item):
                 if self.turns[key] > turn and not is_same(self.find(item, key), results[key].ledger.found[item]):
@@ -187,6 +196,35 @@ class AsOfTurn:
 
     def _fitting(self) -> LedgerIndex:
         if not self._fits:
-            self._index.fit(self._results)
+            # Modules that no longer run, but are kept until all roots run again, have no turn.
+            self._index.fit([(key, self._results[key].ledger) for key in self.turns])
             self._fits = True
         return self._index
+
+
+def keep_results(old: Ledger, new: Ledger) -> None:
+    """Lets a root that ran again leave what it left before where that is no other, so that who found it need not run.
+
+    Args:
+        old: what it left before.
+        new: what it leaves now.
+    """
+    for item, one in new.left.items():
+        before = old.left.get(item)
+        if before is not one and isinstance(one, Shared) and isinstance(before, Shared) and _are_alike(before, one):
+            new.left[item] = before
+
+
+def _are_alike(one: Shared, other: Shared) -> bool:
+    return (
+        one.root == other.root
+        and same(one.value, other.value)
+        and same(one.names, other.names)
+        and _hold_alike(one.given, other.given)
+        and one.heap.keys() == other.heap.keys()
+        and all(_hold_alike(held, other.heap[number]) for number, held in one.heap.items())
+    )
+
+
+def _hold_alike(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
+    return list(one) == list(other) and all(same(value, other[name]) for name, value in one.items())

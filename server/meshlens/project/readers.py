@@ -10,36 +10,29 @@ RootKey = tuple[str, str]
 
 
 class Readers:
-    """Roots by the blocks and roots that they depend on; made when it is first asked.
+    """Roots by the blocks that they depend on; made when it is first asked.
 
     It grows while solutions follow each other, and may name roots that no longer depend on what they stand under:
     whoever asks looks at the result.  So all solutions of a workspace can share one.
     """
 
-    __slots__ = ("_blocks", "_first", "_roots")
+    __slots__ = ("_blocks", "_first")
 
     def __init__(self, results: Mapping[RootKey, RootResult]) -> None:
         self._first: Mapping[RootKey, RootResult] = results
         self._blocks: dict[tuple[str, str], tuple[RootKey, ...]] | None = None
-        self._roots: dict[RootKey, tuple[RootKey, ...]] = {}
 
     def of(self, block: tuple[str, str]) -> Iterable[RootKey]:
         """The roots that may have seen a block."""
         return self._index().get(block, ())
 
-    def relying_on(self, root: RootKey) -> Iterable[RootKey]:
-        """The roots that may rely on another."""
-        self._index()
-        return self._roots.get(root, ())
-
     def add(self, key: RootKey, result: RootResult) -> None:
         """Notes what a root depends on now."""
         blocks = self._index()
-        for index, keys in ((blocks, result.deps), (self._roots, result.relied)):
-            for one in keys:
-                known = index.get(one, ())
-                if key not in known:
-                    index[one] = (*known, key)
+        for block in result.deps:
+            known = blocks.get(block, ())
+            if key not in known:
+                blocks[block] = (*known, key)
 
     def _index(self) -> dict[tuple[str, str], tuple[RootKey, ...]]:
         if self._blocks is None:

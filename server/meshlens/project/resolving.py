@@ -69,8 +69,7 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
             return None
         moments[key] = found.moments
         solution.results[key] = fresh[key] = replace(found, moments=None)
-        misled = set(ledgers.misled(key, before.results[key].ledger, found.ledger)) - dirty
-        for more in _with_relying(before, misled) - dirty if misled else ():
+        for more in set(ledgers.misled(key, before.results[key].ledger, found.ledger)) - dirty:
             dirty.add(more)
             heappush(waiting, (before.turns[more], more))
     if len(solution.results) != len(before.results):
@@ -160,24 +159,11 @@ def _interest(
 
 
 def _dirty(before: Solution, changed: frozenset[BlockKey]) -> set[RootKey]:
-    """The roots that saw a block, and those that rely on them."""
+    """The roots that saw a block."""
     results = before.results
-    dirty = {
+    return {
         key for block in changed for key in before.readers.of(block) if key in results and block in results[key].deps
     }
-    return _with_relying(before, dirty)
-
-
-def _with_relying(before: Solution, roots: set[RootKey]) -> set[RootKey]:
-    """Some roots, and those that rely on them."""
-    results, every = before.results, set(roots)
-    waiting = list(roots)
-    for one in waiting:
-        for key in before.readers.relying_on(one):
-            if key not in every and key in results and one in results[key].relied:
-                every.add(key)
-                waiting.append(key)
-    return every
 
 
 def _rerun(solution: Solution, world: SolvingWorld, key: RootKey) -> RootResult | None:

@@ -186,8 +186,8 @@ def solve(
     kept = _kept(solution, before) if before is not None else {}
     interest = Interest(facts, before.interest if before is not None else None)
     solution.interest = interest
-    ledgers = OneAfterTheOther(kept)
     watched = watched_in(facts, edited) if before is not None else {}
+    ledgers = OneAfterTheOther(kept, before.results if before is not None else {})
     world = SolvingWorld(solution, interest, ledgers, {block: shape for block, (_, shape) in watched.items()})
     if before is not None:
         for (path, name), result in kept.items():
@@ -245,7 +245,10 @@ def _kept(solution: Solution, before: Solution) -> dict[RootKey, RootResult]:
         # Another of them may be imported first now.
         kept.pop((path, ""), None)
     while True:
-        incomplete = [key for key, result in kept.items() if not result.relied <= kept.keys()]
+        # Whether a function or class that is relied on leaves what it left is seen when it has run.
+        incomplete = [
+            key for key, result in kept.items() if any(not one[1] and one not in kept for one in result.relied)
+        ]
         if not incomplete:
             return kept
         for key in incomplete:

@@ -89,5 +89,5 @@ class SolvingWorld:
         else:
             self.ledgers.pass_module(path)
         asking.relied.add((path, ""))
-        asking.ledger.modules[path] = None
+        asking.ledger.found.setdefault(path, None)
         return state
