@@ -10,6 +10,7 @@ from meshlens.axes.kinds import is_instance
 from meshlens.axes.labels import travelling
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
+from meshlens.axes.taken_apart import call_split_or_merge
 from meshlens.axes.tree_maps import leaf
 from meshlens.axes.unpacking import element
 from meshlens.axes.values import (
@@ -37,6 +38,9 @@ def call_builtin(
     run: Run, name: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
 ) -> Value | None:
     """The result of a built-in function; None if the name is not one that is followed."""
+    split = call_split_or_merge(name, args, site)
+    if split is not None:
+        return split
     handler = _HANDLERS.get(name)
     if handler is None and name not in _OTHERS:
         return None
@@ -157,6 +161,16 @@ def _dict(values: Values, args: tuple[Arg, ...]) -> Value:
     return Dict(tuple(entries.items()), is_open)
 
 
+def _keys(values: Values, args: tuple[Arg, ...]) -> Value:
+    """What `dict.fromkeys` makes of known keys."""
+    keys = values[0] if values else UNKNOWN
+    if not isinstance(keys, Seq) or not all(isinstance(key, Const) for key in keys.items):
+        return UNKNOWN
+    value = values[1] if len(values) > 1 else Const(None)
+    names = dict.fromkeys(key.value for key in keys.items if isinstance(key, Const))
+    return Dict(tuple((name, value) for name in names), keys.open)
+
+
 def _any_item(values: Values, args: tuple[Arg, ...]) -> Value:
     return element(values[0]) if values else UNKNOWN
 
@@ -226,6 +240,17 @@ def _flattened(values: Values, args: tuple[Arg, ...]) -> Value:
     return Seq("tuple", (_leaves(values, args), UNKNOWN))
 
 
+def _field(values: Values, args: tuple[Arg, ...]) -> Value:
+    """The default of a dataclass's field; of one with a factory what makes it, for the constructor to call."""
+    given = {arg.label: arg for arg in args}
+    factory = given.get("default_factory")
+    if "default" in given:
+        return given["default"].value
+    if factory is None or factory.site is None:
+        return UNKNOWN
+    return Made("dataclasses.field", factory.site, (("default_factory", factory.value),))
+
+
 def _nothing(values: Values, args: tuple[Arg, ...]) -> Value:
     return Const(None)
 
@@ -241,6 +266,7 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "frozenset": _sequence("set"),
     "iter": _sequence("list"),
     "dict": _dict,
+    "dict.fromkeys": _keys,
     "collections.OrderedDict": _dict,
     "types.MappingProxyType": _dict,
     "next": _any_item,
@@ -258,8 +284,9 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "jax.tree.leaves": _leaves,
     "jax.tree.flatten": _flattened,
     "typing.cast": lambda values, args: values[1] if len(values) > 1 else UNKNOWN,
+    "flax.nnx.clone": lambda values, args: values[0] if values else UNKNOWN,
     "copy.copy": lambda values, args: values[0] if values else UNKNOWN,
     "copy.deepcopy": lambda values, args: values[0] if values else UNKNOWN,
-    "dataclasses.field": lambda values, args: next((arg.value for arg in args if arg.label == "default"), UNKNOWN),
-    "flax.struct.field": lambda values, args: next((arg.value for arg in args if arg.label == "default"), UNKNOWN),
+    "dataclasses.field": _field,
+    "flax.struct.field": _field,
 }

@@ -91,9 +91,12 @@ def mutate(run: Run, callee: Any, args: tuple[Arg, ...], frame: Frame, ctx: Cont
     method = callee[3]
     changed: Value | None = None
     result: Value = Const(None)
+    # In a loop whose turns are known, a variable of this frame grows by just what is seen.
+    own = callee[2][0] == "name" and callee[2][2] in frame.vars and not frame.open_loops
+    repeated = ctx.loop and not own
     if isinstance(receiver, Seq):
         if method in ("append", "add") and len(args) == 1:
-            grown = len(receiver.items) < 32 and not ctx.loop
+            grown = len(receiver.items) < 32 and not repeated
             changed = (
                 Seq(receiver.kind, (*receiver.items, args[0].value), receiver.open or not grown)
                 if len(receiver.items) < 32
@@ -101,7 +104,7 @@ def mutate(run: Run, callee: Any, args: tuple[Arg, ...], frame: Frame, ctx: Cont
             )
         elif method == "extend" and len(args) == 1 and isinstance(args[0].value, Seq):
             changed = Seq(
-                receiver.kind, receiver.items + args[0].value.items, receiver.open or args[0].value.open or ctx.loop
+                receiver.kind, receiver.items + args[0].value.items, receiver.open or args[0].value.open or repeated
             )
         else:
             changed = Seq(receiver.kind, receiver.items, True)

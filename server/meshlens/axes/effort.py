@@ -40,6 +40,7 @@ _HOLD_NAMES = frozenset(
 """Keywords that give a binder its axis names: who takes one, under `**` perhaps, hands it on to a binder."""
 
 _HOLD_NO_FUNCTION = frozenset({Data, Const, Ext, Made, Mesh, Spec, Class, Instance, Module, Super})
+_HOLDS_NOTHING = _HOLD_NO_FUNCTION - {Instance}
 _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
 
 
@@ -59,10 +60,12 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     telling = (decides, ctx.sure and run.api_guard == run.broad_guard, ctx.skip)
     ran: tuple[Site, tuple[bool, ...]] = (function.site, telling)
     left = run.ledger.left
-    handed = frozenset(
-        [site for value in values.values() if type(value) not in _HOLD_NO_FUNCTION for site in _worthwhile(run, value)]
-    )
-    # What a helper makes of a function that has to do with axes is news, however often the helper ran for others.
+    given = [value for value in values.values() if type(value) not in _HOLDS_NOTHING]
+    # The object whose method runs is none that is handed in.
+    if given and type(given[0]) is Instance and function.owner is not None and function.kind != "static":
+        del given[0]
+    handed = frozenset([site for value in given for site in _worthwhile(run, value)])
+    # What a helper makes of a function or an object that has to do with axes is news, however often it ran for others.
     if run.count(ran) < most_runs(ran) or (handed and not run.count((function.site, handed))):
         own = left.get(ran, 0)
         left[ran] = own + 1 if type(own) is int else 1
@@ -118,12 +121,23 @@ def share(run: Run, key: Key, result: Value, begun: int, names: tuple[Const, ...
 
 
 def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
-    """Whether running the body can tell nothing: no axis in reach, and neither a function nor axis names handed in."""
+    """Whether running the body can tell nothing: no axis in reach, and neither functions nor axis names handed in."""
     if run.world.reaches(function.path, function.block, ctx.env):
         return False
     if run.api_guard > run.broad_guard and run.world.is_worth_a_root(function.path, function.block, starts=False):
         return False
-    return not any(_holds_function(arg.value) or arg.label in _HOLD_NAMES for arg in args)
+    if any(_holds_function(arg.value) or arg.label in _HOLD_NAMES for arg in args):
+        return False
+    handed = args[1:] if function.owner is not None and function.kind != "static" else args
+    return not any(isinstance(arg.value, Instance) and _is_worthwhile(run, arg.value.cls) for arg in handed)
+
+
+def _is_worthwhile(run: Run, cls: Class) -> bool:
+    """Whether a method of a class has to do with axes, so that whoever is handed such an object may call it."""
+    members = [value.operand if isinstance(value, Wrapped) else value for value in cls.frame.vars.values()]
+    blocks = [(value.path, value.block) for value in members if isinstance(value, Function)]
+    run.deps.update(blocks)
+    return any(run.world.is_worth_a_root(path, block, starts=True) for path, block in blocks)
 
 
 def _holds_function(value: Value) -> bool:
@@ -142,6 +156,9 @@ def _worthwhile(run: Run, value: Value) -> Iterator[Site]:
     if isinstance(value, Function):
         if run.world.is_worth_a_root(value.path, value.block, starts=True):
             yield value.site
+    elif isinstance(value, Instance):
+        if _is_worthwhile(run, value.cls):
+            yield value.cls.site
     elif isinstance(value, Bound):
         yield from _worthwhile(run, value.function)
     elif isinstance(value, Partial):
@@ -150,7 +167,7 @@ def _worthwhile(run: Run, value: Value) -> Iterator[Site]:
         yield from _worthwhile(run, value.operand)
     else:
         for part in _parts(value):
-            if type(part) not in _HOLD_NO_FUNCTION:
+            if type(part) not in _HOLDS_NOTHING:
                 yield from _worthwhile(run, part)
 
 

@@ -23,6 +23,7 @@ class Frame:
         returned: values of the return statements passed so far.
         yielded: values of the yield expressions passed so far.
         owner, receiver: the class and the object of the method that runs, for `super()`.
+        open_loops: how many loops are running here whose turns are not known one by one.
         exits: "conditional" or "guarded" once a branch has left the function early, so that what
             follows runs only sometimes.
     """
@@ -33,6 +34,7 @@ class Frame:
         "globals",
         "module",
         "nonlocals",
+        "open_loops",
         "owner",
         "parameters",
         "parent",
@@ -55,6 +57,7 @@ class Frame:
         self.returned: list[Value] = []
         self.yielded: list[Value] = []
         self.exits: frozenset[str] = frozenset()
+        self.open_loops = 0
         self.owner: Class | None = parent.owner if parent is not None else None
         self.receiver: Value | None = parent.receiver if parent is not None else None
 

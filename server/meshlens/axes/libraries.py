@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from meshlens.axes.calls import call_unknown
 from meshlens.axes.collecting import note_uses
 from meshlens.axes.frames import Frame
@@ -31,6 +33,11 @@ def call_made(run: Run, made: Made, args: tuple[Arg, ...], site: Site, frame: Fr
     return call_unknown(run, args, made, frame, ctx)
 
 
+def _of_call(row: Consumer, args: tuple[Arg, ...]) -> Iterator[tuple[str, Value]]:
+    yield from zip(row.call_parameters, (arg.value for arg in args if arg.label is None), strict=False)
+    yield from ((arg.label, arg.value) for arg in args if arg.label)
+
+
 def consume(run: Run, made: Made, row: Consumer, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
     """Notes that an object uses the axis name that it was given, unless something switches that off."""
     given = dict(made.arguments)
@@ -41,7 +48,9 @@ def consume(run: Run, made: Made, row: Consumer, args: tuple[Arg, ...], site: Si
         return
     said = {
         **{key: value for key, value in made.arguments if isinstance(key, str)},
-        **{arg.label: arg.value for arg in args if arg.label},
+        **{
+            name: value for name, value in _of_call(row, args) if not (isinstance(value, Const) and value.value is None)
+        },
     }
     for name in row.skips_when:
         value = said.get(name)

@@ -25,6 +25,7 @@ def run_for(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     inner = ctx if ctx.loop else ctx._replace(loop=True)
     if exact and not values:
         return run_block(run, orelse, frame, ctx) if orelse else None
+    frame.open_loops += not exact
     turns = values if exact else [*values, join_all(values)] if values else [UNKNOWN]
     for value in turns:
         before = dict(frame.vars)
@@ -39,6 +40,7 @@ def run_for(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
             assign(run, target, value, frame, ctx)
             run_block(run, body, frame, inner)
             frame.vars = joined(before, frame.vars)
+    frame.open_loops -= not exact
     return run_block(run, orelse, frame, ctx) if orelse else None
 
 
@@ -52,8 +54,10 @@ def run_while(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
         return None
     inner = ctx if ctx.loop else ctx._replace(loop=True)
     before = dict(frame.vars)
+    frame.open_loops += 1
     run_block(run, body, frame, inner)
     if frame.vars != before:
         frame.vars = joined(before, frame.vars)
         run_block(run, body, frame, inner)
+    frame.open_loops -= 1
     return run_block(run, orelse, frame, ctx) if orelse else None

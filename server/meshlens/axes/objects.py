@@ -162,6 +162,7 @@ def _initialise(
         call(run, Bound(instance, initialiser), args, site, site, frame, ctx)
     elif cls.dataclass:
         _fill_fields(cls, args, held)
+        _make_defaults(run, instance, held, frame, ctx)
         after = class_attribute(cls, "__post_init__")
         if after is not None:
             call(run, Bound(instance, after), (), site, site, frame, ctx)
@@ -199,9 +200,19 @@ def _fill_fields(cls: Class, args: tuple[Arg, ...], held: dict[str, Value]) -> N
         if splat or default is None:
             held[name] = UNKNOWN
         elif isinstance(default, Made) and default.dotted.endswith("field"):
-            given = dict(default.arguments)
-            made = given.get("default", UNKNOWN)
-            held[name] = made
+            held[name] = dict(default.arguments).get("default", default)
+
+
+def _make_defaults(run: Run, instance: Instance, held: dict[str, Value], frame: Any, ctx: Context) -> None:
+    """Calls the factories of the fields that nothing was given for."""
+    from meshlens.axes.calls import call
+
+    site = instance.made
+    assert site is not None
+    for name, value in held.items():
+        if isinstance(value, Made) and value.dotted.endswith("field"):
+            factory = dict(value.arguments).get("default_factory")
+            held[name] = call(run, factory, (), site, site, frame, ctx) if factory is not None else UNKNOWN
 
 
 def _through(arg: Arg) -> Value:

@@ -19,6 +19,7 @@ class Consumer:
         skips_unless: keyword that switches it off when false.
         skips_in_init: the collective is left out while the parameters are initialised.
         required: the axis has no default.
+        call_parameters: the parameters of the call, where one of them is a switch that is given by position.
     """
 
     name: str
@@ -30,25 +31,48 @@ class Consumer:
     skips_unless: tuple[str, ...] = ()
     skips_in_init: bool = False
     required: bool = False
+    call_parameters: tuple[str, ...] = ()
 
 
 _RUNNING = ("use_running_average",)
+_OF_FLAX = ("x", "use_running_average")
+_OF_HAIKU = ("inputs", "is_training")
 
 _ROWS = (
-    Consumer("BatchNorm", "flax.linen.BatchNorm", "axis_name", 10, skips_when=_RUNNING, skips_in_init=True),
+    Consumer(
+        "BatchNorm",
+        "flax.linen.BatchNorm",
+        "axis_name",
+        10,
+        skips_when=_RUNNING,
+        skips_in_init=True,
+        call_parameters=_OF_FLAX,
+    ),
     Consumer("LayerNorm", "flax.linen.LayerNorm", "axis_name", 9),
     Consumer("RMSNorm", "flax.linen.RMSNorm", "axis_name", 7),
     Consumer("GroupNorm", "flax.linen.GroupNorm", "axis_name", 10),
     Consumer("InstanceNorm", "flax.linen.InstanceNorm", "axis_name", 8),
-    Consumer("BatchNorm", "flax.nnx.BatchNorm", "axis_name", None, skips_when=_RUNNING),
+    Consumer("BatchNorm", "flax.nnx.BatchNorm", "axis_name", None, skips_when=_RUNNING, call_parameters=_OF_FLAX),
     Consumer("LayerNorm", "flax.nnx.LayerNorm", "axis_name", None),
     Consumer("RMSNorm", "flax.nnx.RMSNorm", "axis_name", None),
     Consumer("GroupNorm", "flax.nnx.GroupNorm", "axis_name", None),
     Consumer("InstanceNorm", "flax.nnx.InstanceNorm", "axis_name", None),
-    Consumer("BatchNorm", "haiku.BatchNorm", "cross_replica_axis", 7, skips_unless=("is_training",)),
+    Consumer(
+        "BatchNorm",
+        "haiku.BatchNorm",
+        "cross_replica_axis",
+        7,
+        skips_unless=("is_training",),
+        call_parameters=_OF_HAIKU,
+    ),
     Consumer("VectorQuantizer", "haiku.nets.VectorQuantizer", "cross_replica_axis", 5),
     Consumer(
-        "VectorQuantizerEMA", "haiku.nets.VectorQuantizerEMA", "cross_replica_axis", 6, skips_unless=("is_training",)
+        "VectorQuantizerEMA",
+        "haiku.nets.VectorQuantizerEMA",
+        "cross_replica_axis",
+        6,
+        skips_unless=("is_training",),
+        call_parameters=_OF_HAIKU,
     ),
     Consumer("BatchNorm", "equinox.nn.BatchNorm", "axis_name", 1, skips_when=("inference",), required=True),
     Consumer("sam", "optax.contrib.sam", "batch_axis_name", 5, when="update"),
