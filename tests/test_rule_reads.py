@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import projects
 from meshlens.axes.values import Site
 from meshlens.facts.model import FileFacts
 from meshlens.facts.paths import SIMPLE
@@ -20,6 +21,7 @@ from meshlens.rules._model import Finding
 from meshlens.rules._registry import Rule, all_rules
 from meshlens.text import Span
 from oracle.rerun import programs
+from test_cases import ALL, Source
 
 _TIED = [rule for rule in all_rules() if rule.reads in ("places", "tied") and rule.name != "unused-ignore"]
 _PLACES = [rule for rule in _TIED if rule.reads == "places"]
@@ -51,18 +53,18 @@ def test_rules_find_the_same_in_parts_of_a_workspace(path: Path) -> None:
         assert apart == whole
 
 
-@pytest.mark.parametrize("path", [one.main for one in programs()], ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_rules_that_read_places_do_not_look_at_other_statements(path: Path) -> None:
-    files = _files(path)
-    workspace = open_workspace([path.parent], files=files, devices=8)
-    solution = workspace.view(files[0].absolute()).solution
-    places = set(_sites([result.records for result in solution.results.values()]))
-    bare = replace(solution, facts={name: _bare(name, file, places) for name, file in solution.facts.items()}, _once={})
-    for one in files:
-        view = workspace.view(one.absolute())
-        other = replace(view, solution=bare, facts=bare.facts[str(one.absolute())])
+@pytest.mark.parametrize("source", ALL)
+def test_rules_that_read_places_do_not_look_at_other_statements(source: Source, tmp_path: Path) -> None:
+    project = projects.write(source.case, tmp_path)
+    workspace = project.open()
+    for name in project.sources:
+        view = workspace.view(project.path(name))
+        solution = view.solution
+        places = set(_sites([result.records for result in solution.results.values()]))
+        facts = {path: _bare(path, file, places) for path, file in solution.facts.items()}
+        bare = replace(view, solution=replace(solution, facts=facts, _once={}), facts=facts[str(view.path)])
         for rule in _PLACES:
-            assert _told(rule, other) == _told(rule, view)
+            assert _told(rule, bare) == _told(rule, view)
 
 
 def _told(rule: Rule, view: FileView) -> list[tuple[Span, str]]:

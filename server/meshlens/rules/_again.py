@@ -23,7 +23,8 @@ from meshlens.rules._model import Diagnosed, Finding, Fix
 from meshlens.rules._registry import Rule
 from meshlens.text import Edit, FileEdit, Span, difference
 
-_SPEAKS_OF_DEVICES = re.compile(rb"(?i)xla|fake_pmap|devices")
+_CONCERNS_ALL = re.compile(rb"(?i)xla|fake_pmap|devices|register_")
+"""What a line says that may matter anywhere in its file: devices, and that a class is a tree of arrays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def found_again(
         return None
     stretch = difference(before.source, view.source)
     by = len(view.source) - len(before.source)
-    if _SPEAKS_OF_DEVICES.search(_lines_around(before.source, stretch)) or _SPEAKS_OF_DEVICES.search(
+    if _CONCERNS_ALL.search(_lines_around(before.source, stretch)) or _CONCERNS_ALL.search(
         _lines_around(view.source, Span(stretch.start, stretch.end + by))
     ):
         return None

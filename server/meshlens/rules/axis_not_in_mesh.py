@@ -49,7 +49,7 @@ from meshlens.rules._specs import argument_of, blamed, mesh_axes, mesh_place
 _Named = tuple[Const, Site, Arg, Value, Context, Spec | None]
 
 
-@rule("AX201", Severity.ERROR)
+@rule("AX201", Severity.ERROR, reads="places")
 def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
     """Compares every axis name of a spec with the axes of the mesh that it is used with."""
     places: dict[tuple[Site, str], list[_Named]] = defaultdict(list)

@@ -58,7 +58,7 @@ from meshlens.rules._specs import blamed, mesh_axes
 from meshlens.text import Edit, FileEdit, Span
 
 
-@rule("AX204", Severity.ERROR)
+@rule("AX204", Severity.ERROR, reads="places")
 def axis_not_manual(view: FileView) -> Iterator[Finding]:
     """Compares the axis names of a `shard_map`'s specs with its `axis_names`."""
     places: dict[tuple[Site, str], list[Binding]] = defaultdict(list)

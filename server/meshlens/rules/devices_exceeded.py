@@ -68,7 +68,7 @@ from meshlens.rules._splitting import split_badly
 from meshlens.text import Span
 
 
-@rule("AX301", Severity.WARNING)
+@rule("AX301", Severity.WARNING, reads="places")
 def devices_exceeded(view: FileView) -> Iterator[Finding]:
     """Compares what the program shares out with the number of devices that is assumed."""
     if not view.devices.sure:

@@ -57,7 +57,7 @@ from meshlens.rules._registry import rule
 from meshlens.text import Span
 
 
-@rule("AX404", Severity.WARNING)
+@rule("AX404", Severity.WARNING, reads="places")
 def double_reduction(view: FileView) -> Iterator[Finding]:
     """Looks at what is reduced, in maps and behind them."""
     seen: set[Span] = set()

@@ -61,7 +61,7 @@ from meshlens.text import Edit, FileEdit, Span
 _MAPS = frozenset({"jax.pmap", "jax.vmap"})
 
 
-@rule("AX205", Severity.ERROR)
+@rule("AX205", Severity.ERROR, reads="places")
 def in_axes_mismatch(view: FileView) -> Iterator[Finding]:
     """Compares the axes of each `pmap` and `vmap` with its calls, its function and what that returns."""
     seen: set[Span] = set()

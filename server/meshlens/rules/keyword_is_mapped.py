@@ -52,7 +52,7 @@ from meshlens.text import Edit, FileEdit, Span
 _MAPS = frozenset({"jax.pmap", "jax.vmap"})
 
 
-@rule("AX209", Severity.WARNING)
+@rule("AX209", Severity.WARNING, reads="places")
 def keyword_is_mapped(view: FileView) -> Iterator[Finding]:
     """Looks at the keyword arguments of each call of a map whose `in_axes` is one int other than 0."""
     places: dict[Site, list[MappedCall]] = defaultdict(list)

@@ -49,7 +49,7 @@ from meshlens.rules._routes import certain
 from meshlens.text import Edit, FileEdit, Span
 
 
-@rule("AX207", Severity.ERROR)
+@rule("AX207", Severity.ERROR, reads="places")
 def map_without_function(view: FileView) -> Iterator[Finding]:
     """Looks at the operand of every `pmap` and `vmap`."""
     places: dict[Site, list[ApiCall]] = defaultdict(list)

@@ -46,7 +46,7 @@ from meshlens.rules._routes import certain
 from meshlens.rules._specs import argument_of
 
 
-@rule("AX203", Severity.ERROR)
+@rule("AX203", Severity.ERROR, reads="places")
 def mesh_shape_mismatch(view: FileView) -> Iterator[Finding]:
     """Compares the number of names of each mesh with the dimensions of its devices, and with its axis types."""
     places: dict[Site, list[ApiCall]] = defaultdict(list)

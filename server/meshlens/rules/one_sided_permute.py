@@ -43,7 +43,7 @@ from meshlens.rules._registry import rule
 _PERMUTES = frozenset({"ppermute", "psend", "precv"})
 
 
-@rule("AX304", Severity.ERROR)
+@rule("AX304", Severity.ERROR, reads="places")
 def one_sided_permute(view: FileView) -> Iterator[Finding]:
     """Reports each permutation that is known on every route and not one to one."""
     by_call: dict[Site, list[AxisUse]] = defaultdict(list)

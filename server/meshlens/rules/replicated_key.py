@@ -52,7 +52,7 @@ from meshlens.text import Edit, FileEdit, Span
 _LIKE_THE_DATA = re.compile(r"\bshape\b|_like\b|\b(bernoulli|categorical|rademacher|gumbel|multinomial|poisson)\b")
 
 
-@rule("AX403", Severity.WARNING)
+@rule("AX403", Severity.WARNING, reads="places")
 def replicated_key(view: FileView) -> Iterator[Finding]:
     """Reports keys whose numbers meet the data of each device, or a reduction over the devices."""
     draws = [use for use in view.records.random_uses if use.how == "draw"]

@@ -62,7 +62,7 @@ from meshlens.rules._static import integers, static_places
 from meshlens.text import Edit, FileEdit, Span
 
 
-@rule("AX206", Severity.ERROR)
+@rule("AX206", Severity.ERROR, reads="places")
 def static_argument(view: FileView) -> Iterator[Finding]:
     """Looks at the static arguments of each `pmap` and at how calls pass them."""
     groups: dict[Site, list[Binding]] = defaultdict(list)

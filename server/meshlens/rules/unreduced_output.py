@@ -30,7 +30,7 @@ from meshlens.rules._registry import rule
 from meshlens.text import Span
 
 
-@rule("AX405", Severity.WARNING)
+@rule("AX405", Severity.WARNING, reads="places")
 def unreduced_output(view: FileView) -> Iterator[Finding]:
     """Compares what the operand of a map returns with what its out_axes or out_specs say."""
     if not any(_declared(binding.binder) for binding in view.records.bindings):

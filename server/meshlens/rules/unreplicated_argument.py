@@ -60,7 +60,7 @@ from meshlens.rules._static import static_places
 _ATTRIBUTE = re.compile(r"[^\W\d]\w*(\.\w+)+")
 
 
-@rule("AX302", Severity.WARNING)
+@rule("AX302", Severity.WARNING, reads="places")
 def unreplicated_argument(view: FileView) -> Iterator[Finding]:
     """Looks at what every call of a `pmap` passes to its mapped arguments."""
     places: dict[Site, list[MappedCall]] = defaultdict(list)
