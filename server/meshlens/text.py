@@ -72,13 +72,11 @@ class LineIndex:
         start, end = edit.span
         first, last = bisect_right(self.starts, start), bisect_right(self.starts, end)
         shift = len(new) - (end - start)
+        ends = [start + found.end() for found in _LINE_ENDS.finditer(new)]
+        behind = self.starts[last:]
         index = LineIndex.__new__(LineIndex)
         index.source = source
-        index._starts = [
-            *self.starts[:first],
-            *(start + found.end() for found in _LINE_ENDS.finditer(new)),
-            *((offset + shift for offset in self.starts[last:]) if shift else self.starts[last:]),
-        ]
+        index._starts = self.starts[:first] + ends + ([offset + shift for offset in behind] if shift else behind)
         return index
 
     def line_of(self, offset: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 _EXACT = {
     "jax.P": "jax.sharding.PartitionSpec",
     "jax.NamedSharding": "jax.sharding.NamedSharding",
@@ -158,6 +160,7 @@ _PREFIXES = {
 _HEADS = frozenset(prefix.split(".", 1)[0] for prefix in _PREFIXES)
 
 
+@lru_cache(maxsize=10_000)
 def canonical(dotted: str) -> str:
     """The one name under which the tables hold what a dotted name stands for.
 
