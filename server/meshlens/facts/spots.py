@@ -193,4 +193,4 @@ def _may_stand_alone(text: bytes, start: int, stop: int) -> bool:
         if opened <= 0 or len(line) - len(line.lstrip()) <= indent - (line.lstrip()[:1] in _CLOSING):
             return False
         opened += len(_OPEN.findall(line)) - len(_CLOSE.findall(line))
-    return True
+    return opened == 0
