@@ -49,17 +49,21 @@ class OneAfterTheOther:
         """Adds what a root leaves; where another one left a result before it, that one counts."""
         self.turns[root] = len(self.turns)
         before = self._before.get(root)
-        if before is not None:
+        if before is not None and before.ledger is not ledger:
             keep_results(before.ledger, ledger)
         left = self._left
-        for item, one in list(ledger.left.items()):
-            known = left.get(item)
-            if type(item) is tuple:
-                left[item] = one if known is None else known + one  # type: ignore[operator]
-            elif known is None or type(item) is not Key:
+        again: list[Any] = []
+        for item, one in ledger.left.items():
+            kind = type(item)
+            if kind is Key:
+                if left.setdefault(item, one) is not one and type(one) is not int:
+                    again.append(item)
+            elif kind is tuple and item in left:
+                left[item] += one  # type: ignore[operator]
+            else:
                 left[item] = one
-            elif type(one) is not int:
-                del ledger.left[item]
+        for item in again:
+            del ledger.left[item]
 
     def pass_module(self, path: str) -> None:
         """Adds what a module left that need not run again, where it would run."""
@@ -92,16 +96,15 @@ class OneAfterTheOther:
 
 
 class LedgerIndex:
-    """Roots by the items that they found and left; made when it is first asked.
+    """Roots by the items under which they left something; made when it is first asked.
 
     Solutions that follow each other share one, which is brought to what the roots of each say now.
     """
 
-    __slots__ = ("_found_by", "_known", "_left_by")
+    __slots__ = ("_known", "_left_by")
 
     def __init__(self) -> None:
         self._known: dict[RootKey, Ledger] = {}
-        self._found_by: dict[Any, tuple[RootKey, ...]] = {}
         self._left_by: dict[Any, tuple[RootKey, ...]] = {}
 
     def fit(self, ledgers: Iterable[tuple[RootKey, Ledger]]) -> None:
@@ -113,26 +116,16 @@ class LedgerIndex:
 
     def note(self, key: RootKey, ledger: Ledger) -> None:
         """Puts what a root says now in the place of what it said."""
-        old = self._known.get(key, _EMPTY)
-        if old is ledger:
-            return
+        index, old, now = self._left_by, self._known.get(key, _EMPTY).left, ledger.left
         self._known[key] = ledger
-        for index, before, now in (
-            (self._found_by, old.found, ledger.found),
-            (self._left_by, old.left, ledger.left),
-        ):
-            for item in before:
-                if item not in now:
-                    index[item] = tuple([one for one in index[item] if one != key])
-                    if not index[item]:
-                        del index[item]
-            for item in now:
-                if item not in before:
-                    index[item] = (*index.get(item, ()), key)
-
-    def found_by(self, item: Any) -> tuple[RootKey, ...]:
-        """The roots that asked for an item."""
-        return self._found_by.get(item, ())
+        for item in old:
+            if item not in now:
+                roots = index[item] = tuple([root for root in index[item] if root != key])
+                if not roots:
+                    del index[item]
+        for item in now:
+            if item not in old:
+                index[item] = (*index.get(item, ()), key)
 
     def left_by(self, item: Any) -> tuple[RootKey, ...]:
         """The roots that left something under an item."""
@@ -183,16 +176,14 @@ class AsOfTurn:
             old: what it found and left before.
             new: what it found and left now.
         """
-        index, turn, results = self._fitting(), self.turns[root], self._results
         keep_results(old, new)
-        index.note(root, new)
-        for item in old.left.keys() | new.left.keys():
-            before, now = old.left.get(item), new.left.get(item)
-            if is_same(before, now):
-                continue
-            for key in index.found_by(item):
-                if self.turns[key] > turn and not is_same(self.find(item, key), results[key].ledger.found[item]):
-                    yield key
+        self._fitting().note(root, new)
+        changed = [item for item in old.left.keys() | new.left.keys() if not _leave_the_same(old, new, item)]
+        turn = self.turns[root]
+        for key, own in self.turns.items() if changed else ():
+            found = self._results[key].ledger.found
+            if own > turn and any(item in found and not is_same(self.find(item, key), found[item]) for item in changed):
+                yield key
 
     def _fitting(self) -> LedgerIndex:
         if not self._fits:
@@ -213,6 +204,10 @@ def keep_results(old: Ledger, new: Ledger) -> None:
         before = old.left.get(item)
         if before is not one and isinstance(one, Shared) and isinstance(before, Shared) and _are_alike(before, one):
             new.left[item] = before
+
+
+def _leave_the_same(old: Ledger, new: Ledger, item: Any) -> bool:
+    return is_same(old.left.get(item), new.left.get(item))
 
 
 def _are_alike(one: Shared, other: Shared) -> bool:
