@@ -53,6 +53,11 @@ def join(left: Value, right: Value) -> Value:
     ):
         items = tuple(join(a, b) for a, b in zip(left.items, right.items, strict=True))
         return Seq(left.kind, items, left.open or right.open)
+    if isinstance(left, Seq) and isinstance(right, Seq) and left.kind == right.kind in ("list", "set"):
+        # What was added on one way only may have been picked by a test of it.
+        both = min(left.items, right.items, key=len)
+        if left.items[: len(both)] == right.items[: len(both)]:
+            return Seq(left.kind, both, True)
     return union(options(left) + options(right))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections.abc
+
 from meshlens.axes.joining import options
 from meshlens.axes.objects import has_unknown_base, lineage
 from meshlens.axes.values import (
@@ -25,7 +27,7 @@ _TEXT = frozenset({"str"})
 _NUMBERS = frozenset({"int", "float", "bool", "complex"})
 _CONTAINERS = frozenset({"tuple", "list", "dict", "set", "frozenset"})
 _BUILT_IN = _TEXT | _NUMBERS | _CONTAINERS | {"bytes"}
-_OF_A_STRING = frozenset({"Sequence", "Collection", "Iterable", "Hashable"})
+_OF_ITERABLES = {"Iterable": True, "Mapping": False, "MutableMapping": False, "Callable": False}
 _CALLABLE = (Function, Bound, Partial, Mapped, Wrapped)
 
 
@@ -64,6 +66,8 @@ def _of_class(value: Value, kind: Class) -> bool | None:
 
 def _of_library(value: Value, dotted: str) -> bool | None:
     name = dotted.rsplit(".", 1)[-1]
+    if dotted.startswith(("collections.abc.", "typing.")):
+        return _of_abstract(value, name)
     if isinstance(value, Const):
         return _constant(value.value, dotted, name)
     if dotted not in _BUILT_IN:
@@ -80,10 +84,24 @@ def _of_library(value: Value, dotted: str) -> bool | None:
 
 
 def _constant(value: object, dotted: str, name: str) -> bool | None:
+    if dotted not in _BUILT_IN:
+        return None
     if value is None:
-        return False if dotted in _BUILT_IN else None
+        return False
     if isinstance(value, str):
-        if dotted.startswith(("collections.abc.", "typing.")):
-            return True if name in _OF_A_STRING else None
-        return name == "str" if dotted in _BUILT_IN else None
-    return False if dotted in _BUILT_IN - _NUMBERS else None
+        return name == "str"
+    return None if name in _NUMBERS else False
+
+
+def _of_abstract(value: Value, name: str) -> bool | None:
+    """The same for a class of `collections.abc`, asked of a sample; of what may be any iterable only what all share."""
+    kind = getattr(collections.abc, name, None)
+    if kind is None:
+        return None
+    if isinstance(value, Const) and isinstance(value.value, str | None):
+        return isinstance(value.value, kind)
+    if isinstance(value, Seq) and value.kind == "tuple":
+        return isinstance((), kind)
+    if isinstance(value, Seq) and value.kind != "slice":
+        return _OF_ITERABLES.get(name)
+    return isinstance({}, kind) if isinstance(value, Dict) else None

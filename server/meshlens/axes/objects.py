@@ -212,7 +212,9 @@ def _make_defaults(run: Run, instance: Instance, held: dict[str, Value], frame: 
     for name, value in held.items():
         if isinstance(value, Made) and value.dotted.endswith("field"):
             factory = dict(value.arguments).get("default_factory")
-            held[name] = call(run, factory, (), site, site, frame, ctx) if factory is not None else UNKNOWN
+            made = call(run, factory, (), site, site, frame, ctx) if factory is not None else UNKNOWN
+            # Two fields of one class hold two objects, though one call makes both.
+            held[name] = altered(run, made, (), value.site) if isinstance(made, Instance) else made
 
 
 def _through(arg: Arg) -> Value:

@@ -55,7 +55,7 @@ def unbound_axis(view: FileView) -> Iterator[Finding]:
             site = _where_routes_part(use, binding) if binding else axis_site(view, use)
             if view.is_here(site) and (site, name) not in seen:
                 seen.add((site, name))
-                yield _finding(view, use, site, name, bool(binding), _common(use, failing + binding))
+                yield _finding(view, use, site, name, bool(binding), _common(use, view.solution))
 
 
 Unbound = tuple[str, list[AxisUse], list[AxisUse]]
@@ -118,15 +118,21 @@ def _bound_steps(use: AxisUse) -> list[Step]:
     return [step for step in use.context.route if name in step.env.names]
 
 
-def _common(use: AxisUse, others: list[AxisUse]) -> tuple[str, ...]:
-    """The bound names that could stand in this literal: no map on another route that reads it lacks them."""
+def _common(use: AxisUse, solution: Solution) -> tuple[str, ...]:
+    """The bound names that could stand in this literal: no map lacks them on any route that reads it."""
     literal = use.name.origin if isinstance(use.name, Const) else None
-    names = [
-        other.context.env.names
-        for other in others
-        if other.context.env.names and isinstance(other.name, Const) and other.name.origin == literal
-    ]
+    readers = solution.once("readers-of-literals", _by_literal).get(literal, [])
+    names = [other.context.env.names for other in readers if other.context.env.names]
     return tuple(name for name in use.context.env.names if all(name in bound for bound in names))
+
+
+def _by_literal(solution: Solution) -> dict[Site | None, list[AxisUse]]:
+    found: dict[Site | None, list[AxisUse]] = defaultdict(list)
+    for records in solution.by_file.values():
+        for use in records.uses:
+            if isinstance(use.name, Const):
+                found[use.name.origin].append(use)
+    return found
 
 
 def _finding(view: FileView, use: AxisUse, site: Site, name: str, elsewhere: bool, common: tuple[str, ...]) -> Finding:
