@@ -1,7 +1,7 @@
 """Compiles the packages in which the time goes with mypyc: `python compiled/build.py FOLDER`.
 
-FOLDER then holds the package `meshlens` with its compiled modules beside their sources; put it on PYTHONPATH to try
-it.  The sources stay what they are; `written_out.py` changes copies of them.
+FOLDER, a new one, then holds the package `meshlens` with its compiled modules beside their sources; put it on
+PYTHONPATH to try it.  The sources stay what they are; `written_out.py` changes copies of them.
 """
 
 from __future__ import annotations
@@ -38,13 +38,12 @@ def compiled_modules(package: Path) -> Iterator[Path]:
 
 
 def build(folder: Path) -> None:
-    """Makes the folder anew."""
+    """Makes the folder."""
     from mypyc.build import mypycify
     from setuptools import setup
     from written_out import written_out
 
     room = folder / "build"
-    shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(SERVER / "meshlens", room / "meshlens", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(room / "meshlens", folder / "meshlens")
     for package in (room / "meshlens", folder / "meshlens"):
@@ -68,4 +67,7 @@ def build(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    build(Path(sys.argv[1]).absolute())
+    given = Path(sys.argv[1]).absolute()
+    if given.exists():
+        sys.exit(f'"{given}" is there already')
+    build(given)

@@ -16,13 +16,14 @@ class CompiledModules(BuildHookInterface):  # type: ignore[misc]
 
     @property
     def _folder(self) -> Path:
-        return Path(self.directory) / "compiled"
+        return Path(self.directory) / "meshlens-compiled-modules"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Adds the compiled modules to a wheel; an editable installation reads the sources."""
         if version == "editable":
             return
         folder = self._folder
+        shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([sys.executable, str(Path(self.root) / "compiled" / "build.py"), str(folder)], check=True)
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
