@@ -204,7 +204,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
             return made
     if names:
         run.names[key] = names
-    common = key if function.frame.parent is None and not run.ambient and not run.is_apart else None
+    common = key if function.frame.parent is None and not run.ambient and run.shares(function) else None
     if common is not None:
         known = run.find(common)
         if isinstance(known, Shared):
@@ -237,7 +237,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
         result = _run_body(run, function, values, inner)
     finally:
         run.stack.pop()
-    if outside and not telling and not run.is_apart:
+    if outside and not telling and run.shares(function):
         run.ledger.left[function.site] = Shared(result, run.root, {}, given=given)
     if key is not None:
         run.memo[key] = result

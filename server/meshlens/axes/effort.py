@@ -72,7 +72,7 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         if handed:
             left[(function.site, handed)] = 1
         return None
-    latest = None if decides or run.is_apart else left.get(function.site) or run.find(function.site)
+    latest = None if decides or not run.shares(function) else left.get(function.site) or run.find(function.site)
     if not isinstance(latest, Shared):
         return UNKNOWN
     run.relied.add(latest.root)

@@ -148,7 +148,7 @@ class Run:
         entrances: how often a function was called that is worth entering.
         most_calls: the calls that were made before the run began afresh, where these were most.
         moments: when the statement ran that is watched; None if it may not be replaced by another alone.
-        is_apart: whether functions may see other variables of their module than in other runs.
+        is_apart: whether the functions of its file may see other variables than in other runs.
     """
 
     def __init__(self, world: World, path: str, name: str = "") -> None:
@@ -211,6 +211,10 @@ class Run:
         self.most_calls = max(self.most_calls, self.calls)
         self.calls = self.bodies = 0
         self.contexts.clear()
+
+    def shares(self, function: Function) -> bool:
+        """Whether a function does here what it does in other runs, given the same."""
+        return not (self.is_apart and function.path == self.path)
 
     @property
     def tired(self) -> bool:
