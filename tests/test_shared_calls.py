@@ -12,6 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from meshlens.axes.ledger import Key, Ledger, Shared
+from meshlens.axes.values import Const, Seq, Value
+from meshlens.project.ledgers import keep_results
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.rules._check import Diagnosed, check
 from meshlens.settings import Settings
@@ -126,3 +129,17 @@ def test_a_call_that_is_written_in_a_file_before_takes_the_finding_with_it_and_g
         now = _found(workspace, sources)
         assert now == _found(_opened(sources), sources)
     assert now == before
+
+
+@pytest.mark.parametrize(("depth", "is_kept"), [(3, True), (18, False)])
+def test_a_result_is_kept_that_a_root_leaves_again_unless_it_would_take_long_to_compare(depth, is_kept):
+    def pairs_of_pairs() -> Value:
+        made: Value = Const(1)
+        for _ in range(depth):
+            made = Seq("tuple", (made, made))
+        return made
+
+    key = Key(("step",))
+    old, new = (Ledger(left={key: Shared(pairs_of_pairs(), ("a.py", "main"), {})}) for _ in range(2))
+    keep_results(old, new)
+    assert (new.left[key] is old.left[key]) == is_kept

@@ -11,11 +11,12 @@ from typing import Any
 from meshlens.axes.ledger import Entry, Key, Ledger, Shared, is_number, is_same, told
 from meshlens.axes.roots import RootResult
 from meshlens.axes.spots import same
-from meshlens.axes.values import Value
+from meshlens.axes.values import Class, Function
 
 RootKey = tuple[str, str]
 
 _EMPTY = Ledger()
+_MOST_COMPARED = 2_000
 
 
 class OneAfterTheOther:
@@ -211,15 +212,26 @@ def _leave_the_same(old: Ledger, new: Ledger, item: Any) -> bool:
 
 
 def _are_alike(one: Shared, other: Shared) -> bool:
-    return (
-        one.root == other.root
-        and same(one.value, other.value)
-        and same(one.names, other.names)
-        and _hold_alike(one.given, other.given)
-        and one.heap.keys() == other.heap.keys()
-        and all(_hold_alike(held, other.heap[number]) for number, held in one.heap.items())
-    )
+    """Whether two results are the same; large ones are not compared, as a part may stand in them many times."""
+    heaps = (*one.heap.values(), one.given), (*other.heap.values(), other.given)
+    if one.root != other.root or one.heap.keys() != other.heap.keys():
+        return False
+    if any(list(held) != list(fellow) for held, fellow in zip(*heaps, strict=True)):
+        return False
+    parts = [tuple([value for held in every for value in held.values()]) for every in heaps]
+    whole = (one.value, one.names, parts[0]), (other.value, other.names, parts[1])
+    return _is_small(whole[0]) and same(*whole)
 
 
-def _hold_alike(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
-    return list(one) == list(other) and all(same(value, other[name]) for name, value in one.items())
+def _is_small(value: Any) -> bool:
+    waiting, seen = [value], 0
+    while waiting:
+        value = waiting.pop()
+        seen += 1
+        if seen > _MOST_COMPARED:
+            return False
+        if isinstance(value, tuple):
+            waiting.extend(value)
+        elif not isinstance(value, (Function, Class)):
+            waiting.extend([getattr(value, name) for name in getattr(type(value), "__match_args__", ())])
+    return True
