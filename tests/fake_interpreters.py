@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 ANSWER: dict[str, object] = {
@@ -80,6 +81,14 @@ def tpu_machine(folder: Path, chip: str = "0x0063", count: int = 4) -> Path:
         (device / "vendor").write_text("0x1ae0\n")
         (device / "device").write_text(f"{chip}\n")
     return folder / "root"
+
+
+def outlives(number: int) -> bool:
+    """Whether a process still runs some seconds after it was killed, which takes the system a moment."""
+    end = time.monotonic() + 5
+    while is_alive(number) and time.monotonic() < end:
+        time.sleep(0.01)
+    return is_alive(number)
 
 
 def is_alive(number: int) -> bool:

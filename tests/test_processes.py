@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fake_interpreters import fake, is_alive
+from fake_interpreters import fake, is_alive, outlives
 from meshlens.devices.processes import run_bounded
 
 NUMBER = "open({file!r}, 'w').write(str(os.getpid()))"
@@ -49,7 +49,7 @@ def test_a_child_does_not_outlive_the_program(tmp_path, leave):
         )
     )
     assert ended.how == "ended"
-    assert not is_alive(_number(file))
+    assert not outlives(_number(file))
 
 
 def test_a_program_that_ignores_sigterm_is_killed(tmp_path):
@@ -57,7 +57,7 @@ def test_a_program_that_ignores_sigterm_is_killed(tmp_path):
     body = f"signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{NUMBER.format(file=str(file))}\ntime.sleep(600)"
     ended = run_bounded([fake(tmp_path, body)], {}, seconds=600, is_stopped=lambda: _is_written(file))
     assert ended.how == "stopped"
-    assert not is_alive(_number(file))
+    assert not outlives(_number(file))
 
 
 def test_a_living_process_is_seen_as_one():

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fake_interpreters import ANSWER, answer, fake, is_alive, says
+from fake_interpreters import ANSWER, answer, fake, is_alive, outlives, says
 from raw_client import Failed, Server
 
 PLAIN: dict[str, Any] = {"textDocument": {"hover": {"contentFormat": ["plaintext"]}, "diagnostic": {}}}
@@ -162,7 +162,7 @@ def test_answers_are_right_while_an_interpreter_hangs(tmp_path: Path):
         assert "jax is not imported here" in shown
         assert is_alive(int(number.read_text()))
         del refresh
-    assert not is_alive(int(number.read_text()))
+    assert not outlives(int(number.read_text()))
 
 
 def test_meshes(tmp_path: Path):
