@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from meshlens.axes.ledger import Key, Shared, most_runs
 from meshlens.axes.records import Context
@@ -179,11 +180,18 @@ def _parts(value: Value) -> Iterable[Value]:
     return value.options if isinstance(value, Union) else ()
 
 
+@lru_cache(maxsize=10_000)
+def _one_of(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The same names, held once: keys are kept by the ten thousand."""
+    return names
+
+
 def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Key | None:
     """What a call's result depends on, if that can be hashed; None if not."""
     parts = (
         function,
-        tuple(values.items()),
+        _one_of(tuple(values)),
+        tuple(values.values()),
         ctx.env,
         ctx.conditional,
         ctx.remote,
