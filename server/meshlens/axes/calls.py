@@ -188,7 +188,8 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
         run.deps.add((function.path, function.block))
         return Data(frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset())
     running = run.stack.count(function.site)
-    if running > 1:
+    # What this root does not come to any more is not entered by it, so that it may be a root itself.
+    if running > 1 or run.bodies >= MOST_BODIES:
         return UNKNOWN
     run.enters()
     if ctx.sure or not _is_main(function):
@@ -223,8 +224,6 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     if seen >= MOST_CONTEXTS:
         return UNKNOWN
     run.bodies += 1
-    if run.bodies > MOST_BODIES:
-        return UNKNOWN
     run.contexts[function.site] = seen + 1
     inner = ctx._replace(
         route=(*ctx.route, Step(site, how, function.name, function.site, ctx.env)),

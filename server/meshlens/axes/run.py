@@ -219,7 +219,7 @@ class Run:
     @property
     def tired(self) -> bool:
         """Whether this run has used up what it may spend."""
-        return self.calls > MOST_CALLS or self.bodies > MOST_BODIES
+        return self.calls > MOST_CALLS or self.bodies >= MOST_BODIES
 
     def too_deep(self, ctx: Context) -> bool:
         """Whether a route is so long that going on along it tells nothing new.
