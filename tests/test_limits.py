@@ -21,6 +21,8 @@ def test_a_program_that_calls_very_much_hides_nothing() -> None:
     names = ["data"] * MOST_BODIES + ["typo"]
     calls = "".join(f"    helper_{number}(x)\n" for number in range(len(names)))
     helpers = "".join(HELPER.format(number, name) for number, name in enumerate(names))
-    text = f"import jax\n{helpers}\ndef main(x):\n{calls}\n\nif __name__ == '__main__':\n    main(1)\n"
+    head = "import jax\nimport jax.numpy as jnp\n"
+    program = "if __name__ == '__main__':\n    main(jnp.ones((8, 2)))\n"
+    text = f"{head}{helpers}\ndef main(x):\n{calls}\n\n{program}"
     workspace = open_workspace([PATH.parent], files=[PATH], overlay={PATH: text.encode()})
     assert [one.code for one in check(workspace.view(PATH), Settings())] == ["AX101"]
