@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from meshlens.axes import roots
 from meshlens.project import resolving, workspace
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.rules._check import check
@@ -88,3 +89,22 @@ def test_a_statement_alone_runs_again(caller, solved):
         assert bool(solved) == (character == "a")
         again = check(_opened(text).view(PATH), Settings())
         assert found == again and any(f'"d{character}' in one.finding.message for one in found), text
+
+
+def test_a_run_that_breaks_off_leaves_the_module_as_it_was(monkeypatch):
+    text = FUNCTIONS.replace("HERE", "y = 1") + CALLERS["a program"]
+    typing = _opened(text)
+    check(typing.view(PATH), Settings())
+    at = text.index("y = 1") + 5
+    with monkeypatch.context() as broken:
+        broken.setattr(roots, "finish", _breaks_off)
+        once = typing.with_edits(PATH, [Edit(Span(at, at), "0")])
+        with pytest.raises(RecursionError):
+            once.view(PATH)
+    again = typing.with_edits(PATH, [Edit(Span(at, at), "1")])
+    cold = _opened(text[:at] + "1" + text[at:])
+    assert check(again.view(PATH), Settings()) == check(cold.view(PATH), Settings())
+
+
+def _breaks_off(run):
+    raise RecursionError

@@ -23,10 +23,9 @@ from meshlens.axes.values import (
     Wrapped,
 )
 
-_TEXT = frozenset({"str"})
 _NUMBERS = frozenset({"int", "float", "bool", "complex"})
 _CONTAINERS = frozenset({"tuple", "list", "dict", "set", "frozenset"})
-_BUILT_IN = _TEXT | _NUMBERS | _CONTAINERS | {"bytes"}
+_BUILT_IN = _NUMBERS | _CONTAINERS | {"str", "bytes"}
 _OF_ITERABLES = {"Iterable": True, "Mapping": False, "MutableMapping": False, "Callable": False}
 _CALLABLE = (Function, Bound, Partial, Mapped, Wrapped)
 

@@ -84,6 +84,11 @@ def told(item: Any, left: Entry | None) -> Entry | None:
     return min(left, most_runs(item)) if type(item) is tuple and isinstance(left, int) else left
 
 
+def added(before: Entry | None, more: Entry) -> Entry:
+    """What stands under an item after another root: how often a function ran adds up, of results the latest counts."""
+    return before + more if isinstance(before, int) and isinstance(more, int) else more
+
+
 def most_runs(item: Any) -> int:
     """How often a function runs outside every map, by what it is given: functions, names of axes, anything else."""
     return 1 if type(item[1]) is frozenset else MOST_TELLING_RUNS if item[1][0] else MOST_PLAIN_RUNS

@@ -84,12 +84,15 @@ def run_program(world: World, path: str) -> RootResult:
     frame.vars, world.program = dict(variables), path
     program = program_of(facts)
     run.is_apart = any(sets_variables(facts.blocks[key].shape) for key in program)
-    for key in program:
-        run.deps.add((path, key))
-        frame.block = key
-        run_block(run, (facts.blocks[key].shape,), frame, _CLOSED)
-    finish(run)
-    frame.vars, frame.exits, world.program = variables, exits, None
+    try:
+        for key in program:
+            run.deps.add((path, key))
+            frame.block = key
+            run_block(run, (facts.blocks[key].shape,), frame, _CLOSED)
+        finish(run)
+    finally:
+        # The module's frame outlives this solution, whatever becomes of the run.
+        frame.vars, frame.exits, world.program = variables, exits, None
     return result_of(run)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from meshlens.axes.ledger import Entry, Key, Ledger, Shared, is_number, is_same, told
+from meshlens.axes.ledger import Entry, Key, Ledger, Shared, added, is_number, is_same, told
 from meshlens.axes.roots import RootResult
 from meshlens.axes.spots import same
 from meshlens.axes.values import Class, Function
@@ -59,10 +59,8 @@ class OneAfterTheOther:
             if kind is Key:
                 if left.setdefault(item, one) is not one and type(one) is not int:
                     again.append(item)
-            elif kind is tuple and item in left:
-                left[item] += one  # type: ignore[operator]
             else:
-                left[item] = one
+                left[item] = added(left.get(item), one)
         for item in again:
             del ledger.left[item]
 
@@ -158,7 +156,7 @@ class AsOfTurn:
             if own >= turn:
                 continue
             if type(item) is tuple:
-                found = left if found is None else found + left  # type: ignore[operator]
+                found = added(found, left)
             elif found is None or (own < at) == (type(item) is Key):
                 found, at = left, own
         return told(item, found)

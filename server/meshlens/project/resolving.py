@@ -202,8 +202,9 @@ def _is_decisive(before: Solution, key: RootKey, site: Site) -> bool:
             state.names = _names(state, site.path)
         if state.names.get(site, key[1]) == key[1] and (site.path == key[0] or site not in state.names):
             return False
-    others = [one for one in before.readers.of((site.path, site.block)) if one != key and one in before.results]
-    return not any(site in before.results[one].entered for one in others if before.order(one) < before.order(key))
+    turns = before.turns
+    others = [one for one in before.readers.of((site.path, site.block)) if one != key and one in turns]
+    return not any(site in before.results[one].entered for one in others if turns[one] < turns[key])
 
 
 def _names(state: ModuleState, path: str) -> dict[Site, str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from meshlens.axes.interest import Interest
 from meshlens.axes.programs import PROGRAM, program_of
 from meshlens.axes.roots import (
+    RootResult,
     candidates,
     is_inside,
     is_start,
@@ -43,11 +46,8 @@ def run_roots(solution: Solution, world: SolvingWorld, ledgers: OneAfterTheOther
             key = (path, name)
             if not solution.runs(key):
                 continue
-            found = ledgers.usable(key, solution.results)
-            if found is None:
-                found = run_root(world, path, name, inner if isinstance(inner, Class) else value)
-            solution.results[key] = found
-            ledgers.add(key, found.ledger)
+            begins = inner if isinstance(inner, Class) else value
+            found = _found(solution, ledgers, key, partial(run_root, world, path, name, begins))
             entered |= found.entered | sites
     for path in sorted(solution.modules.keys() - set(done)):
         _run_left(solution, world, ledgers, path, entered)
@@ -60,9 +60,7 @@ def _run_program(solution: Solution, world: SolvingWorld, ledgers: OneAfterTheOt
     blocks = program_of(solution.facts[path])
     if not solution.runs(key) or not any(interest.is_worth_a_root(path, block, starts=True) for block in blocks):
         return frozenset()
-    solution.results[key] = found = ledgers.usable(key, solution.results) or run_program(world, path)
-    ledgers.add(key, found.ledger)
-    return found.entered
+    return _found(solution, ledgers, key, partial(run_program, world, path)).entered
 
 
 def _run_left(
@@ -82,9 +80,7 @@ def _run_left(
         key = (path, left_name(site))
         if not solution.runs(key):
             continue
-        found = ledgers.usable(key, solution.results) or run_left_map(world, path, key[1], item)
-        solution.results[key] = found
-        ledgers.add(key, found.ledger)
+        found = _found(solution, ledgers, key, partial(run_left_map, world, path, key[1], item))
         called |= found.called
         seen |= found.entered
     for site, made in left.made.items():
@@ -93,11 +89,15 @@ def _run_left(
         key = (path, left_name(site))
         if not solution.runs(key):
             continue
-        found = ledgers.usable(key, solution.results) or run_left_function(world, path, key[1], made)
-        solution.results[key] = found
-        ledgers.add(key, found.ledger)
-        seen |= found.entered
+        seen |= _found(solution, ledgers, key, partial(run_left_function, world, path, key[1], made)).entered
     entered |= seen
+
+
+def _found(solution: Solution, ledgers: OneAfterTheOther, key: RootKey, run: Callable[[], RootResult]) -> RootResult:
+    """What a root leaves behind: what it left before, if it would find the same, or what a run of it does."""
+    solution.results[key] = found = ledgers.usable(key, solution.results) or run()
+    ledgers.add(key, found.ledger)
+    return found
 
 
 def left_name(site: Site) -> str:

@@ -110,18 +110,11 @@ class Solution:
     turns: Mapping[RootKey, int] = field(default_factory=dict)
     ledgers: LedgerIndex = field(default_factory=LedgerIndex)
     _once: dict[str, Any] = field(default_factory=dict)
-    _places: dict[RootKey, int] = field(default_factory=dict)
 
     @property
     def by_file(self) -> Mapping[str, Records]:
         """The records by the file in which their place lies."""
         return self.sorted.by_file
-
-    def order(self, key: RootKey) -> int:
-        """When a root ran."""
-        if not self._places:
-            self._places.update((one, place) for place, one in enumerate(self.results))
-        return self._places[key]
 
     def once(self, key: str, compute: Callable[[Solution], T]) -> T:
         """What a rule works out for the whole workspace, kept under a key so that it is done once and not per file."""
@@ -205,7 +198,8 @@ def solve(
     is_complete = all(result.relied <= results.keys() for result in results.values())
     if before is not None and (ledgers.is_out_of_step or not is_complete):
         return solve(facts, index, devices, jax_version, None, jax_folders, focus)
-    _watch(solution, kept, tuple(watched))
+    if watched:
+        _watch(solution, kept, tuple(watched))
     solution.results = _in_order(solution.results)
     solution.turns = ledgers.turns
     solution.sorted = sorted_records(solution.results)
