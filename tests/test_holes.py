@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from meshlens.axes.mentioned import MAKES_FUNCTIONS, names_of
 from meshlens.facts.extract import extract
 from meshlens.facts.holes import finished
+from meshlens.facts.mentioned import MAKES_FUNCTIONS, names_of
 from meshlens.facts.reading import read, read_again
 from meshlens.syntax.sections import section_of
 from meshlens.text import Edit, Span

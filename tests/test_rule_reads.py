@@ -11,6 +11,7 @@ import pytest
 
 import projects
 from meshlens.axes.values import Site
+from meshlens.facts.content import Content
 from meshlens.facts.model import FileFacts
 from meshlens.facts.paths import SIMPLE
 from meshlens.facts.walking import nodes
@@ -101,5 +102,7 @@ def _bare(path: str, file: FileFacts, places: set[Site]) -> FileFacts:
             return ("pass", node[1])
         return tuple(bare(part, key) for part in node)
 
-    blocks = {key: block._replace(shape=bare(block.shape, key)) for key, block in file.blocks.items()}
+    blocks = {
+        key: block._replace(content=Content(bare(block.shape, key), block.spans)) for key, block in file.blocks.items()
+    }
     return replace(file, blocks=blocks)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from meshlens.assists._pmap import Obstacle, Pmap, decorated, rows
-from meshlens.axes.mentioned import names_of
 from meshlens.axes.records import Binding, Context
 from meshlens.axes.values import Site
 from meshlens.project.import_statements import name_of_module
@@ -131,7 +130,7 @@ def must_not_be_unwrapped(view: FileView, binding: Binding) -> None:
     for found in _UNWRAPPED.finditer(view.source):
         blocks = [(key, one) for key, one in view.facts.blocks.items() if one.span(0).contains(Span(*found.span()))]
         key, block = min(blocks, key=lambda one: one[1].span(0).end - one[1].span(0).start, default=("", None))
-        if block is None or key == site.block or not names.isdisjoint(names_of(block.shape)):
+        if block is None or key == site.block or not names.isdisjoint(block.names):
             raise Obstacle("wrapped", "this file reaches behind a map through __wrapped__")
 
 

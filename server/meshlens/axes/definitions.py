@@ -8,7 +8,7 @@ from typing import Any
 from meshlens.axes.frames import Frame
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
-from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Ext, Function, Made, Mapped, Site, Value
+from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Ext, Function, Made, Mapped, Value
 
 _DATACLASS_WORDS = (
     "dataclass",
@@ -36,7 +36,8 @@ def define_block(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     if block is None:
         return
     own = Frame(frame.path, node[2], frame)
-    shape = block.shape[2] if len(block.shape) == 3 else block.shape
+    header = block.header
+    shape = header[2] if len(header) == 3 else header
     run.deps.add((frame.path, "header:" + node[2]))
     value = make_function(run, shape, own, frame, ctx, separate=True)
     frame.home(shape[0]).vars[shape[0]] = value
@@ -47,7 +48,7 @@ def define_function(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     function = node[2]
     facts = run.world.facts(frame.path) if frame.parent is None else None
     block = facts.blocks.get(frame.block) if facts is not None else None
-    separate = block is not None and block.shape is node
+    separate = block is not None and block.header is node
     if separate:
         run.deps.add((frame.path, "header:" + frame.block))
     frame.home(function[0]).vars[function[0]] = make_function(run, function, frame, frame, ctx, separate=separate)
@@ -66,7 +67,7 @@ def make_function(run: Run, shape: Any, sites: Frame, frame: Frame, ctx: Context
     """
     from meshlens.axes.calls import call
     from meshlens.axes.expressions import evaluate, evaluate_decorator
-    from meshlens.axes.frames import site_of
+    from meshlens.axes.frames import numbered, site_of
 
     text, name_site, parameters, decorators, body, flags = shape
     closure = enclosing(frame)
@@ -74,7 +75,7 @@ def make_function(run: Run, shape: Any, sites: Frame, frame: Frame, ctx: Context
         text,
         frame.path,
         sites.block,
-        Site(frame.path, sites.block, name_site),
+        numbered(sites, name_site),
         closure,
         parameters,
         None if separate else body,
@@ -121,7 +122,7 @@ def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     """Runs a class body in a frame of its own and binds the class."""
     from meshlens.axes.calls import call
     from meshlens.axes.expressions import evaluate, evaluate_decorator
-    from meshlens.axes.frames import site_of
+    from meshlens.axes.frames import numbered, site_of
     from meshlens.axes.statements import run_block
 
     _, _, text, name_site, bases, decorators, body = node
@@ -135,7 +136,7 @@ def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     )
     is_dataclass = any(_makes_dataclass(callee) for callee, _ in callees) or any(_has_fields(base) for base in values)
     plain = not decorators and all(label is None for label, _, _ in bases)
-    cls = Class(text, frame.path, Site(frame.path, frame.block, name_site), values, inner, fields, is_dataclass, plain)
+    cls = Class(text, frame.path, numbered(frame, name_site), values, inner, fields, is_dataclass, plain)
     inner.owner = cls
     run_block(run, body, inner, ctx)
     _number_members(cls)

@@ -41,6 +41,7 @@ _HOLD_NAMES = frozenset(
 """Keywords that give a binder its axis names: who takes one, under `**` perhaps, hands it on to a binder."""
 
 _HOLD_NO_FUNCTION = frozenset({Data, Const, Ext, Made, Mesh, Spec, Class, Instance, Module, Super})
+_THIN = 2
 _HOLDS_NOTHING = _HOLD_NO_FUNCTION - {Instance}
 _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
 
@@ -66,8 +67,12 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     if given and type(given[0]) is Instance and function.owner is not None and function.kind != "static":
         del given[0]
     handed = frozenset([site for value in given for site in _worthwhile(run, value)])
-    # What a helper makes of a function or an object that has to do with axes is news, however often it ran for others.
-    if run.count(ran) < most_runs(ran) or (handed and not run.count((function.site, handed))):
+    # What a helper makes of a function or an object that has to do with axes is news, however often it ran for others;
+    # so is what it makes of names, meshes and specs where it runs for the first time.
+    is_news = (handed and not run.count((function.site, handed))) or (
+        decides and function.site not in run.contexts and len(run.body(function)) <= _THIN
+    )
+    if run.count(ran) < most_runs(ran) or is_news:
         own = left.get(ran, 0)
         left[ran] = own + 1 if type(own) is int else 1
         if handed:

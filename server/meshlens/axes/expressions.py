@@ -9,7 +9,7 @@ from typing import Any
 from meshlens.axes import arrays, attributes, conditions, containers, noise, words
 from meshlens.axes.calls import call
 from meshlens.axes.comprehensions import comprehension
-from meshlens.axes.frames import Frame, site_of
+from meshlens.axes.frames import Frame, numbered, site_of
 from meshlens.axes.joining import join, join_all, labels_of, options
 from meshlens.axes.labels import of_verdict, travelling
 from meshlens.axes.operators import binary
@@ -17,7 +17,7 @@ from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.same_names import note_compared
 from meshlens.axes.unread import unread
-from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Function, Seq, Site, Super, Value
+from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Function, Seq, Super, Value
 
 _BUILTINS = frozenset(dir(builtins))
 _UNSEEN = frozenset({"locals", "globals", "vars", "eval", "exec"})
@@ -94,7 +94,7 @@ def arguments(run: Run, nodes: Any, frame: Frame, ctx: Context) -> tuple[Arg, ..
         if label is None:
             out.append(Arg(None, value, site, site))
             continue
-        whole = Site(frame.path, frame.block, index)
+        whole = numbered(frame, index)
         if label == "*" and isinstance(value, Seq) and not value.open:
             out.extend(Arg(None, item, whole, site) for item in value.items)
         elif label == "**" and isinstance(value, Dict):
@@ -153,7 +153,7 @@ def _lambda(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
         "<lambda>",
         frame.path,
         frame.block,
-        Site(frame.path, frame.block, index),
+        numbered(frame, index),
         enclosing(frame),
         parameters,
         (("return", index, body),),

@@ -16,7 +16,9 @@ class Frame:
         parent: the enclosing function's frame or the module's; None for a module.
         path: the file.
         block: the block that the running code belongs to.
+        sites: the sites of that block that were passed, by number; frames of one block share them.
         module: the module's frame.
+        sites_in: the sites of its file that were passed, by block.
         globals: names declared `global` here.
         nonlocals: names declared `nonlocal` here.
         parameters: names of the parameters, to tell what came in from what is made here.
@@ -41,6 +43,8 @@ class Frame:
         "path",
         "receiver",
         "returned",
+        "sites",
+        "sites_in",
         "vars",
         "yielded",
     )
@@ -51,6 +55,8 @@ class Frame:
         self.path = path
         self.block = block
         self.module: Frame = parent.module if parent is not None else self
+        self.sites_in: dict[str, dict[int, Site]] = parent.sites_in if parent is not None else {}
+        self.sites: dict[int, Site] = self.sites_in.setdefault(block, {})
         self.globals: frozenset[str] = frozenset()
         self.nonlocals: frozenset[str] = frozenset()
         self.parameters: frozenset[str] = frozenset()
@@ -60,6 +66,11 @@ class Frame:
         self.open_loops = 0
         self.owner: Class | None = parent.owner if parent is not None else None
         self.receiver: Value | None = parent.receiver if parent is not None else None
+
+    def go_on_in(self, block: str) -> None:
+        """Has the frame run the code of another block of its file."""
+        self.block = block
+        self.sites = self.sites_in.setdefault(block, {})
 
     def chain(self) -> Iterator[Frame]:
         """This frame and the ones around it, innermost first."""
@@ -91,7 +102,12 @@ class Frame:
 
 def site_of(frame: Frame, node: Any) -> Site:
     """The site of an expression in the block that the frame runs."""
-    return _new(Site, (frame.path, frame.block, node[1]))
+    return numbered(frame, node[1])
 
 
-_new = tuple.__new__
+def numbered(frame: Frame, number: int) -> Site:
+    """A site of the block that the frame runs."""
+    site = frame.sites.get(number)
+    if site is None:
+        site = frame.sites[number] = Site(frame.path, frame.block, number)
+    return site

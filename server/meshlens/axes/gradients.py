@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.axes.frames import Frame
+from meshlens.axes.frames import Frame, site_of
 from meshlens.axes.joining import labels_of
 from meshlens.axes.records import Context, GradientUse
 from meshlens.axes.run import Run
@@ -37,7 +37,7 @@ def gradient_step(
             continue
         for part_labels, node in parts:
             if "gradient" in part_labels and label[1] not in part_labels:
-                site = node if isinstance(node, Site) else Site(frame.path, frame.block, node[1])
+                site = node if isinstance(node, Site) else site_of(frame, node)
                 run.records.gradient_uses.append(GradientUse("stepped", site, None, ctx))
                 return frozenset({("stepped", site, label[1])})
     return frozenset()

@@ -8,69 +8,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from functools import cache
+from itertools import takewhile
 
-from meshlens.axes.mentioned import HOLDS_MESH, LOCAL_FUNCTION, MAKES_FUNCTIONS, SERVES_RELEASES, names_of
+from meshlens.axes.interesting_words import binding_words, dated_words, root_words, using_words, words_in_maps
 from meshlens.axes.records import AxisEnv
-from meshlens.facts.model import FileFacts, Shape
-from meshlens.jaxapi.binders import BINDERS
-from meshlens.jaxapi.collectives import COLLECTIVES, PROCESS_COLLECTIVES
-from meshlens.jaxapi.consumers import CONSUMERS
-from meshlens.jaxapi.history import CHANGES
-from meshlens.jaxapi.libraries import DEVICE_COUNTS, DEVICE_LISTS, DRAWS
-from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES, SPECS
+from meshlens.facts.mentioned import LOCAL_FUNCTION, MAKES_FUNCTIONS, SERVES_RELEASES, is_mark
+from meshlens.facts.model import Block, FileFacts, Shape
 
-_COMPILERS = frozenset("jit grad value_and_grad vmap filter_vmap P set_mesh use_mesh axis".split())
 _SMALL = 12
 _NEVER = 1 << 30
 _ENTRY_METHODS = ("__init__", "__call__", "setup", "__post_init__")
 
 
-def _last(dotted: str) -> str:
-    return dotted.rsplit(".", 1)[-1]
-
-
-@cache
-def _binding_words() -> frozenset[str]:
-    """Names that bind axes or make meshes: a function that reaches one matters wherever it is called."""
-    words = {_last(dotted) for dotted, row in BINDERS.items() if row.kind != "vmap"} | {
-        _last(dotted) for dotted in MESHES
-    }
-    return frozenset(words - {"start", "kernel", "scan"}) | {"axis_name", HOLDS_MESH}
-
-
-@cache
-def _using_words() -> frozenset[str]:
-    """Names that use axes: a function that reaches one matters where it is known what is bound."""
-    return frozenset(
-        {_last(dotted) for dotted in COLLECTIVES} | {row.parameter for row in CONSUMERS.values() if row.parameter}
-    )
-
-
-@cache
-def _root_words() -> frozenset[str]:
-    """Names that make a function worth running for itself."""
-    tables = (CHANGES, DEVICE_LISTS, DEVICE_COUNTS, SPECS, DEVICE_GRIDS, PROCESS_COLLECTIVES)
-    words = {_last(dotted) for table in tables for dotted in table}
-    return frozenset(words) | _using_words() | _COMPILERS
-
-
-@cache
-def _dated_words() -> frozenset[str]:
-    """Names that some release of JAX does not have any more, or warns of."""
-    return frozenset(_last(dotted) for dotted, row in CHANGES.items() if row.removed or row.deprecated)
-
-
-@cache
-def _words_in_maps() -> frozenset[str]:
-    """Names that make a function worth entering inside a map."""
-    return frozenset(_last(dotted) for dotted in DRAWS) | _root_words()
-
-
 Facts = Mapping[str, FileFacts]
-Mentions = dict[str, frozenset[str]]
+Mentions = dict[str, tuple[str, ...]]
 Ranks = dict[str, int]
-Row = tuple[tuple[str, ...], frozenset[str], tuple[str, ...], frozenset[str]]
+Row = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 """What a changed block owned and mentioned, and what it owns and mentions."""
 
 
@@ -87,25 +40,25 @@ class Interest:
     def of(facts: Facts, before: Interest | None = None) -> Interest:
         """What is interesting in a workspace; what stayed as it was before is not looked through again."""
         mentioned: dict[str, Mentions] = {}
-        users: dict[str, set[str]] = defaultdict(set)
+        users: dict[str, list[tuple[str, ...]]] = defaultdict(list)
         dated: set[str] = set()
         for path, file in facts.items():
             mentioned[path] = mentions = _mentions_in(path, file, before)
             for key, block in file.blocks.items():
-                owns = _owns(key, block.shape, mentions[key])
-                if not _dated_words().isdisjoint(mentions[key]):
+                names = mentions[key]
+                owns = _owns(key, block, names)
+                if not dated_words().isdisjoint(names):
                     dated.update(owns)
-                for own in owns:
-                    for name in mentions[key]:
-                        users[name].add(own)
-        closures = [_closure(words, users) for words in (_binding_words(), _binding_words() | _using_words())]
+                for name in names:
+                    users[name].append(owns)
+        closures = [_closure(words, users) for words in (binding_words(), binding_words() | using_words())]
         return Interest(facts, mentioned, closures, frozenset(dated))
 
     def after(
         self,
         facts: Facts,
         changed: Iterable[tuple[str, str]],
-        known: Mapping[tuple[str, str], frozenset[str]] | None = None,
+        known: Mapping[tuple[str, str], tuple[str, ...]] | None = None,
     ) -> tuple[Interest, frozenset[str]] | None:
         """The same after some blocks changed, and the names from which more can be reached than before.
 
@@ -122,13 +75,13 @@ class Interest:
             mentioned[path] = dict(mentioned[path])
         for path, key in changed:
             old, new = self._facts[path].blocks.get(key), facts[path].blocks.get(key)
-            was = mentioned[path].pop(key, frozenset())
+            was = mentioned[path].pop(key, ())
             given = known.get((path, key)) if known is not None else None
-            now = given if given is not None else names_of(new.shape) if new is not None else frozenset()
+            now = given if given is not None else new.names if new is not None else ()
             if new is not None:
                 mentioned[path][key] = now
-            owned = _owns(key, old.shape, was) if old is not None else ()
-            rows.append((owned, was, _owns(key, new.shape, now) if new is not None else (), now))
+            owned = _owns(key, old, was) if old is not None else ()
+            rows.append((owned, was, _owns(key, new, now) if new is not None else (), now))
         closures = []
         dated = _dated_after(self._dated, rows)
         if dated is None:
@@ -148,7 +101,7 @@ class Interest:
             (path, key)
             for path, mentions in self._mentioned.items()
             for key, mentioned in mentions.items()
-            if not mentioned.isdisjoint(names)
+            if not names.isdisjoint(mentioned)
         )
 
     def verdict(self, path: str, key: str) -> tuple[bool, ...]:
@@ -166,10 +119,10 @@ class Interest:
             return ()
         closures = (self._binding, self._using)
         near = [not closure.keys().isdisjoint(mentioned) for closure in closures]
-        makes, draws = MAKES_FUNCTIONS in mentioned, not mentioned.isdisjoint(_words_in_maps())
+        makes, draws = MAKES_FUNCTIONS in mentioned, not words_in_maps().isdisjoint(mentioned)
         return (len(mentioned) <= _SMALL, *near, makes, draws)
 
-    def _mentioned_in(self, path: str, key: str) -> frozenset[str] | None:
+    def _mentioned_in(self, path: str, key: str) -> tuple[str, ...] | None:
         mentions = self._mentioned.get(path)
         return mentions.get(key) if mentions is not None else None
 
@@ -186,7 +139,7 @@ class Interest:
             return False
         if not self._using.keys().isdisjoint(mentioned):
             return True
-        return bool(env.maps) and not mentioned.isdisjoint(_words_in_maps())
+        return bool(env.maps) and not words_in_maps().isdisjoint(mentioned)
 
     def is_worth_a_root(self, path: str, key: str, *, starts: bool) -> bool:
         """Whether a block is worth running for itself.
@@ -197,9 +150,9 @@ class Interest:
             starts: whether Python starts to run code here, so that it is known what is bound.
         """
         mentioned = self._mentioned_in(path, key)
-        if mentioned is None or not mentioned.isdisjoint(_root_words()):
+        if mentioned is None or not root_words().isdisjoint(mentioned):
             return True
-        if SERVES_RELEASES in mentioned and not mentioned.isdisjoint(self._dated):
+        if SERVES_RELEASES in mentioned and not self._dated.isdisjoint(mentioned):
             return True
         return not (self._using if starts else self._binding).keys().isdisjoint(mentioned)
 
@@ -214,29 +167,31 @@ class Interest:
 def _mentions_in(path: str, file: FileFacts, before: Interest | None) -> Mentions:
     known, old = (before._mentioned.get(path), before._facts.get(path)) if before is not None else (None, None)
     if known is None or old is None:
-        return {key: names_of(block.shape) for key, block in file.blocks.items()}
+        return {key: block.names for key, block in file.blocks.items()}
     if old is file:
         return known
     found: Mentions = {}
     for key, block in file.blocks.items():
         kept = old.blocks.get(key)
-        found[key] = known[key] if kept is not None and kept.shape is block.shape else names_of(block.shape)
+        found[key] = known[key] if kept is not None and kept.content is block.content else block.names
     return found
 
 
-def _closure(words: frozenset[str], users: Mapping[str, set[str]]) -> Ranks:
+def _closure(words: frozenset[str], users: Mapping[str, list[tuple[str, ...]]]) -> Ranks:
     """The names from which one of these words can be reached, and in how many steps at least."""
     found = dict.fromkeys(words, 0)
     waiting = list(words)
     for name in waiting:
-        for user in users.get(name, ()):
-            if user not in found:
-                found[user] = found[name] + 1
-                waiting.append(user)
+        rank = found[name] + 1
+        for owns in users.get(name, ()):
+            for user in owns:
+                if user not in found:
+                    found[user] = rank
+                    waiting.append(user)
     return found
 
 
-def _nearest(closure: Ranks, names: frozenset[str]) -> int:
+def _nearest(closure: Ranks, names: tuple[str, ...]) -> int:
     """In how many steps at least one of the words can be reached from some names."""
     return min([closure[name] for name in names if name in closure], default=_NEVER)
 
@@ -268,7 +223,7 @@ def _grown(
             for key, names in mentions.items():
                 if name not in names:
                     continue
-                for user in _owns(key, facts[path].blocks[key].shape, names):
+                for user in _owns(key, facts[path].blocks[key], names):
                     if user not in grown:
                         grown[user] = grown[name] + 1
                         waiting.append(user)
@@ -277,7 +232,7 @@ def _grown(
 
 def _dated_after(dated: frozenset[str], rows: list[Row]) -> frozenset[str] | None:
     """The names of blocks that mention something dated after blocks changed; None if one may not do so any more."""
-    words = _dated_words()
+    words = dated_words()
     for owned, was, owns, now in rows:
         if not words.isdisjoint(was) and (words.isdisjoint(now) or not set(owned) <= set(owns)):
             return None
@@ -286,9 +241,10 @@ def _dated_after(dated: frozenset[str], rows: list[Row]) -> frozenset[str] | Non
     return dated
 
 
-def _owns(key: str, shape: Shape, mentioned: frozenset[str]) -> tuple[str, ...]:
+def _owns(key: str, block: Block, mentioned: tuple[str, ...]) -> tuple[str, ...]:
     """The names under which others may mention a block, and the local functions that it makes."""
-    return (*_own_names(key, shape), *[name[1:] for name in mentioned if name[0] == LOCAL_FUNCTION])
+    made = [name[1:] for name in takewhile(is_mark, mentioned) if name[:1] == LOCAL_FUNCTION]
+    return (*_own_names(key, block.header), *made) if made else _own_names(key, block.header)
 
 
 def _own_names(key: str, shape: Shape) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from meshlens.axes.joining import labels_of
 from meshlens.axes.labels import NONE, travelling
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
-from meshlens.axes.values import Const, Data, Site, Value
+from meshlens.axes.values import Const, Data, Value
 
 _SCALED = frozenset({"scaled"})
 
@@ -23,7 +23,7 @@ def binary(
     known = arrays.constant_operation(operator, left, right)
     if known is not None:
         if isinstance(known, Const):
-            return Const(known.value, Site(frame.path, frame.block, node[1]))
+            return Const(known.value, site_of(frame, node))
         return known
     left_labels, right_labels = labels_of(left), labels_of(right)
     scaled = operator == "/" and sides[1][0] != "const"

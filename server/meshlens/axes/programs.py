@@ -28,4 +28,4 @@ def sets_variables(shape: Any) -> bool:
 
 def program_of(facts: FileFacts) -> tuple[str, ...]:
     """The keys of the statements that make a file a program, in order."""
-    return tuple([key for key in facts.top if is_program(facts.blocks[key].shape)])
+    return tuple([key for key in facts.top if is_program(facts.blocks[key].header)])

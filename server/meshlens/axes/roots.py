@@ -59,12 +59,12 @@ def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
     frame = state.frame
     for key in facts.top:
         block = facts.blocks.get(key)
-        if block is None or is_program(block.shape):
+        if block is None or is_program(block.header):
             continue
-        if block.shape[0] != "fn":
+        if block.header[0] != "fn":
             run.deps.add((path, key))
-        frame.block = key
-        run_block(run, (block.shape,), frame, _CLOSED)
+        frame.go_on_in(key)
+        run_block(run, (block.header,), frame, _CLOSED)
     state.left = Left(dict(run.mapped), dict(run.made), frozenset(run.called), frozenset(run.entered))
 
 
@@ -87,7 +87,7 @@ def run_program(world: World, path: str) -> RootResult:
     try:
         for key in program:
             run.deps.add((path, key))
-            frame.block = key
+            frame.go_on_in(key)
             run_block(run, (facts.blocks[key].shape,), frame, _CLOSED)
         finish(run)
     finally:

@@ -6,8 +6,8 @@ import re
 from functools import cache
 from typing import Any
 
-_ASKS_WHAT_IS_THERE = frozenset({"hasattr", "getattr", "find_spec", "TYPE_CHECKING"})
-_VERSION_WORD = re.compile(r"(?i:(?<![a-z])versions?(?![a-z]))|(?<=[a-z])Version")
+from meshlens.facts.mentioned import is_version_word
+
 _AXIS_WORDS = re.compile(
     r"axis|axes|mesh|pmap|parallel|distributed|device|shard|spmd|replica|multi_?host", re.IGNORECASE
 )
@@ -26,12 +26,6 @@ def asks_version(test: Any) -> bool:
 def mentions(node: Any, names: frozenset[str]) -> bool:
     """Whether an expression mentions one of these names or attributes."""
     return not names.isdisjoint(_words_in(node))
-
-
-@cache
-def is_version_word(word: str) -> bool:
-    """Whether a name belongs to a question which JAX this is, or what it has."""
-    return word in _ASKS_WHAT_IS_THERE or _VERSION_WORD.search(word) is not None
 
 
 @cache

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from array import array
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from meshlens.facts.content import Content
 from meshlens.facts.holes import Finished, Holes, finished
 from meshlens.facts.lower_blocks import STATEMENTS, lower_block, relative
 from meshlens.facts.lower_functions import (
@@ -18,7 +18,7 @@ from meshlens.facts.lower_functions import (
     name_of,
 )
 from meshlens.facts.members import Members, members_of
-from meshlens.facts.model import Block, FileFacts, Shape
+from meshlens.facts.model import Block, FileFacts
 from meshlens.facts.suppressions import suppressions_in
 from meshlens.syntax.kinds import EXTRAS, items, kind
 from meshlens.syntax.lines import tree_of
@@ -26,7 +26,7 @@ from meshlens.syntax.parse import Node, broken_spans, parse, readable
 from meshlens.syntax.sections import Section, section_starts, sections
 from meshlens.text import Span
 
-Memo: TypeAlias = MutableMapping[bytes, tuple[Shape, "array[int]"]]
+Memo: TypeAlias = MutableMapping[bytes, Content]
 
 LONG = 60
 """A top-level function with more lines than this has blocks for its nested functions."""
@@ -39,7 +39,7 @@ def extract(source: bytes, memo: Memo | None = None) -> FileFacts:
 
     Args:
         source: the file as it is on disk.
-        memo: shapes by the bytes of their block, read and added to; it may serve many files.
+        memo: contents by the bytes of their block, read and added to; it may serve many files.
     """
     text = readable(source)
     return facts_of(text, parse(text), {} if memo is None else memo)[0]
@@ -105,7 +105,7 @@ class Extraction:
 
     Attributes:
         text: the file, readable.
-        memo: shapes by the bytes of their block.
+        memo: contents by the bytes of their block.
         broken: whether what is being read has an error somewhere.
         known: blocks inside others that are the same as before the edit, by where they begin.
         blocks: what was made so far.
@@ -192,12 +192,13 @@ class Extraction:
             shifted = {begin - shift: inner for begin, _, inner in holes}
             unread = self.unread if has_holes else {}
             shape, spans = lower_block(text, node, shifted, unread, alone=bool(owner))
-            known = shape, relative(spans, [(offset, start + distance - shift) for offset, distance in pieces])
+            table = relative(spans, [(offset, start + distance - shift) for offset, distance in pieces])
+            known = Content(shape, table)
             if memorable:
                 self.memo[label] = known
         if not memorable:
             self.unsure.add(key)
-        self.blocks[key] = Block(key, known[0], known[1], tuple(pieces), start)
+        self.blocks[key] = Block(key, known, tuple(pieces), start)
         return key
 
     def keep(self, block: Block) -> bool:

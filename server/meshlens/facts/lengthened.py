@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from meshlens.facts.model import Block, Shape
+from meshlens.facts.content import Content, Shape
+from meshlens.facts.model import Block
 from meshlens.facts.paths import SIMPLE, Path, Spot, is_plain, statement_at, with_statement
 
 Pieces: TypeAlias = tuple[tuple[int, int], ...]
@@ -42,7 +43,7 @@ class Lengthened:
         table = array("i", block.spans)
         pieces, own = self._placed(None, lowered[1][first:])
         table[2 * first : 2 * first + len(own)] = own
-        return block._replace(spans=table, pieces=pieces), None
+        return block._replace(content=block.content.with_spans(table), pieces=pieces), None
 
     def with_typed(self, lowered: Lowered, known: Spot | None) -> tuple[Block, Spot] | None:
         """The block with another statement; None if that is none that may be typed in alone."""
@@ -56,7 +57,7 @@ class Lengthened:
         table = block.spans[: 2 * first] if known is not None else _without(block, old)
         table.extend(own)
         whole = block.shape if shape == old else with_statement(block.shape, path, shape)
-        made = Block(block.key, whole, table, pieces, block.start)
+        made = Block(block.key, Content(whole, table), pieces, block.start)
         spot = Spot(block.key, path, first, pieces[-1][0], object())
         return made, spot if known is None else replace(spot, place=known.place, is_apart=known.is_apart)
 

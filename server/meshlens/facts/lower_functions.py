@@ -28,6 +28,7 @@ _DEFINITION = field("definition")
 _TYPE = field("type")
 _VALUE = field("value")
 _SUPERCLASSES = field("superclasses")
+_PLAIN: frozenset[str] = frozenset()
 
 
 def definition_of(node: Node) -> Node | None:
@@ -94,7 +95,7 @@ def _function(low: Lowering, node: Node, decorators: tuple[Shape, ...]) -> Shape
         if holds
     ]
     low.generator = outer
-    return (text_of(low, name), name_site, listed, decorators, suite, frozenset(flags))
+    return (text_of(low, name), name_site, listed, decorators, suite, frozenset(flags) if flags else _PLAIN)
 
 
 def parameters(low: Lowering, node: Node | None) -> tuple[Shape, ...]:

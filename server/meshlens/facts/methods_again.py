@@ -37,7 +37,7 @@ def method_again(
     if method is None or old.broken:
         return None
     owner = old.blocks.get(method.key.partition(".")[0])
-    if owner is None or owner.shape[0] != "class" or "~" in method.key:
+    if owner is None or owner.header[0] != "class" or "~" in method.key:
         return None
     start, old_end = method.start, method.end
     end = old_end + change.by

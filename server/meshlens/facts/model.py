@@ -60,14 +60,15 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
+from meshlens.facts.content import Content, Shape
 from meshlens.text import Span
 
 if TYPE_CHECKING:
     from meshlens.facts.paths import Spot
 
-Shape: TypeAlias = tuple[Any, ...]
+__all__ = ["Block", "Content", "DevicesSaid", "FileFacts", "Shape", "Suppression", "moved"]
 
 
 class Block(NamedTuple):
@@ -77,23 +78,41 @@ class Block(NamedTuple):
         key: names the block within its file, stable while other blocks change: the qualified name for
             a function or class (`train`, `Trainer.step`, `main.loss`), `=hash` for another statement; a
             repeated key gets `~2`, `~3`, …
-        shape: for a top-level statement its statement tuple; for a function that is a block of its own,
-            the function tuple.
-        spans: start and end of site 0, 1, 2, … as offsets into the block's own text; site 0 is the whole block.
+        content: what its text says.
         pieces: (offset in the block's text, distance to the block's start) where a run of text begins; in the text
             a marker stands for each nested function that is a block of its own, and a piece begins behind it.
         start: where the block begins in the file; all that changes when text is inserted before it.
     """
 
     key: str
-    shape: Shape
-    spans: array[int]
+    content: Content
     pieces: tuple[tuple[int, int], ...]
     start: int
 
+    @property
+    def shape(self) -> Shape:
+        """For a top-level statement the statement, for a function that is a block of its own its function tuple."""
+        return self.content.shape
+
+    @property
+    def header(self) -> Shape:
+        """The shape, in which the body of a function may be missing."""
+        return self.content.header
+
+    @property
+    def spans(self) -> array[int]:
+        """Start and end of site 0, 1, 2, … as offsets into the block's own text; site 0 is the whole block."""
+        return self.content.spans
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the block mentions, as `mentioned.py` has it, in order."""
+        return self.content.names
+
     def span(self, site: int) -> Span:
         """Where a site lies in the file, in bytes."""
-        return Span(self._absolute(self.spans[2 * site]), self._absolute(self.spans[2 * site + 1]))
+        spans = self.content.spans
+        return Span(self._absolute(spans[2 * site]), self._absolute(spans[2 * site + 1]))
 
     @property
     def end(self) -> int:
@@ -110,7 +129,7 @@ class Block(NamedTuple):
 
 def moved(block: Block, by: int) -> Block:
     """A block that begins somewhere else."""
-    return tuple.__new__(Block, (*block[:4], block[4] + by))
+    return tuple.__new__(Block, (*block[:3], block[3] + by))
 
 
 def _piece_offset(piece: tuple[int, int]) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import marshal
-from array import array
 
+from meshlens.facts import content
 from meshlens.facts.model import Block, DevicesSaid, FileFacts, Suppression
 from meshlens.text import Span
 
@@ -15,10 +15,7 @@ def packed(facts: FileFacts) -> bytes:
     Raises:
         ValueError: a shape is nested too deeply for the format.
     """
-    blocks = tuple(
-        (block.key, block.shape, block.spans.typecode, block.spans.tobytes(), block.pieces, block.start)
-        for block in facts.blocks.values()
-    )
+    blocks = tuple((block.key, block.content.packed(), block.pieces, block.start) for block in facts.blocks.values())
     suppressions = tuple((tuple(one.span), one.codes, one.whole_file, one.lines) for one in facts.suppressions)
     broken = tuple(tuple(span) for span in facts.broken)
     return marshal.dumps((facts.top, blocks, suppressions, facts.devices and tuple(facts.devices), broken))
@@ -33,10 +30,7 @@ def unpacked(blob: bytes) -> FileFacts:
     top, blocks, suppressions, devices, broken = marshal.loads(blob)
     return FileFacts(
         top,
-        {
-            key: Block(key, shape, array(code, spans), pieces, start)
-            for key, shape, code, spans, pieces, start in blocks
-        },
+        {key: Block(key, content.unpacked(parts), pieces, start) for key, parts, pieces, start in blocks},
         tuple(Suppression(Span(*span), codes, whole, lines) for span, codes, whole, lines in suppressions),
         DevicesSaid(*devices) if devices else None,
         tuple(Span(*span) for span in broken),

@@ -6,6 +6,7 @@ from array import array
 from dataclasses import replace
 from typing import Any
 
+from meshlens.facts.content import Content
 from meshlens.facts.model import Block
 from meshlens.facts.paths import SIMPLE, Path, Spot, statement_at, with_statement
 
@@ -37,7 +38,7 @@ def with_old_sites(before: Block, spot: Spot, now: Block) -> tuple[Block, Spot] 
     for old, new in [*same, *[(spot.first + place, site) for place, site in enumerate(own)]]:
         table[2 * old], table[2 * old + 1] = now.spans[2 * new], now.spans[2 * new + 1]
     shape = with_statement(before.shape, spot.path, made)
-    return Block(now.key, shape, table, now.pieces, now.start), replace(spot, offset=None)
+    return Block(now.key, Content(shape, table), now.pieces, now.start), replace(spot, offset=None)
 
 
 def _is_same(old: Any, new: Any, path: Path | None, same: list[tuple[int, int]]) -> bool:

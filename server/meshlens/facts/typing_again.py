@@ -132,7 +132,7 @@ def with_spot(facts: FileFacts, before: FileFacts) -> FileFacts:
     if spot is None or facts.spot is not None or facts is before:
         return facts
     old, block = before.blocks.get(spot.key), facts.blocks.get(spot.key)
-    if old is None or block is None or old.shape is not block.shape or old.spans is not block.spans:
+    if old is None or block is None or old.content is not block.content:
         return facts
     return replace(facts, spot=spot)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from meshlens.facts.model import Block
+if TYPE_CHECKING:
+    from meshlens.facts.model import Block
 
 _HOWS = frozenset({"only", "any", "*", "key", "**"})
 

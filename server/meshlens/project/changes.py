@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from meshlens.facts.content import Shape, function_in, with_body
 from meshlens.facts.model import FileFacts
 
 BlockKey = tuple[str, str]
@@ -25,13 +26,12 @@ def changed_blocks(
             was, block = old.blocks.get(key), facts.blocks.get(key)
             if was is None or block is None:
                 changed |= {(path, key), (path, "header:" + key)}
-            elif was.shape is not block.shape and was.shape != block.shape:
+            elif was.content is not block.content and was.shape is not block.shape and was.shape != block.shape:
                 changed.add((path, key))
                 if _header(was.shape) != _header(block.shape):
                     changed.add((path, "header:" + key))
     return frozenset(changed)
 
 
-def _header(shape: tuple[object, ...]) -> object:
-    function = shape[2] if shape[0] == "fn" and len(shape) == 3 else shape
-    return function[:4] + function[5:] if isinstance(function, tuple) and len(function) == 6 else shape
+def _header(shape: Shape) -> Shape:
+    return with_body(shape, ()) if function_in(shape) is not None else shape

@@ -72,7 +72,7 @@ def _joined(texts: list[str]) -> str:
 
 def _place(view: FileView, new: Import) -> tuple[int, str]:
     blocks = [view.facts.blocks[key] for key in view.facts.top]
-    imports = [block for block in blocks if block.shape[0] in ("import", "from")]
+    imports = [block for block in blocks if block.header[0] in ("import", "from")]
     later = [block for block in imports if _module(block.shape) != "__future__"]
     if not later:
         at = imports[-1].span(0).end if imports else _behind_docstring(blocks)

@@ -7,12 +7,12 @@ from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 from meshlens.axes.interest import Interest
-from meshlens.axes.mentioned import names_of
 from meshlens.axes.programs import PROGRAM
 from meshlens.axes.roots import RootResult, inner_of, run_left_function, run_left_map, run_program, run_root
 from meshlens.axes.run import ModuleState
 from meshlens.axes.spots import Moment
 from meshlens.axes.values import Class, Site
+from meshlens.facts.mentioned import names_of
 from meshlens.facts.model import FileFacts
 from meshlens.facts.paths import statement_at
 from meshlens.project.changes import BlockKey, changed_blocks
@@ -122,7 +122,7 @@ def _typed_again(before: Solution, facts: Mapping[str, FileFacts], changed: froz
         return None
     shape = facts[watch.path].blocks[spot.key].shape
     names = watch.names() | names_of(statement_at(shape, spot.path))
-    interest = before.interest.after(facts, [block], {block: names})
+    interest = before.interest.after(facts, [block], {block: tuple(sorted(names))})
     if interest is None or before.interest.verdict(*block) != interest[0].verdict(*block):
         return None
     now, more = interest

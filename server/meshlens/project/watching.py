@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from meshlens.axes.interest import Interest
-from meshlens.axes.mentioned import names_of
 from meshlens.axes.roots import RootResult
 from meshlens.axes.skipping import mentions_reductions
 from meshlens.axes.spots import WATCHED, Left, Moment, leaves_the_same, old_records, run_alone, spliced
+from meshlens.facts.mentioned import names_of
 from meshlens.facts.model import FileFacts, Shape
 from meshlens.facts.paths import Spot, statement_at, with_statement
 from meshlens.project.changes import BlockKey

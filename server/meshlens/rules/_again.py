@@ -158,7 +158,7 @@ def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
     old_facts = before.facts[path]
     for key in view.facts.touched_since(old_facts):
         was, block = old_facts.blocks.get(key), view.facts.blocks.get(key)
-        if block is not None and (was is None or was.spans is not block.spans):
+        if block is not None and (was is None or was.content is not block.content):
             stale.add((path, key))
     return stale
 
@@ -203,7 +203,7 @@ def _narrowed(view: FileView, keys: set[str], quiet: set[BlockKey] | None) -> Fi
         records = only(view.records, frozenset(quiet))
         narrow = Sorted({}, {}, {str(view.path): records})
         view = replace(view, solution=replace(view.solution, sorted=narrow, _once={}))
-    top = tuple([key for key in facts.top if key in keys or facts.blocks[key].shape[0] in ("import", "from")])
+    top = tuple([key for key in facts.top if key in keys or facts.blocks[key].header[0] in ("import", "from")])
     blocks = {key: facts.blocks[key] for key in (*top, *keys) if key in facts.blocks}
     return replace(view, facts=replace(facts, top=top, blocks=blocks))
 

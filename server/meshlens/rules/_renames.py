@@ -46,8 +46,8 @@ def _with_import(view: FileView, dated: Dated, to: str) -> tuple[FileEdit, ...]:
     imports = [
         block.span(0).end
         for block in (view.facts.blocks[key] for key in view.facts.top)
-        if (block.shape[0] == "import" and any(name.split(".")[0] == "jax" for name, _, _ in block.shape[2]))
-        or (block.shape[0] == "from" and block.shape[2] == 0 and block.shape[3].split(".")[0] == "jax")
+        if (block.header[0] == "import" and any(name.split(".")[0] == "jax" for name, _, _ in block.shape[2]))
+        or (block.header[0] == "from" and block.shape[2] == 0 and block.shape[3].split(".")[0] == "jax")
     ]
     if not imports or _PLAIN.fullmatch(view.text(dated.mention.site)) is None:
         return ()

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from typing import Any
 
-from meshlens.axes.words import is_version_word
 from meshlens.facts.walking import is_parameter
+
+_ASKS_WHAT_IS_THERE = frozenset({"hasattr", "getattr", "find_spec", "TYPE_CHECKING"})
+_VERSION_WORD = re.compile(r"(?i:(?<![a-z])versions?(?![a-z]))|(?<=[a-z])Version")
 
 MAKES_FUNCTIONS = "<function>"
 LOCAL_FUNCTION = "="
 HOLDS_MESH = "<mesh>"
 SERVES_RELEASES = "<guard>"
+
+
+@cache
+def is_version_word(word: str) -> bool:
+    """Whether a name belongs to a question which JAX this is, or what it has."""
+    return word in _ASKS_WHAT_IS_THERE or _VERSION_WORD.search(word) is not None
+
+
+def is_mark(name: str) -> bool:
+    """Whether something mentioned comes no later than the marks do, all of which come before the names."""
+    return name[:1] <= LOCAL_FUNCTION
 
 
 def _is_local_function(value: Any) -> bool:

@@ -1,0 +1,56 @@
+"""The names that make a function worth entering, or worth running for itself."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from meshlens.facts.mentioned import HOLDS_MESH
+from meshlens.jaxapi.binders import BINDERS
+from meshlens.jaxapi.collectives import COLLECTIVES, PROCESS_COLLECTIVES
+from meshlens.jaxapi.consumers import CONSUMERS
+from meshlens.jaxapi.history import CHANGES
+from meshlens.jaxapi.libraries import DEVICE_COUNTS, DEVICE_LISTS, DRAWS
+from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES, SPECS
+
+_COMPILERS = frozenset("jit grad value_and_grad vmap filter_vmap P set_mesh use_mesh axis".split())
+
+
+def _last(dotted: str) -> str:
+    return dotted.rsplit(".", 1)[-1]
+
+
+@cache
+def binding_words() -> frozenset[str]:
+    """Names that bind axes or make meshes: a function that reaches one matters wherever it is called."""
+    words = {_last(dotted) for dotted, row in BINDERS.items() if row.kind != "vmap"} | {
+        _last(dotted) for dotted in MESHES
+    }
+    return frozenset(words - {"start", "kernel", "scan"}) | {"axis_name", HOLDS_MESH}
+
+
+@cache
+def using_words() -> frozenset[str]:
+    """Names that use axes: a function that reaches one matters where it is known what is bound."""
+    return frozenset(
+        {_last(dotted) for dotted in COLLECTIVES} | {row.parameter for row in CONSUMERS.values() if row.parameter}
+    )
+
+
+@cache
+def root_words() -> frozenset[str]:
+    """Names that make a function worth running for itself."""
+    tables = (CHANGES, DEVICE_LISTS, DEVICE_COUNTS, SPECS, DEVICE_GRIDS, PROCESS_COLLECTIVES)
+    words = {_last(dotted) for table in tables for dotted in table}
+    return frozenset(words) | using_words() | _COMPILERS
+
+
+@cache
+def dated_words() -> frozenset[str]:
+    """Names that some release of JAX does not have any more, or warns of."""
+    return frozenset(_last(dotted) for dotted, row in CHANGES.items() if row.removed or row.deprecated)
+
+
+@cache
+def words_in_maps() -> frozenset[str]:
+    """Names that make a function worth entering inside a map."""
+    return frozenset(_last(dotted) for dotted in DRAWS) | root_words()
