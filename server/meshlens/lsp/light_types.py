@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from sys import modules
 from types import FunctionType
 from typing import Any
 
@@ -18,22 +19,23 @@ def import_light_types() -> None:
     import attrs
 
     complete: Any = attrs.define
-    modules: Any = attrs
-    modules.define = partial(complete, eq=False, repr=False, slots=False, on_setattr=attrs.setters.NO_OP)
+    package: Any = attrs
+    package.define = partial(complete, eq=False, repr=False, slots=False, on_setattr=attrs.setters.NO_OP)
     try:
         from lsprotocol import types
     finally:
-        modules.define = complete
+        package.define = complete
     for one in vars(types).values():
-        if isinstance(one, type):
-            _keep_what_is_used(one, vars(types))
+        if attrs.has(one):
+            _keep_what_is_used(one)
 
 
-def _keep_what_is_used(cls: type, module: dict[str, Any]) -> None:
-    """Takes out of the variables of a class's generated methods what no method names."""
-    made = [one for one in vars(cls).values() if isinstance(one, FunctionType) and one.__globals__ is not module]
-    for variables in {id(one.__globals__): one.__globals__ for one in made}.values():
-        named = {name for one in made if one.__globals__ is variables for name in one.__code__.co_names}
-        used = {name: variables[name] for name in (*named, "__builtins__") if name in variables}
-        variables.clear()
-        variables.update(used)
+def _keep_what_is_used(cls: type) -> None:
+    """Takes out of the variables of a class's `__init__` what it does not name, if they are its own."""
+    made = vars(cls).get("__init__")
+    if not isinstance(made, FunctionType) or made.__globals__ is vars(modules[made.__module__]):
+        return
+    variables = made.__globals__
+    used = {name: variables[name] for name in (*made.__code__.co_names, "__builtins__") if name in variables}
+    variables.clear()
+    variables.update(used)
