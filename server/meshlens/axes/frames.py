@@ -7,6 +7,8 @@ from typing import Any
 
 from meshlens.axes.values import Class, Site, Value
 
+_NO_NAMES: frozenset[str] = frozenset()
+
 
 class Frame:
     """Variables, with the frame that encloses them; the only thing here that changes while code runs.
@@ -16,9 +18,7 @@ class Frame:
         parent: the enclosing function's frame or the module's; None for a module.
         path: the file.
         block: the block that the running code belongs to.
-        sites: the sites of that block that were passed, by number; frames of one block share them.
         module: the module's frame.
-        sites_in: the sites of its file that were passed, by block.
         globals: names declared `global` here.
         nonlocals: names declared `nonlocal` here.
         parameters: names of the parameters, to tell what came in from what is made here.
@@ -43,8 +43,6 @@ class Frame:
         "path",
         "receiver",
         "returned",
-        "sites",
-        "sites_in",
         "vars",
         "yielded",
     )
@@ -55,22 +53,15 @@ class Frame:
         self.path = path
         self.block = block
         self.module: Frame = parent.module if parent is not None else self
-        self.sites_in: dict[str, dict[int, Site]] = parent.sites_in if parent is not None else {}
-        self.sites: dict[int, Site] = self.sites_in.setdefault(block, {})
-        self.globals: frozenset[str] = frozenset()
-        self.nonlocals: frozenset[str] = frozenset()
-        self.parameters: frozenset[str] = frozenset()
+        self.globals = _NO_NAMES
+        self.nonlocals = _NO_NAMES
+        self.parameters = _NO_NAMES
         self.returned: list[Value] = []
         self.yielded: list[Value] = []
-        self.exits: frozenset[str] = frozenset()
+        self.exits = _NO_NAMES
         self.open_loops = 0
         self.owner: Class | None = parent.owner if parent is not None else None
         self.receiver: Value | None = parent.receiver if parent is not None else None
-
-    def go_on_in(self, block: str) -> None:
-        """Has the frame run the code of another block of its file."""
-        self.block = block
-        self.sites = self.sites_in.setdefault(block, {})
 
     def chain(self) -> Iterator[Frame]:
         """This frame and the ones around it, innermost first."""
@@ -102,12 +93,12 @@ class Frame:
 
 def site_of(frame: Frame, node: Any) -> Site:
     """The site of an expression in the block that the frame runs."""
-    return numbered(frame, node[1])
+    return _new(Site, (frame.path, frame.block, node[1]))
 
 
 def numbered(frame: Frame, number: int) -> Site:
     """A site of the block that the frame runs."""
-    site = frame.sites.get(number)
-    if site is None:
-        site = frame.sites[number] = Site(frame.path, frame.block, number)
-    return site
+    return _new(Site, (frame.path, frame.block, number))
+
+
+_new = tuple.__new__

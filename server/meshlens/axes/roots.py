@@ -63,7 +63,7 @@ def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
             continue
         if block.header[0] != "fn":
             run.deps.add((path, key))
-        frame.go_on_in(key)
+        frame.block = key
         run_block(run, (block.header,), frame, _CLOSED)
     state.left = Left(dict(run.mapped), dict(run.made), frozenset(run.called), frozenset(run.entered))
 
@@ -87,7 +87,7 @@ def run_program(world: World, path: str) -> RootResult:
     try:
         for key in program:
             run.deps.add((path, key))
-            frame.go_on_in(key)
+            frame.block = key
             run_block(run, (facts.blocks[key].shape,), frame, _CLOSED)
         finish(run)
     finally:

@@ -1,7 +1,7 @@
-"""What the text of a block says, decoded when it is first asked for.
+"""What the text of a block says.
 
-Of a block that comes from the disk or from another process the body of a function and the spans stay bytes until then:
-most functions of a project are never entered.
+Of a block that comes from the disk or from another process the body of a function and the spans may stay bytes until
+somebody asks for them.
 """
 
 from __future__ import annotations
@@ -46,6 +46,10 @@ class Content:
     @property
     def shape(self) -> Shape:
         """The whole shape."""
+        return self._shape or self.decode()
+
+    def decode(self) -> Shape:
+        """The whole shape, from its bytes if need be."""
         shape = self._shape
         if shape is None:
             shape = self._shape = with_body(self._header, marshal.loads(self._body))
@@ -79,11 +83,14 @@ class Content:
         Raises:
             ValueError: the shape is nested too deeply.
         """
-        shape, spans = self.shape, self.spans
-        function = function_in(shape)
+        spans = self._spans
+        table = (spans.typecode, spans.tobytes()) if spans is not None else self._table
+        if self._shape is None:
+            return self._header, self._body, *table, self.names
+        function = function_in(self._shape)
         if function is None:
-            return shape, b"", spans.typecode, spans.tobytes(), self.names
-        return with_body(shape, ()), marshal.dumps(function[_BODY]), spans.typecode, spans.tobytes(), self.names
+            return self._shape, b"", *table, self.names
+        return with_body(self._shape, ()), marshal.dumps(function[_BODY]), *table, self.names
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Content):

@@ -27,6 +27,18 @@ def unpacked(blob: bytes) -> FileFacts:
     Raises:
         ValueError, EOFError, TypeError, KeyError, IndexError: the bytes are no facts.
     """
+    facts = unpacked_as_needed(blob)
+    for block in facts.blocks.values():
+        block.content.decode()
+    return facts
+
+
+def unpacked_as_needed(blob: bytes) -> FileFacts:
+    """Facts from bytes, in which the bodies of functions are decoded when they are asked for; few may ever be.
+
+    Raises:
+        ValueError, EOFError, TypeError, KeyError, IndexError: the bytes are no facts.
+    """
     top, blocks, suppressions, devices, broken = marshal.loads(blob)
     return FileFacts(
         top,

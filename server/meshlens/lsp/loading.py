@@ -13,6 +13,7 @@ from pathlib import Path
 
 from meshlens.cache_files import FOLDER
 from meshlens.facts.model import FileFacts
+from meshlens.facts.packing import unpacked_as_needed
 from meshlens.lsp.documents import is_nowhere
 from meshlens.lsp.folders import Folder
 from meshlens.lsp.notebooks import written
@@ -165,7 +166,7 @@ async def load_facts(
             if raw is None or (str(path) in known and known[str(path)].raw == raw):
                 continue
             raws[path] = raw
-            found = cache.get(raw)
+            found = cache.get(raw, unpacked_as_needed)
             if found is not None:
                 facts[path] = found
         if raws:

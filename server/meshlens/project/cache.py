@@ -12,6 +12,7 @@ import os
 import struct
 import sys
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -49,14 +50,19 @@ class FactsCache:
         self._new: dict[bytes, bytes] = {}
         self._load()
 
-    def get(self, raw: bytes) -> FileFacts | None:
-        """The facts of a file with these bytes, None if they are not known."""
+    def get(self, raw: bytes, decode: Callable[[bytes], FileFacts] = unpacked) -> FileFacts | None:
+        """The facts of a file with these bytes, None if they are not known.
+
+        Args:
+            raw: the bytes.
+            decode: makes them of what is on the disk.
+        """
         key = digest(raw)
         blob = self._new.get(key) or self._blob(key)
         if blob is None:
             return None
         try:
-            facts = unpacked(blob)
+            facts = decode(blob)
         except (ValueError, EOFError, TypeError, KeyError, IndexError):
             self._entries.pop(key, None)
             return None

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from threading import Thread
 
 from meshlens.facts.extract import Memo, extract
@@ -27,6 +25,9 @@ def extract_all(sources: Sequence[bytes]) -> list[FileFacts]:
     workers = min(os.cpu_count() or 1, 8)
     if workers == 1 or sum(map(len, sources)) < _WORTH_A_POOL:
         return _here(sources)
+    # A language server reads little, and would keep what these import.
+    from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+
     lots = [sources[start :: workers * _LOTS_PER_WORKER] for start in range(workers * _LOTS_PER_WORKER)]
     facts: list[FileFacts | None] = [None] * len(sources)
     try:
