@@ -121,7 +121,7 @@ def _broken_blocks(facts: FileFacts) -> frozenset[str]:
     if not facts.broken:
         return _NONE
     return frozenset(
-        [key for key, block in facts.blocks.items() if any(block.start <= at < block.end for at, _ in facts.broken)]
+        [key for at, _ in facts.broken for key, block in facts.blocks.items() if block.start <= at < block.end]
     )
 
 

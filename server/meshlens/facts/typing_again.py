@@ -67,7 +67,6 @@ def statement_again(
     if found is None or (found.hole is not None and not known.apart):
         return None
     made, end, new_end, by = found.block, found.end, found.new_end, change.by
-    start = made.start
     blocks: dict[str, Block] = {}
     touched = [made.key]
     for key, one in old.blocks.items():
@@ -75,7 +74,7 @@ def statement_again(
             blocks[key] = moved(one, by) if by else one
         elif key == made.key:
             blocks[key] = made
-        elif one.start <= start and one.end > start:
+        elif made.key.startswith(f"{key}."):
             pieces = moved_pieces(one.pieces, None, end - one.start, new_end - one.start, by)
             blocks[key] = one._replace(pieces=pieces)
             touched.append(key)
@@ -139,14 +138,15 @@ def with_spot(facts: FileFacts, before: FileFacts) -> FileFacts:
 
 def _function(old: FileFacts, change: Change) -> Block | None:
     """The innermost block that holds an edit."""
-    found: Block | None = None
     spot = old.spot.key if old.spot is not None else None
-    for block in old.blocks.values():
-        # Behind the last statement of a function there may be blanks that belong to its line.
-        holds = block.start <= change.start and (change.old_end <= block.end or block.key == spot)
-        if holds and (found is None or block.start > found.start):
-            found = block
-    return found
+    near = [block for block in old.blocks.values() if block.start <= change.start]
+    near.sort(key=_start, reverse=True)
+    # Behind the last statement of a function there may be blanks that belong to its line.
+    return next((block for block in near if change.old_end <= block.end or block.key == spot), None)
+
+
+def _start(block: Block) -> int:
+    return block.start
 
 
 def _moved(one: Suppression, by: int) -> Suppression:

@@ -203,9 +203,13 @@ def _narrowed(view: FileView, keys: set[str], quiet: set[BlockKey] | None) -> Fi
         records = only(view.records, frozenset(quiet))
         narrow = Sorted({}, {}, {str(view.path): records})
         view = replace(view, solution=replace(view.solution, sorted=narrow, _once={}))
-    top = tuple([key for key in facts.top if key in keys or facts.blocks[key].header[0] in ("import", "from")])
+    top = tuple([key for key in facts.top if key in keys or _is_import(key, facts)])
     blocks = {key: facts.blocks[key] for key in (*top, *keys) if key in facts.blocks}
     return replace(view, facts=replace(facts, top=top, blocks=blocks))
+
+
+def _is_import(key: str, facts: FileFacts) -> bool:
+    return key[0] == "=" and facts.blocks[key].header[0] in ("import", "from")
 
 
 def _split(found: tuple[Diagnosed, ...], facts: FileFacts, keys: set[str]) -> tuple[list[Diagnosed], list[Diagnosed]]:
