@@ -11,6 +11,7 @@ import pytest
 
 from command_line import TYPO
 from meshlens.facts.extract import extract
+from meshlens.facts.packing import packed, unpacked, unpacked_as_needed
 from meshlens.project import cache as caching
 from meshlens.project.cache import FactsCache, fingerprint
 from meshlens.project.results import ResultsCache, question
@@ -33,6 +34,17 @@ def _filled(folder, sources=SOURCES):
 def _file(folder, kind="facts"):
     (path,) = folder.glob(f"{kind}-*.bin")
     return path
+
+
+@pytest.mark.parametrize("source", [*SOURCES, ODD, b""])
+def test_what_is_decoded_as_needed_is_the_same_and_is_packed_again_as_it_is(source):
+    facts = extract(source)
+    blob = packed(facts)
+    later = unpacked_as_needed(blob)
+    assert marshal.loads(packed(later)) == marshal.loads(blob)
+    assert [block.names for block in later.blocks.values()] == [block.names for block in facts.blocks.values()]
+    assert later == facts
+    assert unpacked(packed(unpacked(blob))) == facts
 
 
 def test_what_comes_back_is_what_went_in(tmp_path):

@@ -1,4 +1,4 @@
-"""What one root does not come to any more is run for itself."""
+"""What one root does not come to any more is run for itself, and what many roots use hides nothing."""
 
 from __future__ import annotations
 
@@ -26,3 +26,25 @@ def test_a_program_that_calls_very_much_hides_nothing() -> None:
     text = f"{head}{helpers}\ndef main(x):\n{calls}\n\n{program}"
     workspace = open_workspace([PATH.parent], files=[PATH], overlay={PATH: text.encode()})
     assert [one.code for one in check(workspace.view(PATH), Settings())] == ["AX101"]
+
+
+WRAPPED = """
+    def test_{0}(self):
+        @self.mapped(axis_name="batch_{0}")
+        def step(x):
+            return jax.lax.psum(x, "{1}")
+
+        step(jnp.ones((8, 2)))
+
+"""
+
+
+def test_a_thin_wrapper_that_many_tests_use_binds_what_each_gives_it() -> None:
+    head = "import functools\nimport jax\nimport jax.numpy as jnp\n\n\nclass StepTest:\n"
+    wrapper = "    def mapped(self, **given):\n        return functools.partial(jax.pmap, **given)\n"
+    tests = "".join(WRAPPED.format(number, f"batch_{number}") for number in range(30))
+    text = f"{head}{wrapper}{tests}{WRAPPED.format(30, 'typo')}"
+    workspace = open_workspace([PATH.parent], files=[PATH], overlay={PATH: text.encode()})
+    assert [one.finding.message for one in check(workspace.view(PATH), Settings())] == [
+        'axis "typo" is not bound here (bound: "batch_30")'
+    ]

@@ -1,0 +1,44 @@
+"""What the server's process leaves out of the packages that it imports, and what still works without it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+ASKED = {
+    "TLS is not loaded, and can be": """
+from meshlens.lsp.without_tls import import_asyncio
+import_asyncio()
+import sys, meshlens.lsp.server
+assert "ssl" not in sys.modules and "_ssl" not in sys.modules
+import asyncio, ssl
+asyncio.run(asyncio.sleep(0))
+assert ssl.OPENSSL_VERSION
+""",
+    "objects of the protocol are made with what they are given": """
+from meshlens.lsp.light_types import import_light_types
+import_light_types()
+from lsprotocol import converters, types
+given = types.Range(types.Position(1, 2), end=types.Position(3, 4))
+assert (given.start.line, given.end.character) == (1, 4)
+assert types.CompletionItem("psum").label == "psum" and types.CompletionItem("psum").detail is None
+plain = {"start": {"line": 1, "character": 2}, "end": {"line": 3, "character": 4}}
+converter = converters.get_converter()
+assert converter.unstructure(converter.structure(plain, types.Range)) == plain
+try:
+    types.Position(-1, 0)
+except ValueError:
+    pass
+else:
+    raise AssertionError("a position takes what is no number of a line")
+assert len(types.Range.__init__.__globals__) < 20
+""",
+}
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+def test_a_server_without(asked):
+    ran = subprocess.run([sys.executable, "-c", asked], check=False, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
