@@ -18,7 +18,7 @@ def name_at(view: FileView, span: Span) -> str | None:
     """The variable that a cursor or selection is on."""
     path = str(view.path)
     for key, block in view.facts.blocks.items():
-        root = tree(view, path, key) if block.span(0).contains(span) else None
+        root = tree(view, path, key) if block.holds(span) else None
         for node in walk(root) if root is not None else ():
             if node[0] == "name" and view.span(Site(path, key, node[1])).contains(span):
                 return str(node[2])

@@ -110,7 +110,7 @@ def mentions(view: FileView, around: Span | None = None) -> tuple[Span, ...]:
     known = [view.span(binding.binder.site) for binding in view.records.bindings if view.is_here(binding.binder.site)]
     found = []
     for block in view.facts.blocks.values():
-        if around is not None and not block.span(0).contains(around):
+        if around is not None and not block.holds(around):
             continue
         for node in nodes(block.shape):
             is_name = node[0] == "name" and len(node) == 3 and node[2] in names

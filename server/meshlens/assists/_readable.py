@@ -128,7 +128,7 @@ def must_not_be_unwrapped(view: FileView, binding: Binding) -> None:
         for target in node[2] if node[0] == "assign" else ():
             names |= {inner[-1] for inner in walk(target) if inner[0] in ("name", "attr")} - {"self"}
     for found in _UNWRAPPED.finditer(view.source):
-        blocks = [(key, one) for key, one in view.facts.blocks.items() if one.span(0).contains(Span(*found.span()))]
+        blocks = [(key, one) for key, one in view.facts.blocks.items() if one.holds(Span(*found.span()))]
         key, block = min(blocks, key=lambda one: one[1].span(0).end - one[1].span(0).start, default=("", None))
         if block is None or key == site.block or not names.isdisjoint(block.names):
             raise Obstacle("wrapped", "this file reaches behind a map through __wrapped__")

@@ -78,7 +78,7 @@ def _string_at(view: FileView, span: Span) -> Site | None:
     """The string literal that a cursor or selection is on."""
     path = str(view.path)
     for key, block in view.facts.blocks.items():
-        root = tree(view, path, key) if block.span(0).contains(span) else None
+        root = tree(view, path, key) if block.holds(span) else None
         for node in walk(root) if root is not None else ():
             site = Site(path, key, node[1])
             if node[0] == "const" and isinstance(node[2], str) and view.span(site).contains(span):

@@ -120,6 +120,10 @@ class Block(NamedTuple):
         end = self.spans[1]
         return self.start + end if len(self.pieces) == 1 else self._absolute(end)
 
+    def holds(self, span: Span) -> bool:
+        """Whether a stretch of the file lies in it."""
+        return self.start <= span.start and span.end <= self.end
+
     def _absolute(self, offset: int) -> int:
         if len(self.pieces) == 1:
             return self.start + offset

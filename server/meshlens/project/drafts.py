@@ -75,4 +75,5 @@ NO_DRAFT = Draft()
 
 def is_written_in(text: bytes, name: str) -> bool:
     """Whether a name stands anywhere in a part of a file, not behind a dot."""
-    return re.search(rb"(?<![\w.])" + re.escape(name.encode()) + rb"\b", text) is not None
+    raw = name.encode()
+    return raw in text and re.search(rb"(?<![\w.])" + re.escape(raw) + rb"\b", text) is not None

@@ -234,7 +234,7 @@ def _holds(blocks: list[Block], starts: list[int], span: Span, keys: set[str]) -
     at = bisect_right(starts, span.start) - 1
     while at >= 0:
         block = blocks[at]
-        if block.span(0).contains(span):
+        if block.holds(span):
             # The innermost block: a class is another one than its methods.
             return block.key in keys
         at -= 1
