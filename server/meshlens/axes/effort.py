@@ -41,9 +41,10 @@ _HOLD_NAMES = frozenset(
 """Keywords that give a binder its axis names: who takes one, under `**` perhaps, hands it on to a binder."""
 
 _HOLD_NO_FUNCTION = frozenset({Data, Const, Ext, Made, Mesh, Spec, Class, Instance, Module, Super})
-_THIN = 2
 _HOLDS_NOTHING = _HOLD_NO_FUNCTION - {Instance}
 _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
+_THIN = 2
+"""Statements of a function that does little more than hand on what it is given, such as a wrapper of a map."""
 
 
 def spent(run: Run, function: Function, values: dict[str, Value], decides: bool, ctx: Context) -> Value | None:
@@ -68,7 +69,7 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         del given[0]
     handed = frozenset([site for value in given for site in _worthwhile(run, value)])
     # What a helper makes of a function or an object that has to do with axes is news, however often it ran for others;
-    # so is what it makes of names, meshes and specs where it runs for the first time.
+    # so is what a thin wrapper makes of names, meshes and specs where it runs for the first time.
     is_news = (handed and not run.count((function.site, handed))) or (
         decides and function.site not in run.contexts and len(run.body(function)) <= _THIN
     )
