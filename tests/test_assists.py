@@ -24,10 +24,12 @@ import dsl
 import numbers_of_programs
 import projects
 from dsl import Case, File
+from meshlens.assists._functions import function_at
 from meshlens.assists._model import Answer, Proposal, Refused, Wishes
 from meshlens.assists._registry import Assist, all_assists, assist_named
+from meshlens.project.workspace import open_workspace
 from meshlens.settings import parse_device_sizes
-from meshlens.text import FileEdit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 CASES = Path(__file__).parent / "cases" / "assists"
 WISHES: dict[str, tuple[str, Callable[[str], Any]]] = {
@@ -170,3 +172,15 @@ def _write(source: Source, contents: list[tuple[tuple[int, int], list[str]]]) ->
         places = [(lines, [line.replace('"""', '\\"\\"\\"') for line in text]) for lines, text in places]
     text: list[File] | str = dsl.replaced(body, places)
     source.path.write_text(now.replace(body, str(text), 1), "utf-8")
+
+
+def test_what_a_cursor_is_on_is_found_where_it_is_after_lines_were_put_above(tmp_path):
+    path = tmp_path / "program.py"
+    source = b"import jax\n\n\ndef one(x):\n    return x\n\n\ndef two(x):\n    return x\n"
+    at = Span(source.index(b"two"), source.index(b"two") + 1)
+    workspace = open_workspace([tmp_path], files=[path], overlay={path: source})
+    found = function_at(workspace.view(path), at)
+    assert found is not None
+    assert found.name == "two"
+    moved = workspace.with_edits(path, [Edit(Span(0, 0), "\n\n")])
+    assert function_at(moved.view(path), at) is None

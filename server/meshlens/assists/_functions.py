@@ -66,10 +66,6 @@ class Use:
 
 def function_at(view: FileView, span: Span) -> Target | None:
     """The function whose name in its `def` the cursor is on, or that the name under the cursor certainly means."""
-    return view.solution.once(f"the function at {tuple(span)} in {view.path}", lambda _: _function_at(view, span))
-
-
-def _function_at(view: FileView, span: Span) -> Target | None:
     path = str(view.path)
     here = [entry for entry in entries(view) if view.facts.blocks[entry.key].holds(span)]
     for target in (target for entry in here for target in _of(path, entry)):

@@ -165,16 +165,9 @@ class Interest:
 
 
 def _mentions_in(path: str, file: FileFacts, before: Interest | None) -> Mentions:
-    known, old = (before._mentioned.get(path), before._facts.get(path)) if before is not None else (None, None)
-    if known is None or old is None:
-        return {key: block.names for key, block in file.blocks.items()}
-    if old is file:
-        return known
-    found: Mentions = {}
-    for key, block in file.blocks.items():
-        kept = old.blocks.get(key)
-        found[key] = known[key] if kept is not None and kept.content is block.content else block.names
-    return found
+    if before is not None and before._facts.get(path) is file:
+        return before._mentioned[path]
+    return {key: block.names for key, block in file.blocks.items()}
 
 
 def _closure(words: frozenset[str], users: Mapping[str, list[tuple[str, ...]]]) -> Ranks:

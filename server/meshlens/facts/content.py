@@ -11,10 +11,10 @@ from array import array
 from typing import Any, TypeAlias
 
 from meshlens.facts.mentioned import names_of
+from meshlens.facts.walking import is_function
 
 Shape: TypeAlias = tuple[Any, ...]
 
-_FUNCTION_PARTS = 6
 _BODY = 4
 
 
@@ -113,9 +113,7 @@ def unpacked(parts: tuple[Any, ...]) -> Content:
 def function_in(shape: Shape) -> Shape | None:
     """The function tuple of a block that is a function."""
     function = shape[2] if len(shape) == 3 and shape[0] == "fn" else shape
-    return (
-        function if isinstance(function, tuple) and len(function) == _FUNCTION_PARTS and _has_flags(function) else None
-    )
+    return function if isinstance(function, tuple) and is_function(function) else None
 
 
 def with_body(shape: Shape, body: Shape) -> Shape:
@@ -123,10 +121,6 @@ def with_body(shape: Shape, body: Shape) -> Shape:
     if len(shape) == 3:
         return (shape[0], shape[1], with_body(shape[2], body))
     return (*shape[:_BODY], body, *shape[_BODY + 1 :])
-
-
-def _has_flags(function: Shape) -> bool:
-    return type(function[-1]) is frozenset
 
 
 _NO_SPANS = array("i")

@@ -68,7 +68,7 @@ from meshlens.text import Span
 if TYPE_CHECKING:
     from meshlens.facts.paths import Spot
 
-__all__ = ["Block", "Content", "DevicesSaid", "FileFacts", "Shape", "Suppression", "moved"]
+__all__ = ["Block", "DevicesSaid", "FileFacts", "Shape", "Suppression", "moved"]
 
 
 class Block(NamedTuple):

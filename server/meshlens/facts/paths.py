@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from meshlens.facts.model import Block, Shape
+from meshlens.facts.walking import is_function
 
 Path: TypeAlias = tuple[int, ...]
 
@@ -65,7 +66,7 @@ def path_to(block: Block, offset: int) -> Path | None:
     shape = block.shape
     if shape[0] == "fn" and len(shape) == 3:
         path: Path = (2, _BODY)
-    elif len(shape) == 6 and type(shape[5]) is frozenset:
+    elif is_function(shape):
         path = (_BODY,)
     else:
         return None

@@ -18,6 +18,11 @@ def is_parameter(node: tuple[Any, ...]) -> bool:
     return node[0] != "bin" or node[2] not in ("*", "**") or node[3] is None
 
 
+def is_function(node: tuple[Any, ...]) -> bool:
+    """Whether a node is the tuple of a function."""
+    return len(node) == 6 and type(node[5]) is frozenset
+
+
 def nodes(shape: Any) -> Iterator[Any]:
     """Every node of a shape, a node before its children."""
     waiting = [shape]
@@ -47,7 +52,4 @@ def nodes_around(block: Block, site: int) -> Iterator[Any]:
 
 def spans_its_parts(node: Any) -> bool:
     """Whether the site of a node holds those of its parts: that of a parameter or a function is its name alone."""
-    size = len(node)
-    if size == 6 and type(node[5]) is frozenset:
-        return False
-    return not is_parameter(node)
+    return not is_function(node) and not is_parameter(node)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from meshlens.axes.values import Site
 from meshlens.facts.model import Block
+from meshlens.facts.walking import is_function
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
@@ -142,11 +143,6 @@ class _Walk(NamedTuple):
 def is_node(shape: Any) -> bool:
     """Whether a tuple of a shape is a node, and no list of them."""
     return len(shape) > 1 and type(shape[0]) is str and type(shape[1]) is int
-
-
-def is_function(shape: Any) -> bool:
-    """Whether a shape is a function tuple, which a block of its own has."""
-    return len(shape) == 6 and isinstance(shape[5], frozenset)
 
 
 def nodes_in(shapes: Any) -> Iterator[Any]:

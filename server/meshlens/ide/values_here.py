@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes.values import UNKNOWN, Const, Ext, Mapped, Module, Partial, Site, Union, Value, Wrapped
-from meshlens.ide.cursor import Part, is_function, parts_at, statements_in
+from meshlens.facts.walking import is_function
+from meshlens.ide.cursor import Part, parts_at, statements_in
 from meshlens.project.view import FileView
 
 _DEEP = 4

@@ -7,7 +7,7 @@ from typing import Any
 
 from meshlens.axes.values import Site
 from meshlens.facts.model import Block
-from meshlens.facts.walking import spans_its_parts
+from meshlens.facts.walking import is_function, spans_its_parts
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
@@ -25,7 +25,7 @@ def tree(view: FileView, path: str, block: str) -> Node | None:
     shape = found.shape
     if shape[0] == "fn" and isinstance(shape[2], tuple) and len(shape) == 3:
         return shape
-    return ("fn", 0, shape) if len(shape) == 6 and isinstance(shape[5], frozenset) else shape
+    return ("fn", 0, shape) if is_function(shape) else shape
 
 
 def path_to(view: FileView, site: Site) -> tuple[Node, ...]:
