@@ -17,7 +17,7 @@ from meshlens.facts.paths import SIMPLE
 from meshlens.facts.walking import nodes
 from meshlens.project.view import FileView
 from meshlens.project.workspace import open_workspace
-from meshlens.rules._again import sight_of
+from meshlens.rules._checked import sight_of
 from meshlens.rules._model import Finding
 from meshlens.rules._registry import Rule, all_rules
 from meshlens.text import Span

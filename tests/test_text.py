@@ -20,6 +20,24 @@ def test_lines_after_an_edit(before: str, new: str, data: st.DataObject):
     assert LineIndex(source).edited(Edit(Span(start, end), new), after).starts == LineIndex(after).starts
 
 
+@given(TEXTS, st.lists(st.tuples(st.integers(0, 20), st.integers(0, 2), TEXTS), max_size=6))
+def test_lines_after_edits_one_after_the_other(text: str, edits: list[tuple[int, int, str]]):
+    source = text.encode()
+    lines = LineIndex(source)
+    for start, length, new in edits:
+        start = min(start, len(source))
+        end = min(start + length, len(source))
+        source = source[:start] + new.encode() + source[end:]
+        lines = lines.edited(Edit(Span(start, end), new), source)
+        fresh = LineIndex(source)
+        assert [lines.position(at, "utf-8") for at in range(len(source) + 1)] == [
+            fresh.position(at, "utf-8") for at in range(len(source) + 1)
+        ]
+        ends = [(line, column) for line in range(len(fresh.starts) + 1) for column in (0, 1, 99)]
+        assert [lines.offset(*at, "utf-8") for at in ends] == [fresh.offset(*at, "utf-8") for at in ends]
+    assert lines.starts == LineIndex(source).starts
+
+
 @given(TEXTS)
 def test_a_position_leads_back(text: str):
     lines = LineIndex(text.encode())

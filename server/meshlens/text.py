@@ -43,15 +43,25 @@ class LineIndex:
     Lines end at `\\n`, `\\r\\n` or `\\r`, and count from 0, as in LSP.
     """
 
-    __slots__ = ("_starts", "source")
+    __slots__ = ("_behind", "_shift", "_starts", "source")
 
     def __init__(self, source: bytes) -> None:
         self.source = source
         self._starts: list[int] | None = None
+        # The lines from this one on begin so many bytes further on than the table has them.
+        self._behind, self._shift = 0, 0
 
     @property
     def starts(self) -> list[int]:
         """Where each line begins; found when it is first asked."""
+        starts = self._table()
+        if self._shift:
+            behind, shift = self._behind, self._shift
+            starts = self._starts = starts[:behind] + [start + shift for start in starts[behind:]]
+            self._shift = 0
+        return starts
+
+    def _table(self) -> list[int]:
         if self._starts is None:
             starts = list(accumulate(map(len, self.source.splitlines(True)), initial=0))
             if len(starts) > 1 and self.source[-1] not in b"\r\n":
@@ -70,18 +80,29 @@ class LineIndex:
         if b"\r" in new or b"\r" in self.source:
             return LineIndex(source)
         start, end = edit.span
-        first, last = bisect_right(self.starts, start), bisect_right(self.starts, end)
+        first, last = self.line_of(start) + 1, self.line_of(end) + 1
         shift = len(new) - (end - start)
+        index = LineIndex(source)
+        if first == last and b"\n" not in new and (not self._shift or self._behind == first):
+            index._starts, index._behind, index._shift = self._starts, first, self._shift + shift
+            return index
         ends = [start + found.end() for found in _LINE_ENDS.finditer(new)]
         behind = self.starts[last:]
-        index = LineIndex.__new__(LineIndex)
-        index.source = source
         index._starts = self.starts[:first] + ends + ([offset + shift for offset in behind] if shift else behind)
         return index
 
     def line_of(self, offset: int) -> int:
         """The line, from 0, that holds a byte offset."""
-        return bisect_right(self.starts, offset) - 1
+        starts, behind, shift = self._table(), self._behind, self._shift
+        if not shift:
+            return bisect_right(starts, offset) - 1
+        if behind < len(starts) and starts[behind] + shift <= offset:
+            return bisect_right(starts, offset - shift, behind) - 1
+        return bisect_right(starts, offset, 0, behind) - 1
+
+    def _start(self, line: int) -> int:
+        start = self._table()[line]
+        return start + self._shift if line >= self._behind else start
 
     def position(self, offset: int, encoding: str = "utf-32") -> tuple[int, int]:
         """Line and column, both from 0, of a byte offset.
@@ -91,15 +112,15 @@ class LineIndex:
             encoding: what a column counts: "utf-8", "utf-16" or "utf-32" units.
         """
         line = self.line_of(offset)
-        head = self.source[self.starts[line] : offset]
+        head = self.source[self._start(line) : offset]
         return line, _units(head, encoding)
 
     def offset(self, line: int, column: int, encoding: str = "utf-32") -> int:
         """The byte offset of a line and column; past the end is clipped to the line's end."""
-        if line >= len(self.starts):
+        if line >= len(self._table()):
             return len(self.source)
         line, column = max(line, 0), max(column, 0)
-        start = self.starts[line]
+        start = self._start(line)
         text = self.line_text(line)
         if encoding == "utf-8" or text.isascii():
             return start + min(column, len(text))
@@ -109,8 +130,8 @@ class LineIndex:
 
     def line_text(self, line: int) -> bytes:
         """The bytes of a line without its line end."""
-        start = self.starts[line]
-        end = self.starts[line + 1] if line + 1 < len(self.starts) else len(self.source)
+        start = self._start(line)
+        end = self._start(line + 1) if line + 1 < len(self._table()) else len(self.source)
         return self.source[start:end].rstrip(b"\r\n")
 
 

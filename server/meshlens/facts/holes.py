@@ -32,6 +32,8 @@ _SET = re.compile(
     rb"\b(?:def|class|as|for|global)[ \t]+([\w, \t]+)|\b(return)\b",
     re.MULTILINE,
 )
+_FORMATTED = re.compile(rb"(?i)[ft]r?[\"']")
+"""Where a string may begin that holds quotes of its own kind."""
 _HAS_BODY = re.compile(rb"[^\n(\[{]+\n")
 _NO_LINE_END = re.compile(rb"[^\n]")
 _NOTHING: frozenset[str] = frozenset()
@@ -101,11 +103,10 @@ def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
     if line.span != stripped(text, start, stop) or is_readable(text, line):
         return None
     behind = next(found, None)
-    if behind is not None:
-        # The grammar lets a statement go on behind its line if it is not complete there.
-        goes_on = not section_of(text, start, behind.span.end).root.has_error
-        if goes_on or behind.indent > line.indent or _is_clause_of(text, behind, line):
-            return None
+    if behind is not None and (
+        behind.indent > line.indent or _is_clause_of(text, behind, line) or _goes_on(text, line, behind)
+    ):
+        return None
     masked, unread = with_holes(text, [line.span])
     root = section_of(masked, start, stop).root
     return Finished(masked, unread, root, [line.span]) if not root.has_error and len(items(root)) == 1 else None
@@ -177,6 +178,13 @@ def _last(text: bytes, found: Sequence[Line], number: int) -> int:
 
 def _is_clause_of(text: bytes, behind: Line, line: Line) -> bool:
     return behind.indent == line.indent and CLAUSE.match(text, behind.span.start) is not None
+
+
+def _goes_on(text: bytes, line: Line, behind: Line) -> bool:
+    """Whether a statement goes on behind its line, as the grammar lets it if it is not complete there."""
+    if line.is_open and not behind.is_open and _FORMATTED.search(text, line.span.start, behind.span.end) is None:
+        return False
+    return not section_of(text, line.span.start, behind.span.end).root.has_error
 
 
 def _hole(code: bytes) -> Hole:

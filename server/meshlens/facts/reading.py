@@ -102,7 +102,7 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
                 source,
                 text,
                 typed[0],
-                _broken_blocks(typed[0]),
+                _broken_around(typed[0]),
                 before.memo,
                 before.tree,
                 before.parsed,
@@ -116,13 +116,12 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
     return replace(again, facts=facts, earlier=kept(earlier, facts))
 
 
-def _broken_blocks(facts: FileFacts) -> frozenset[str]:
-    """The blocks that hold something broken."""
-    if not facts.broken:
+def _broken_around(facts: FileFacts) -> frozenset[str]:
+    """The blocks that hold the statement that is typed in, if it is broken; nothing else is."""
+    if not facts.broken or facts.spot is None:
         return _NONE
-    return frozenset(
-        [key for at, _ in facts.broken for key, block in facts.blocks.items() if block.start <= at < block.end]
-    )
+    key = facts.spot.key
+    return frozenset([key, *[outer for outer in facts.blocks if key.startswith(f"{outer}.")]])
 
 
 def _read_again(before: Reading, source: bytes, text: bytes, change: Change, known: Sections) -> Reading:

@@ -79,7 +79,7 @@ def typed_again(
         change: the edit.
         hole: that statement, if it could not be read; all else could.
     """
-    path = known.path if known is not None and _holds(block, known, change) else path_to(block, change.start)
+    path = known.path if known is not None and holds_change(block, known, change) else path_to(block, change.start)
     if path is None or len(block.pieces) > _MOST_PIECES:
         return None
     old = statement_at(block.shape, path)
@@ -160,7 +160,8 @@ def watched_again(text: bytes, unread: Holes, block: Block, offset: int) -> tupl
     return Lengthened(block, path, tail, tail, 0).with_typed(lowered, None)
 
 
-def _holds(block: Block, spot: Spot, change: Change) -> bool:
+def holds_change(block: Block, spot: Spot, change: Change) -> bool:
+    """Whether an edit lies in the statement that is typed in."""
     start, end = block.span(statement_at(block.shape, spot.path)[1])
     return start <= change.start and change.old_end <= end
 

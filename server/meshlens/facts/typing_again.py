@@ -11,7 +11,7 @@ from meshlens.facts.model import Block, FileFacts, Suppression, moved
 from meshlens.facts.paths import Spot, path_to
 from meshlens.facts.renumbering import with_old_sites
 from meshlens.facts.splicing import Change
-from meshlens.facts.spots import is_a_hole, leaves_a_hole, typed_again, watched_again
+from meshlens.facts.spots import holds_change, is_a_hole, leaves_a_hole, typed_again, watched_again
 from meshlens.facts.windows import Sections
 from meshlens.text import Span
 
@@ -36,7 +36,7 @@ class Earlier:
 
     def followed_by(self, change: Change) -> Earlier:
         """The same after another change."""
-        return replace(self, change=self.change.followed_by(change))
+        return Earlier(self.text, self.facts, self.sections, self.change.followed_by(change))
 
 
 def kept(earlier: Sequence[Earlier], facts: FileFacts) -> tuple[Earlier, ...]:
@@ -139,6 +139,8 @@ def with_spot(facts: FileFacts, before: FileFacts) -> FileFacts:
 def _function(old: FileFacts, change: Change) -> Block | None:
     """The innermost block that holds an edit."""
     spot = old.spot.key if old.spot is not None else None
+    if old.spot is not None and holds_change(old.blocks[old.spot.key], old.spot, change):
+        return old.blocks[old.spot.key]
     near = [block for block in old.blocks.values() if block.start <= change.start]
     near.sort(key=_start, reverse=True)
     # Behind the last statement of a function there may be blanks that belong to its line.

@@ -49,21 +49,21 @@ def begin(protocol: Protocol, params: Mapping[str, Any]) -> Session:
     session.pull_again = publisher.pull_again
     session.indexing = Indexing(session)
     session.probing = begin_probing(session, options if isinstance(options, Mapping) else {})
-    protocol.after_messages(_after_messages(session))
+    protocol.after_messages(_after_messages(session, publisher))
     return session
 
 
-def _after_messages(session: Session) -> Callable[[], None]:
-    """What is done whenever messages were handled."""
+def _after_messages(session: Session, publisher: Publisher) -> Callable[[], None]:
+    """What is done whenever messages were handled; findings come first, as somebody waits for them."""
     loop = asyncio.get_running_loop()
     collector = Collector(loop)
-    if session.client.watches:
-        return collector.worked
-    looking = Looking(session, loop)
+    looking = Looking(session, loop) if not session.client.watches else None
 
     def worked() -> None:
+        publisher.publish()
         collector.worked()
-        looking.worked()
+        if looking is not None:
+            looking.worked()
 
     return worked
 

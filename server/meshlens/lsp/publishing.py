@@ -28,6 +28,12 @@ class Publisher:
         if self._soon is None:
             self._soon = self._loop.call_soon(self._now)
 
+    def publish(self) -> None:
+        """Sends at once what is scheduled."""
+        if self._soon is not None:
+            self._soon.cancel()
+            self._now()
+
     def pull_again(self) -> None:
         """Has a client that pulls do so soon."""
         if self._session.client.pulls and self._again is None:

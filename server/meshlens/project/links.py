@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,11 +176,35 @@ class LinkIndex:
         known = self._blocks.get(root)
         if known is not None and known[0] is records:
             return known[1]
-        blocks = _all_blocks(records)
+        blocks = all_blocks(records)
         self._blocks[root] = records, blocks
         for block in blocks:
             self._roots.setdefault(block, set()).add(root)
         return blocks
+
+    def follow(self, root: BlockKey, before: Records, now: Records, come: Sequence[Records]) -> None:
+        """Takes what is known of a root's records over to others, most of them the same.
+
+        What went stays tied, which makes whoever follows the ties look at more than there is to see.
+
+        Args:
+            root: the root.
+            before: its records before.
+            now: its records now.
+            come: those of them that were not there before.
+        """
+        known, links = self._blocks.get(root), self._links.get(root)
+        if known is None or known[0] is not before:
+            return
+        blocks = known[1].union(*map(all_blocks, come))
+        self._blocks[root] = now, blocks
+        for block in blocks - known[1]:
+            self._roots.setdefault(block, set()).add(root)
+        if links is not None and links[0] is before:
+            tied = dict(links[1])
+            for more in map(links_of, come):
+                tied.update({block: tied.get(block, _NONE) | others for block, others in more.items()})
+            self._links[root] = now, tied
 
     def gathered(self, start: Iterable[BlockKey], results: Mapping[BlockKey, RootResult]) -> Gathered:
         """The blocks that are tied to some blocks, however far away, and the roots that may have records of them.
@@ -217,7 +241,7 @@ class LinkIndex:
         return known[1]
 
 
-def _all_blocks(records: Records) -> frozenset[BlockKey]:
+def all_blocks(records: Records) -> frozenset[BlockKey]:
     """The blocks of which any of these records speaks."""
     blocks: set[BlockKey] = set()
     seen: set[int] = set()

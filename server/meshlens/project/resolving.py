@@ -8,6 +8,7 @@ from heapq import heapify, heappop, heappush
 
 from meshlens.axes.interest import Interest
 from meshlens.axes.programs import PROGRAM
+from meshlens.axes.records import Records
 from meshlens.axes.roots import RootResult, inner_of, run_left_function, run_left_map, run_program, run_root
 from meshlens.axes.run import ModuleState
 from meshlens.axes.spots import Moment
@@ -103,11 +104,16 @@ def _following(before: Solution, facts: Mapping[str, FileFacts], interest: Inter
     return replace(before, facts=facts, interest=interest, results=results, modules=modules, _once={})
 
 
-def _finished(solution: Solution, before: Solution, fresh: Mapping[RootKey, RootResult]) -> Solution:
+def _finished(
+    solution: Solution,
+    before: Solution,
+    fresh: Mapping[RootKey, RootResult],
+    records: Mapping[RootKey, tuple[Records, ...]] | None = None,
+) -> Solution:
     for key, found in fresh.items():
         before.readers.add(key, found)
     solution.sorted = resorted(before.sorted, before.results, fresh)
-    solution.step = Step(before.results, frozenset(fresh))
+    solution.step = Step(before.results, frozenset(fresh), records)
     return solution
 
 
@@ -138,7 +144,9 @@ def _typed_again(before: Solution, facts: Mapping[str, FileFacts], changed: froz
     if not typed.fresh:
         return replace(before, facts=facts, interest=now, watch=typed.watch, _once={})
     solution.results.update(typed.fresh)
-    return _finished(solution, before, typed.fresh)
+    for key, (_, *come) in typed.records.items():
+        solution.links.follow(key, before.results[key].records, typed.fresh[key].records, come)
+    return _finished(solution, before, typed.fresh, typed.records)
 
 
 def _interest(

@@ -56,10 +56,12 @@ class Step:
     Attributes:
         before: the results of the other.
         fresh: the roots that ran again.
+        records: what went and came of their records; None where that may be any of them.
     """
 
     before: Mapping[RootKey, RootResult]
     fresh: frozenset[RootKey]
+    records: Mapping[RootKey, tuple[Records, ...]] | None = None
 
 
 @dataclass

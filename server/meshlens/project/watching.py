@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from meshlens.axes.interest import Interest
+from meshlens.axes.records import Records
 from meshlens.axes.roots import RootResult
 from meshlens.axes.skipping import mentions_reductions
 from meshlens.axes.spots import WATCHED, Left, Moment, leaves_the_same, old_records, run_alone, spliced
@@ -94,12 +95,12 @@ class Typed:
 
     Attributes:
         fresh: the roots of which the result is another now.
-        records: what came and went of their records.
+        records: what went of their records, and then what came.
         watch: the statement as it is now.
     """
 
     fresh: Mapping[RootKey, RootResult]
-    records: Mapping[RootKey, tuple[Any, ...]]
+    records: Mapping[RootKey, tuple[Records, ...]]
     watch: Watch
 
 
@@ -156,7 +157,7 @@ def type_again(
         set_here = _variables([statement]) | _variables([watch.statement])
         unread = set_here - watch.variables(facts[watch.path])
     fresh: dict[RootKey, RootResult] = {}
-    changed: dict[RootKey, tuple[Any, ...]] = {}
+    changed: dict[RootKey, tuple[Records, ...]] = {}
     moments = dict(watch.moments)
     for key in dirty:
         ran = moments.get(key)

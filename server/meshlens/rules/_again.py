@@ -15,54 +15,17 @@ from pathlib import Path
 from meshlens.axes.roots import RootResult
 from meshlens.facts.model import Block, FileFacts
 from meshlens.project.changes import changed_blocks
-from meshlens.project.links import BlockKey, only
-from meshlens.project.solution import Solution
+from meshlens.project.links import BlockKey, all_blocks, only
 from meshlens.project.sorting import Sorted
 from meshlens.project.view import FileView
+from meshlens.rules._checked import Checked, Sight, checked, sight_of
 from meshlens.rules._model import Diagnosed, Finding, Fix
 from meshlens.rules._registry import Rule
+from meshlens.rules._typed import Typed, typed_in
 from meshlens.text import Edit, FileEdit, Span, difference
 
 _CONCERNS_ALL = re.compile(rb"(?i)xla|fake_pmap|devices|register_")
 """What a line says that may matter anywhere in its file: devices, and that a class is a tree of arrays."""
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What was found in a file, and in which state of the workspace.
-
-    Attributes:
-        results: what the roots left behind.
-        facts: the facts of all files.
-        source: the file's bytes.
-        found: what the rules found, silenced or not.
-        sight: what the rules that ran again looked at.
-    """
-
-    results: Mapping[tuple[str, str], RootResult]
-    facts: Mapping[str, FileFacts]
-    source: bytes
-    found: tuple[Diagnosed, ...]
-    sight: Sight | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """The records of blocks that are tied together.
-
-    Attributes:
-        stale: the blocks that changed.
-        blocks: those that are tied to them.
-        records: theirs, by file.
-    """
-
-    stale: frozenset[BlockKey]
-    blocks: frozenset[BlockKey]
-    records: Sorted
-
-    def of(self, view: FileView) -> FileView:
-        """A view with no other records."""
-        return replace(view, solution=replace(view.solution, sorted=self.records, _once={}))
 
 
 def found_again(
@@ -90,49 +53,35 @@ def found_again(
     ):
         return None
     same = solution.results is before.results
-    if not stale:
+    typed = typed_in(before, view, stale) if same else None
+    if not stale or (typed is not None and typed.says_the_same()):
         found = _moved_all(before, view, before.found, stretch, by)
-        return checked(view, found, before.sight if same else None) if found is not None else None
+        if found is not None or not stale:
+            return checked(view, found, before.sight if same else None) if found is not None else None
     seen = before.sight if same and before.sight is not None and before.sight.stale == stale else sight_of(view, stale)
     sight = seen.of(view)
+    asked = [rule for rule in rules if typed is None or not typed.is_nothing_to(rule)]
+    codes = {rule.code for rule in asked}
     concerned = {key for name, key in seen.blocks if name == path}
-    old = before.facts[path]
-    dropped, kept = _split(before.found, old, concerned)
+    dropped, kept = _split(before.found, before.facts[path], concerned, codes)
     reported = {one.code for one in dropped}
-    quiet = stale if _leaves_no_records(before, view, stale) else None
     fresh: list[Diagnosed] = []
     narrow: FileView | None = None
     again: set[str] = set()
-    for rule in rules:
-        if quiet is not None and rule.reads == "places" and rule.code not in reported:
-            continue
+    for rule in asked:
         if rule.reads == "workspace":
             again.add(rule.code)
         elif rule.reads == "names":
-            narrow = narrow or _narrowed(sight, concerned, quiet)
+            narrow = narrow or _narrowed(sight, seen, concerned, typed)
             if rule.code in reported or any(True for _ in run(rule, narrow)):
                 again.add(rule.code)
         else:
             fresh += run(rule, sight)
-    for rule in rules:
+    for rule in asked:
         if rule.code in again:
             fresh += run(rule, view)
     moved = _moved_all(before, view, [one for one in kept if one.code not in again], stretch, by)
     return checked(view, (*moved, *fresh), seen) if moved is not None else None
-
-
-def checked(view: FileView, found: tuple[Diagnosed, ...], sight: Sight | None) -> Checked:
-    """What was found in a file as it is now."""
-    return Checked(view.solution.results, view.solution.facts, view.source, found, sight)
-
-
-def sight_of(view: FileView, stale: set[BlockKey]) -> Sight:
-    """The records of all blocks that are tied to some."""
-    solution = view.solution
-    tied = solution.links.gathered(stale, solution.results)
-    names = {name for name, _ in tied.blocks}
-    by_file = {name: only(solution.sorted.of(name, tied.roots), tied.blocks) for name in names}
-    return Sight(frozenset(stale), tied.blocks, Sorted({}, {}, by_file))
 
 
 def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
@@ -145,10 +94,14 @@ def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
         old, new = before.results, solution.results
         if old.get((path, "")) is not new.get((path, "")):
             return None
-        for root in _changed_roots(before, solution):
-            for result in (old.get(root), new.get(root)):
-                if result is not None:
-                    stale.update(solution.links.blocks_of(root, result.records))
+        step = solution.step if solution.step is not None and solution.step.before is old else None
+        if step is not None and step.records is not None:
+            stale.update(*[all_blocks(one) for changed in step.records.values() for one in changed])
+        else:
+            for root in step.fresh if step is not None else _changed_roots(old, new):
+                for result in (old.get(root), new.get(root)):
+                    if result is not None:
+                        stale.update(solution.links.blocks_of(root, result.records))
         facts = solution.facts
         if before.facts.keys() != facts.keys():
             return None
@@ -163,22 +116,8 @@ def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
     return stale
 
 
-def _leaves_no_records(before: Checked, view: FileView, stale: set[BlockKey]) -> bool:
-    """Whether all that changed is a statement of which no record speaks, neither before nor now."""
-    watch, spot, path = view.solution.watch, view.facts.spot, str(view.path)
-    if watch is None or spot is None or watch.path != path or watch.spot.place is not spot.place:
-        return False
-    if view.solution.results is not before.results or stale != {(path, spot.key)}:
-        return False
-    was = before.facts[path].spot
-    return was is not None and was.place is spot.place and watch.left_no_records()
-
-
-def _changed_roots(before: Checked, solution: Solution) -> Iterable[tuple[str, str]]:
+def _changed_roots(old: Mapping[BlockKey, RootResult], new: Mapping[BlockKey, RootResult]) -> Iterable[BlockKey]:
     """The roots that ran again, came or went."""
-    if solution.step is not None and solution.step.before is before.results:
-        return solution.step.fresh
-    old, new = before.results, solution.results
     changed = [root for root, result in new.items() if old.get(root) is not result]
     return [*changed, *(old.keys() - new.keys())]
 
@@ -189,39 +128,38 @@ def _lines_around(source: bytes, stretch: Span) -> bytes:
     return source[start : end if end >= 0 else len(source)]
 
 
-def _narrowed(view: FileView, keys: set[str], quiet: set[BlockKey] | None) -> FileView:
+def _narrowed(view: FileView, seen: Sight, keys: set[str], typed: Typed | None) -> FileView:
     """The view without the blocks that are not asked for, imports apart.
 
     Args:
         view: the view.
+        seen: what is looked at.
         keys: the blocks that the change may concern.
-        quiet: the only ones that it concerns where no records changed.
+        typed: the only statement that it concerns where no records changed.
     """
     facts = view.facts
-    if quiet is not None:
-        keys = {key for _, key in quiet}
-        records = only(view.records, frozenset(quiet))
+    if typed is not None and typed.is_quiet:
+        keys = {typed.key[1]}
+        records = only(view.records, frozenset([typed.key]))
         narrow = Sorted({}, {}, {str(view.path): records})
         view = replace(view, solution=replace(view.solution, sorted=narrow, _once={}))
-    top = tuple([key for key in facts.top if key in keys or _is_import(key, facts)])
+    top = tuple([key for key in facts.top if key in keys or key in seen.imports])
     blocks = {key: facts.blocks[key] for key in (*top, *keys) if key in facts.blocks}
     return replace(view, facts=replace(facts, top=top, blocks=blocks))
 
 
-def _is_import(key: str, facts: FileFacts) -> bool:
-    return key[0] == "=" and facts.blocks[key].header[0] in ("import", "from")
-
-
-def _split(found: tuple[Diagnosed, ...], facts: FileFacts, keys: set[str]) -> tuple[list[Diagnosed], list[Diagnosed]]:
-    """The findings that lie in some blocks, and the others."""
-    if not found:
-        return [], []
+def _split(
+    found: tuple[Diagnosed, ...], facts: FileFacts, keys: set[str], codes: set[str]
+) -> tuple[list[Diagnosed], list[Diagnosed]]:
+    """The findings of some rules that lie in some blocks, and the others."""
+    if not any(one.code in codes for one in found):
+        return [], list(found)
     blocks = sorted(facts.blocks.values(), key=_start)
     starts = [block.start for block in blocks]
     inside: list[Diagnosed] = []
     outside: list[Diagnosed] = []
     for one in found:
-        held = _holds(blocks, starts, one.finding.span, keys)
+        held = one.code in codes and _holds(blocks, starts, one.finding.span, keys)
         (inside if held else outside).append(one)
     return inside, outside
 

@@ -6,7 +6,8 @@ import logging
 from collections.abc import Iterator
 
 from meshlens.project.view import FileView
-from meshlens.rules._again import checked, found_again
+from meshlens.rules._again import found_again
+from meshlens.rules._checked import checked
 from meshlens.rules._model import Diagnosed
 from meshlens.rules._registry import Rule, all_rules
 from meshlens.rules._select import muted_codes, selected_rules

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from meshlens.axes.records import ApiMention
 from meshlens.axes.values import Site
 from meshlens.axes.words import mentions
-from meshlens.facts.model import Block
+from meshlens.facts.model import Block, Shape
 from meshlens.facts.walking import is_parameter, nodes
 from meshlens.jaxapi.history import CHANGES
 from meshlens.project.view import FileView
@@ -19,6 +19,13 @@ from meshlens.text import Span
 _GUARDS = frozenset({"hasattr", "getattr", "__version__", "__version_info__", "version", "TYPE_CHECKING"})
 _LONGEST = 200
 _CHAIN_BACKWARDS = re.compile(rb"\w+(?:[\s\\]*\.[\s\\]*\w+)*")
+
+
+class Written(NamedTuple):
+    """A statement: its shape and its text."""
+
+    shape: Shape
+    text: bytes
 
 
 @cache
@@ -35,6 +42,18 @@ def _words() -> re.Pattern[bytes]:
 def spelled_names(view: FileView) -> tuple[ApiMention, ...]:
     """The dated attributes of imported modules of JAX that are written anywhere in functions without guards."""
     return view.solution.once(f"spelled-names {view.path}", lambda _: tuple(_spelled(view)))
+
+
+def spells_alike(was: Written, now: Written) -> bool:
+    """Whether a function spells the same dated names after one of its statements has become another.
+
+    Args:
+        was: a simple statement.
+        now: what stands in its place.
+    """
+    if _words().search(was.text) or _words().search(now.text):
+        return False
+    return _bound(was.shape) == _bound(now.shape) and mentions(was.shape, _GUARDS) == mentions(now.shape, _GUARDS)
 
 
 def _spelled(view: FileView) -> Iterator[ApiMention]:

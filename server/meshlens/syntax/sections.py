@@ -83,9 +83,8 @@ def _end(text: bytes, starts: Sequence[int], number: int) -> int:
 
 
 def section_of(text: bytes, start: int, end: int) -> Section:
-    """A stretch of a text, parsed by itself."""
-    row = text.count(b"\n", 0, start)
+    """A stretch of a text, parsed by itself; rows count from its own first one."""
     rows = text.count(b"\n", start, end)
     column = end - text.rfind(b"\n", 0, end) - 1
-    stretch = Range((row, 0), (row + rows, column), start, end)
+    stretch = Range((0, 0), (rows, column), start, end)
     return Section(start, end, Parser(LANGUAGE, included_ranges=[stretch]).parse(text).root_node)
