@@ -25,6 +25,7 @@ from meshlens.project.watching import reaches_alike, type_again, watch_of, watch
 from meshlens.project.world import SolvingWorld
 
 _MOST_EARLIER = 2
+_MOST_UNDONE = 3
 
 
 def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterable[str]) -> Solution | None:
@@ -41,7 +42,10 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
     changed = changed_blocks(before.facts, facts, paths)
     if not changed:
         return replace(before, facts=facts)
-    for one in (before, *before.earlier):
+    again = next((one for one in before.earlier if _is_the_same(one, facts)), None)
+    if again is not None:
+        return replace(again, facts=facts, step=None, earlier=_kept(before, again), _once={})
+    for one in (before, *[one for one in before.earlier if not _is_typed_alike(one, before)]):
         changed_since = changed if one is before else _changed_since(one, facts)
         typed = _typed_again(one, facts, changed_since) if changed_since is not None else None
         if typed is not None:
@@ -81,10 +85,30 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
 
 
 def _kept(before: Solution, now: Solution) -> tuple[Solution, ...]:
-    """The solutions to which one may come back: that of the statement that is typed in now is not among them."""
-    place = now.watch.spot.place if now.watch is not None else None
+    """The solutions to which one may come back: the last ones, and some in which another statement was typed in."""
     known = [replace(before, earlier=()), *before.earlier]
-    return tuple([one for one in known if one.watch is not None and one.watch.spot.place is not place][:_MOST_EARLIER])
+    others = [one for one in known if one.watch is not None and not _is_typed_alike(one, now)]
+    undone = [one for one in known if _is_typed_alike(one, now) and one.results is not now.results]
+    return (*undone[:_MOST_UNDONE], *others[:_MOST_EARLIER])
+
+
+def _is_typed_alike(one: Solution, other: Solution) -> bool:
+    """Whether the same statement is typed in, and all around it is the same."""
+    watches = one.watch, other.watch
+    return watches[0] is not None and watches[1] is not None and watches[0].spot.place is watches[1].spot.place
+
+
+def _is_the_same(before: Solution, facts: Mapping[str, FileFacts]) -> bool:
+    """Whether all facts are those of an earlier solution again: what was typed since has been taken back."""
+    watch = before.watch
+    if watch is None or watch.path not in facts or facts.keys() != before.facts.keys():
+        return False
+    spot, block = facts[watch.path].spot, facts[watch.path].blocks.get(watch.spot.key)
+    if spot is None or block is None or spot.place is not watch.spot.place or block.shape != watch.shape:
+        return False
+    paths = [path for path, one in facts.items() if one is not before.facts[path]]
+    same_devices = all(before.facts[path].devices == facts[path].devices for path in paths)
+    return same_devices and not changed_blocks(before.facts, facts, paths)
 
 
 def _changed_since(before: Solution, facts: Mapping[str, FileFacts]) -> frozenset[BlockKey] | None:

@@ -84,7 +84,7 @@ class Solution:
         step: how it came of the solution before; None if it was worked out from the beginning.
         checked: what was found in files, for whoever checks the next solution.
         watch: the statement that was watched while roots ran.
-        earlier: earlier solutions with another such statement, the latest first.
+        earlier: solutions to which one may come back: the last ones with that statement, then some with another one.
         turns: the roots, numbered in the order in which they ended.
         ledgers: which of them found or left what.
         circular: modules that import each other: what they say depends on which of them is imported first.

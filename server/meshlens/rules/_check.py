@@ -56,13 +56,15 @@ def _all(view: FileView, settings: Settings, rules: tuple[Rule, ...]) -> tuple[D
     """What the rules find, silenced or not; after an edit only what it may have changed is looked for."""
     memory = view.solution.checked
     before = memory.get((view.path, settings))
-    now = found_again(before, view, rules, _guarded) if before is not None else None
+    now = next((one for one in before.earlier if one.is_of(view)), None) if before is not None else None
+    if now is None and before is not None:
+        now = found_again(before, view, rules, _guarded)
     if now is None:
         now = checked(view, tuple([one for rule in rules for one in _guarded(rule, view)]), None)
     memory.pop((view.path, settings), None)
     while len(memory) >= _FILES_REMEMBERED:
         del memory[next(iter(memory))]
-    memory[(view.path, settings)] = now
+    memory[(view.path, settings)] = now.behind(before)
     return now.found
 
 

@@ -12,6 +12,8 @@ from meshlens.project.sorting import Sorted
 from meshlens.project.view import FileView
 from meshlens.rules._model import Diagnosed
 
+_MOST_EARLIER = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -23,6 +25,7 @@ class Checked:
         source: the file's bytes.
         found: what the rules found, silenced or not.
         sight: what the rules that ran again looked at.
+        earlier: the same of the last states before, the latest first.
     """
 
     results: Mapping[tuple[str, str], RootResult]
@@ -30,6 +33,29 @@ class Checked:
     source: bytes
     found: tuple[Diagnosed, ...]
     sight: Sight | None = None
+    earlier: tuple[Checked, ...] = ()
+
+    def is_of(self, view: FileView) -> bool:
+        """Whether a file and all that it rests on are again what they were."""
+        solution = view.solution
+        if (
+            solution.results is not self.results
+            or view.source != self.source
+            or solution.facts.keys() != self.facts.keys()
+        ):
+            return False
+        path = str(view.path)
+        return all(file is solution.facts[name] for name, file in self.facts.items() if name != path)
+
+    def behind(self, before: Checked | None) -> Checked:
+        """The same, with the states before it that may come again."""
+        if before is None:
+            return self
+        earlier = before.earlier
+        if before.results is not self.results:
+            known = (replace(before, earlier=()), *earlier)
+            earlier = tuple([one for one in known if one.results is not self.results][:_MOST_EARLIER])
+        return Checked(self.results, self.facts, self.source, self.found, self.sight, earlier)
 
 
 @dataclass(frozen=True, slots=True)
