@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from meshlens.axes.records import Records
-from meshlens.project import resolving
+from meshlens.project import resolving, watching
 from meshlens.project.workspace import Workspace, open_workspace
+from meshlens.rules import _check
 from meshlens.rules._check import check
 from meshlens.settings import Settings
 from meshlens.text import Edit, Span
@@ -146,3 +148,54 @@ def test_what_flows_on_runs_everything_again(reruns):
         workspace = workspace.with_edits(PATH, [Edit(Span(at, at), character)])
         check(workspace.view(PATH), Settings())
         assert reruns
+
+
+@pytest.mark.parametrize("mark", ["HERE", "INSIDE"])
+@pytest.mark.parametrize("kind", sorted(TYPED))
+def test_what_is_taken_back_leaves_what_a_cold_start_finds(mark, kind):
+    other = MODEL.replace("INSIDE" if mark == "HERE" else "HERE", "pass")
+    typed = TYPED[kind]
+    workspace, text = list(_strokes(_opened(other), other, mark, typed))[-1]
+    at = text.index(typed)
+    for taken in (1, 2, 4, 3):
+        end = at + len(typed)
+        for shorter in range(1, taken + 1):
+            workspace = workspace.with_edits(PATH, [Edit(Span(end - shorter, end - shorter + 1), "")])
+            _is_cold(workspace, text[: end - shorter] + text[end:])
+        for shorter in range(taken, 0, -1):
+            workspace = workspace.with_edits(PATH, [Edit(Span(end - shorter, end - shorter), text[end - shorter])])
+            _is_cold(workspace, text[: end - shorter + 1] + text[end:])
+
+
+def _is_cold(workspace: Workspace, text: str) -> None:
+    assert check(workspace.view(PATH), Settings()) == check(_opened(text).view(PATH), Settings()), text
+
+
+def test_what_is_taken_back_is_not_worked_out_again(reruns, monkeypatch):
+    text = MODEL.replace("INSIDE", "pass")
+    workspace, text = list(_strokes(_opened(text), text, "HERE", "y = lax.psum(x, 'dta')"))[-1]
+    at = text.index("'dta')") + len("'dta')")
+    check(workspace.view(PATH), Settings())
+    del reruns[:]
+    checks = _calls(monkeypatch, _check, "found_again")
+    runs = _calls(monkeypatch, watching, "run_alone")
+    cold = {new: check(_opened(text[:at] + new + text[at:]).view(PATH), Settings()) for new in ("(", "")}
+    for new in ("(", "", "(", ""):
+        edit = Edit(Span(at, at), new) if new else Edit(Span(at, at + 1), "")
+        workspace = workspace.with_edits(PATH, [edit])
+        assert check(workspace.view(PATH), Settings()) == cold[new]
+    # Even with the first bracket the statement is what it was before it was finished: a hole with the same names.
+    assert len(checks) == 1 and not runs and not reruns
+
+
+def _calls(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[tuple[object, ...]]:
+    """The arguments of each call of a function."""
+    seen: list[tuple[object, ...]] = []
+    function = getattr(module, name)
+
+    def noted(*args: object) -> object:
+        seen.append(args)
+        return function(*args)
+
+    monkeypatch.setattr(module, name, noted)
+    return seen

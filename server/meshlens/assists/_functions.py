@@ -66,6 +66,12 @@ class Use:
 
 def function_at(view: FileView, span: Span) -> Target | None:
     """The function whose name in its `def` the cursor is on, or that the name under the cursor certainly means."""
+    given = "assists: function at a cursor", view.path
+    # A solution outlives edits that only move lines, the facts do not.
+    return view.solution.once_of(given, view.facts, span, lambda: _function_at(view, span))
+
+
+def _function_at(view: FileView, span: Span) -> Target | None:
     path = str(view.path)
     here = [entry for entry in entries(view) if view.facts.blocks[entry.key].holds(span)]
     for target in (target for entry in here for target in _of(path, entry)):

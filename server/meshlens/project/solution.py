@@ -13,7 +13,7 @@ from meshlens.axes.roots import RootResult
 from meshlens.axes.run import ModuleState, Run
 from meshlens.axes.spots import Moment
 from meshlens.devices.topology import Topology
-from meshlens.facts.model import FileFacts, Shape
+from meshlens.facts.model import FileFacts
 from meshlens.project.changes import BlockKey, changed_blocks
 from meshlens.project.devices import says_devices
 from meshlens.project.jax_folders import JaxFolders
@@ -108,7 +108,7 @@ class Solution:
     watch: Watch | None = None
     earlier: tuple[Solution, ...] = ()
     circular: set[str] = field(default_factory=set)
-    _by_shape: dict[Any, tuple[Shape, object, Any]] = field(default_factory=dict)
+    _by_source: dict[Any, tuple[object, object, Any]] = field(default_factory=dict)
     turns: Mapping[RootKey, int] = field(default_factory=dict)
     ledgers: LedgerIndex = field(default_factory=LedgerIndex)
     _once: dict[str, Any] = field(default_factory=dict)
@@ -125,20 +125,20 @@ class Solution:
         found: T = self._once[key]
         return found
 
-    def once_of(self, key: Any, shape: Shape, given: object, compute: Callable[[], T]) -> T:
-        """What a rule works out of a block's shape, kept for this solution and those that follow it.
+    def once_of(self, key: Any, source: object, given: object, compute: Callable[[], T]) -> T:
+        """What is worked out of a block's shape or a file's facts, kept for this solution and those that follow it.
 
         Args:
-            key: stands for the rule and the block.
-            shape: the block's shape.
+            key: stands for what it is and where.
+            source: the shape or the facts themselves; equal ones may lie elsewhere.
             given: all else that goes into it.
             compute: works it out.
         """
-        known = self._by_shape.get(key)
-        if known is None or known[0] is not shape or known[1] != given:
-            if len(self._by_shape) > _MOST_REMEMBERED:
-                self._by_shape.clear()
-            known = self._by_shape[key] = shape, given, compute()
+        known = self._by_source.get(key)
+        if known is None or known[0] is not source or known[1] != given:
+            if len(self._by_source) > _MOST_REMEMBERED:
+                self._by_source.clear()
+            known = self._by_source[key] = source, given, compute()
         found: T = known[2]
         return found
 
@@ -177,7 +177,7 @@ def solve(
     solution = Solution(facts, index, devices, jax_version, focus, jax_folders=jax_folders)
     if before is not None:
         solution.counter = before.counter
-        solution.links, solution.checked, solution._by_shape = before.links, before.checked, before._by_shape
+        solution.links, solution.checked, solution._by_source = before.links, before.checked, before._by_source
     kept = _kept(solution, before) if before is not None else {}
     interest = Interest.of(facts, before.interest if before is not None else None)
     solution.interest = interest
