@@ -80,16 +80,22 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
     if len(solution.results) != len(before.results):
         return None
     solution.watch = watch_of(facts, next(iter(watched)), moments) if len(watched) == 1 else None
-    solution.earlier = _kept(before, solution)
+    # Those that one would take back to hold too much where whole roots ran.
+    solution.earlier = _of_others(before, solution)
     return _finished(solution, before, fresh)
 
 
 def _kept(before: Solution, now: Solution) -> tuple[Solution, ...]:
     """The solutions to which one may come back: the last ones, and some in which another statement was typed in."""
-    known = [replace(before, earlier=()), *before.earlier]
-    others = [one for one in known if one.watch is not None and not _is_typed_alike(one, now)]
+    known = (replace(before, earlier=()), *before.earlier)
     undone = [one for one in known if _is_typed_alike(one, now) and one.results is not now.results]
-    return (*undone[:_MOST_UNDONE], *others[:_MOST_EARLIER])
+    return (*undone[:_MOST_UNDONE], *_of_others(before, now))
+
+
+def _of_others(before: Solution, now: Solution) -> tuple[Solution, ...]:
+    known = (replace(before, earlier=()), *before.earlier)
+    others = [one for one in known if one.watch is not None and not _is_typed_alike(one, now)]
+    return tuple(others[:_MOST_EARLIER])
 
 
 def _is_typed_alike(one: Solution, other: Solution) -> bool:

@@ -64,7 +64,7 @@ def _all(view: FileView, settings: Settings, rules: tuple[Rule, ...]) -> tuple[D
     memory.pop((view.path, settings), None)
     while len(memory) >= _FILES_REMEMBERED:
         del memory[next(iter(memory))]
-    memory[(view.path, settings)] = now.behind(before)
+    memory[(view.path, settings)] = now.behind(before, view.solution)
     return now.found
 
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from meshlens.axes.roots import RootResult
 from meshlens.facts.model import FileFacts
 from meshlens.project.links import BlockKey, only
+from meshlens.project.solution import Solution
 from meshlens.project.sorting import Sorted
 from meshlens.project.view import FileView
 from meshlens.rules._model import Diagnosed
-
-_MOST_EARLIER = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +46,14 @@ class Checked:
         path = str(view.path)
         return all(file is solution.facts[name] for name, file in self.facts.items() if name != path)
 
-    def behind(self, before: Checked | None) -> Checked:
-        """The same, with the states before it that may come again."""
+    def behind(self, before: Checked | None, solution: Solution) -> Checked:
+        """The same, with the states before it to which the solution may come back."""
         if before is None:
             return self
         earlier = before.earlier
         if before.results is not self.results:
-            known = (replace(before, earlier=()), *earlier)
-            earlier = tuple([one for one in known if one.results is not self.results][:_MOST_EARLIER])
+            kept = {id(one.results) for one in solution.earlier}
+            earlier = tuple([one for one in (replace(before, earlier=()), *earlier) if id(one.results) in kept])
         return Checked(self.results, self.facts, self.source, self.found, self.sight, earlier)
 
 
