@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from meshlens.axes.run import MOST_BODIES
+from meshlens.axes.run import MOST_BODIES, MOST_CONTEXTS
 from meshlens.project.workspace import open_workspace
 from meshlens.rules._check import check
 from meshlens.settings import Settings
@@ -47,4 +47,35 @@ def test_a_thin_wrapper_that_many_tests_use_binds_what_each_gives_it() -> None:
     workspace = open_workspace([PATH.parent], files=[PATH], overlay={PATH: text.encode()})
     assert [one.finding.message for one in check(workspace.view(PATH), Settings())] == [
         'axis "typo" is not bound here (bound: "batch_30")'
+    ]
+
+
+GATHER = """
+import jax
+import jax.numpy as jnp
+
+
+def gather(x, scale):
+    return jax.lax.all_gather(x, "data") * scale
+
+
+def first(x):
+{0}    return x
+
+
+def second(x):
+    return gather(x, "last")
+
+
+if __name__ == "__main__":
+    jax.pmap(first, axis_name="data")(jnp.ones((8, 2)))
+    jax.pmap(second, axis_name="batch")(jnp.ones((8, 2)))
+"""
+
+
+def test_a_helper_that_ran_often_under_one_map_runs_under_the_next() -> None:
+    text = GATHER.format("".join(f'    x = gather(x, "{number}")\n' for number in range(MOST_CONTEXTS + 5)))
+    workspace = open_workspace([PATH.parent], files=[PATH], overlay={PATH: text.encode()})
+    assert [one.finding.message for one in check(workspace.view(PATH), Settings())] == [
+        'axis "data" is not bound on this route (bound: "batch"), all_gather needs it'
     ]

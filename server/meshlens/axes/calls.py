@@ -9,7 +9,7 @@ from meshlens.axes.labels import travelling
 from meshlens.axes.ledger import Shared
 from meshlens.axes.parameters import bind
 from meshlens.axes.records import AxisEnv, Context, Step
-from meshlens.axes.run import MOST_BODIES, MOST_CALLS, MOST_CONTEXTS, Run
+from meshlens.axes.run import MOST_BODIES, MOST_CALLS, Run
 from meshlens.axes.same_names import names_given, note_repeated
 from meshlens.axes.values import (
     UNKNOWN,
@@ -220,11 +220,8 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     instead = spent(run, function, values, telling, ctx) if outside and how != "start" else None
     if instead is not None:
         return instead
-    seen = run.contexts.get(function.site, 0)
-    if seen >= MOST_CONTEXTS:
+    if not run.runs_body(function.site, ctx.env.maps):
         return UNKNOWN
-    run.bodies += 1
-    run.contexts[function.site] = seen + 1
     inner = ctx._replace(
         route=(*ctx.route, Step(site, how, function.name, function.site, ctx.env)),
         function=function.site,

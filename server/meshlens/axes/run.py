@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from meshlens.axes.frames import Frame
 from meshlens.axes.ledger import Entry, Key, Ledger, Ledgers
 from meshlens.axes.records import AxisEnv, Context, Records
-from meshlens.axes.values import Const, Function, Mapped, Module, Site, Value
+from meshlens.axes.values import Binder, Const, Function, Mapped, Module, Site, Value
 from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts, Shape
 
@@ -138,6 +138,7 @@ class Run:
         memo: results of calls already made with the same arguments in the same environment.
         names: the strings among the arguments of these calls.
         contexts: how often each function's body ran.
+        mapped_by: the functions whose bodies ran inside maps, each with the innermost one.
         stack: sites of the functions now running.
         calls: how many calls were made.
         bodies: how often a function's body ran.
@@ -169,6 +170,7 @@ class Run:
         self.memo: dict[Any, Value] = {}
         self.names: dict[Any, tuple[Const, ...]] = {}
         self.contexts: dict[Site, int] = {}
+        self.mapped_by: set[tuple[Site, Site]] = set()
         self.stack: list[Site] = []
         self.calls = 0
         self.bodies = 0
@@ -211,6 +213,24 @@ class Run:
         self.most_calls = max(self.most_calls, self.calls)
         self.calls = self.bodies = 0
         self.contexts.clear()
+        self.mapped_by.clear()
+
+    def runs_body(self, function: Site, maps: tuple[Binder, ...]) -> bool:
+        """Whether a function's body runs, which is counted: some times, and then once for each map that is new to it.
+
+        Args:
+            function: the function.
+            maps: those that enclose the call, innermost last.
+        """
+        seen = self.contexts.get(function, 0)
+        mapped = (function, maps[-1].site) if maps else None
+        if seen >= MOST_CONTEXTS and (mapped is None or mapped in self.mapped_by):
+            return False
+        self.contexts[function] = seen + 1
+        if mapped is not None:
+            self.mapped_by.add(mapped)
+        self.bodies += 1
+        return True
 
     def shares(self, function: Function) -> bool:
         """Whether a function does here what it does in other runs, given the same."""
