@@ -188,7 +188,7 @@ def docs(session: nox.Session) -> None:
 @nox.session(python=NEWEST)
 def oracle(session: nox.Session) -> None:
     session.install(".[libraries,test]", f"jax=={JAX_VERSION}", f"jaxlib=={JAX_VERSION}")
-    session.run("pytest", "-m", "jax", *session.posargs)
+    session.run("pytest", "-n", "auto", "-m", "jax", *session.posargs)
 
 
 @nox.session(python="3.12", default=False)

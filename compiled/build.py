@@ -40,6 +40,7 @@ def compiled_modules(package: Path) -> Iterator[Path]:
 def build(folder: Path) -> None:
     """Makes the folder."""
     from mypyc.build import mypycify
+    from pybind11.setup_helpers import ParallelCompile
     from setuptools import setup
     from written_out import written_out
 
@@ -62,6 +63,8 @@ def build(folder: Path) -> None:
         group_name="meshlens",
     )
     places = ["--build-lib", str(folder), "--build-temp", str(room / "objects")]
+    # mypyc makes one extension of many files, which setuptools would compile one after the other.
+    ParallelCompile(default=0).install()
     setup(name="meshlens", ext_modules=extensions, script_args=["--quiet", "build_ext", *places])
     shutil.rmtree(room)
 
