@@ -57,6 +57,7 @@ COMPARED = {
 }
 ONLY_ASKED = ("textDocument/completion", "textDocument/signatureHelp", "textDocument/prepareRename")
 IN_ONE_PROJECT = 100
+MOST_UNEQUAL = 20
 MAGICS = ("%matplotlib inline\n", "%time x = 1\n", "!nvidia-smi\n", "%%bash\nls\n", "# текст 🙂\n")
 
 
@@ -91,7 +92,7 @@ def run(edits: int, seed: int, given: Sequence[Path] = ()) -> Outcome:
         server = Server(top)
         try:
             server.initialize(None, CAPABILITIES)
-            while outcome.edits < edits:
+            while outcome.edits < edits and len(outcome.unequal) <= MOST_UNEQUAL:
                 root = top / f"project{outcome.edits}"
                 _edit_project(server, _furnished(root, dice, given), dice, outcome, edits)
                 shutil.rmtree(root)
@@ -138,7 +139,7 @@ def _edit_project(server: Server, root: Path, dice: random.Random, outcome: Outc
     happened: list[str] = []
     states = [world.state()]
     for _ in range(IN_ONE_PROJECT):
-        if outcome.edits >= edits or len(outcome.unequal) > 20:
+        if outcome.edits >= edits or len(outcome.unequal) > MOST_UNEQUAL:
             break
         before = time.perf_counter()
         happened.append(world.step(texts))
