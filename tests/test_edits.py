@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -143,3 +144,15 @@ def test_edits_count_in_the_text_that_the_edits_before_made():
     assert workspace.files[str(path)].source == b"import jax\nx = 1\n"
     assert after.with_closed(path).files[str(path)].reading is None
     assert str(path) not in after.without_file(path).files
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_a_line_that_runs_on_does_not_end_its_statement(ends):
+    text = "def f(x):\n    \\\nreturn x\n\n\ndef g(x):\n    return f(x, 1)\n\n\ny = g(1)\n".replace("\n", ends)
+    reading = read(text.encode())
+    for new in (":", "("):
+        at = text.index(", 1") + 1
+        reading = read_again(reading, [Edit(Span(at, at), new)])
+        assert reading.facts == read((text[:at] + new + text[at:]).encode()).facts
+        reading = read_again(reading, [Edit(Span(at, at + 1), "")])
+        assert reading.facts == read(text.encode()).facts

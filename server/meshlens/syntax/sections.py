@@ -10,7 +10,7 @@ from tree_sitter import Parser, Range
 
 from meshlens.syntax.parse import LANGUAGE, Node
 
-_HEAD = re.compile(rb"^(?!(?:else|elif|except|finally)\b)[A-Za-z_@\x80-\xff]", re.MULTILINE)
+_HEAD = re.compile(rb"^(?<!\\\n)(?<!\\\r\n)(?!(?:else|elif|except|finally)\b)[A-Za-z_@\x80-\xff]", re.MULTILINE)
 _DECORATOR = ord("@")
 _MOST_JOINED = 40
 _QUOTES = (b'"""', b"'''")
@@ -31,7 +31,7 @@ class Section:
 
 
 def section_starts(text: bytes) -> list[int]:
-    """Where statements seem to begin: at text in the first column, decorators together with what they decorate."""
+    """Where statements seem to begin: in the first column, if no line runs on; decorators with what they decorate."""
     return starts_between(text, 0, len(text))[0]
 
 
