@@ -156,3 +156,10 @@ def test_a_line_that_runs_on_does_not_end_its_statement(ends):
         assert reading.facts == read((text[:at] + new + text[at:]).encode()).facts
         reading = read_again(reading, [Edit(Span(at, at + 1), "")])
         assert reading.facts == read(text.encode()).facts
+
+
+def test_a_comment_in_a_text_with_an_error_speaks_for_its_line():
+    text = "x = 1\n\n\ny = 2  # noqa\n"
+    reading = read_again(read(text.encode()), [Edit(Span(0, 0), "(")])
+    assert [one.lines for one in reading.facts.suppressions] == [(3, 3)]
+    assert reading.facts == extract(reading.source)

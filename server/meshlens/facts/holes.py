@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 from meshlens.facts.line_by_line import CLAUSE, COMPOUND, Line, is_readable, lines, stripped
 from meshlens.syntax.kinds import items
 from meshlens.syntax.parse import Node
-from meshlens.syntax.sections import Section, is_closed, section_of, starts_anything
+from meshlens.syntax.sections import Section, is_closed, root_of, section_of, starts_anything
 from meshlens.text import Span
 
 _STRING = re.compile(
@@ -108,7 +108,7 @@ def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
     ):
         return None
     masked, unread = with_holes(text, [line.span])
-    root = section_of(masked, start, stop).root
+    root = root_of(masked, start, stop)
     return Finished(masked, unread, root, [line.span]) if not root.has_error and len(items(root)) == 1 else None
 
 
@@ -184,7 +184,7 @@ def _goes_on(text: bytes, line: Line, behind: Line) -> bool:
     """Whether a statement goes on behind its line, as the grammar lets it if it is not complete there."""
     if line.is_open and not behind.is_open and _FORMATTED.search(text, line.span.start, behind.span.end) is None:
         return False
-    return not section_of(text, line.span.start, behind.span.end).root.has_error
+    return not root_of(text, line.span.start, behind.span.end).has_error
 
 
 def _hole(code: bytes) -> Hole:

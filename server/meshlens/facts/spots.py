@@ -18,7 +18,7 @@ from meshlens.facts.splicing import Change
 from meshlens.facts.suppressions import speaks
 from meshlens.syntax.kinds import items
 from meshlens.syntax.parse import Node
-from meshlens.syntax.sections import is_closed, section_of, starts_anything
+from meshlens.syntax.sections import is_closed, root_of, starts_anything
 from meshlens.text import Span
 
 _MOST_PIECES = 200
@@ -125,7 +125,7 @@ def _alone(text: bytes, start: int, stop: int) -> Node | None:
     """A statement that is read alike without what is around it; None where that is not sure."""
     if not _may_stand_alone(text, start, stop):
         return None
-    root = section_of(text, start, stop).root
+    root = root_of(text, start, stop)
     found = items(root)
     if root.has_error or len(found) != 1 or found[0].start_byte != start:
         return None
@@ -152,7 +152,7 @@ def watched_again(text: bytes, unread: Holes, block: Block, offset: int) -> tupl
     stop = stop if stop >= 0 else len(text)
     if not offset <= stop or not is_plain(old, 0) or not _may_stand_alone(text, start, stop):
         return None
-    found = items(section_of(text, start, stop).root)
+    found = items(root_of(text, start, stop))
     if len(found) != 1 or found[0].has_error or found[0].byte_range != (start, end):
         return None
     lowered = lower_statement(text, found[0], len(block.spans) // 2, unread)

@@ -83,8 +83,17 @@ def _end(text: bytes, starts: Sequence[int], number: int) -> int:
 
 
 def section_of(text: bytes, start: int, end: int) -> Section:
-    """A stretch of a text, parsed by itself; rows count from its own first one."""
+    """A stretch of a text, parsed by itself."""
+    return Section(start, end, _parsed(text, start, end, text.count(b"\n", 0, start)))
+
+
+def root_of(text: bytes, start: int, end: int) -> Node:
+    """The tree of a stretch, in which rows count from its own first one: to count those before it takes a while."""
+    return _parsed(text, start, end, 0)
+
+
+def _parsed(text: bytes, start: int, end: int, row: int) -> Node:
     rows = text.count(b"\n", start, end)
     column = end - text.rfind(b"\n", 0, end) - 1
-    stretch = Range((0, 0), (rows, column), start, end)
-    return Section(start, end, Parser(LANGUAGE, included_ranges=[stretch]).parse(text).root_node)
+    stretch = Range((row, 0), (row + rows, column), start, end)
+    return Parser(LANGUAGE, included_ranges=[stretch]).parse(text).root_node
