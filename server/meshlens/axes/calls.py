@@ -190,6 +190,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     running = run.stack.count(function.site)
     # What this root does not come to any more is not entered by it, so that it may be a root itself.
     if running > 1 or run.bodies >= MOST_BODIES:
+        run.weighs(function)
         return UNKNOWN
     run.enters()
     if ctx.sure or not _is_main(function):
@@ -219,6 +220,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     telling = outside and tells(values.values())
     instead = spent(run, function, values, telling, ctx) if outside and how != "start" else None
     if instead is not None:
+        run.weighs(function)
         return instead
     if not run.runs_body(function.site, ctx.env.maps):
         return UNKNOWN

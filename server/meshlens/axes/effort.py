@@ -142,9 +142,10 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
 def _is_worthwhile(run: Run, cls: Class) -> bool:
     """Whether a method of a class has to do with axes, so that whoever is handed such an object may call it."""
     members = [value.operand if isinstance(value, Wrapped) else value for value in cls.frame.vars.values()]
-    blocks = [(value.path, value.block) for value in members if isinstance(value, Function)]
-    run.deps.update(blocks)
-    return any(run.world.is_worth_a_root(path, block, starts=True) for path, block in blocks)
+    methods = [value for value in members if isinstance(value, Function)]
+    for method in methods:
+        run.weighs(method)
+    return any(run.world.is_worth_a_root(one.path, one.block, starts=True) for one in methods)
 
 
 def _holds_function(value: Value) -> bool:
@@ -161,6 +162,7 @@ def _holds_function(value: Value) -> bool:
 def _worthwhile(run: Run, value: Value) -> Iterator[Site]:
     """Where the functions stand that a value comes down to, those only that have to do with axes."""
     if isinstance(value, Function):
+        run.weighs(value)
         if run.world.is_worth_a_root(value.path, value.block, starts=True):
             yield value.site
     elif isinstance(value, Instance):

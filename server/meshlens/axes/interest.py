@@ -104,6 +104,23 @@ class Interest:
             if not names.isdisjoint(mentioned)
         )
 
+    def differing(self, before: Interest, changed: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+        """The blocks that are worth more or less than before, as roots or where they are called.
+
+        Args:
+            before: what was interesting before.
+            changed: the blocks that changed, came or went; of others it is seen by the names that they mention.
+        """
+        names = set(self._dated ^ before._dated)
+        for now, was in ((self._binding, before._binding), (self._using, before._using)):
+            if now is not was:
+                names |= now.keys() ^ was.keys()
+        return frozenset(
+            block
+            for block in {*changed, *(self.mentioning(frozenset(names)) if names else ())}
+            if self.reach(*block) != before.reach(*block) or self.verdict(*block) != before.verdict(*block)
+        )
+
     def verdict(self, path: str, key: str) -> tuple[bool, ...]:
         """All that decides whether a block is a root, to be compared with what was."""
         mentioned = self._mentioned_in(path, key)

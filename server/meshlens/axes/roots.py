@@ -140,7 +140,7 @@ def result_of(run: Run) -> RootResult:
     """The result of a run that is over."""
     return RootResult(
         run.records,
-        frozenset(run.deps),
+        frozenset(run.read()),
         frozenset(run.entered),
         frozenset(run.relied - {run.root}),
         frozenset(run.called),
@@ -188,6 +188,7 @@ def _run_class(run: Run, cls: Class) -> None:
         inner = inner_of(value)
         if not isinstance(inner, Function) or inner.site in run.entered or name == "__init__":
             continue
+        run.weighs(inner)
         if not run.world.is_worth_a_root(inner.path, inner.block, starts=is_start(inner)):
             continue
         run.begin_afresh()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +22,8 @@ MOST_CONTEXTS = 12
 DEEPEST_IN_MAP = 24
 DEEPEST_CLOSED = 8
 DEEPEST_OPEN = 3
+
+_HEADER = "header:"
 
 
 class World(Protocol):
@@ -131,7 +133,7 @@ class Run:
         heap: attributes of objects, by the object's number; copied from a module's state on first touch.
         initial: the attributes that an object's constructor left it with.
         deps: (path, block) of every block whose text this run depends on; a block of which only the header
-            counts is written as (path, "header:" + block).
+            counts, and what it is worth, is written as (path, "header:" + block).
         entered: sites of the functions whose bodies ran.
         made: functions and mapped functions that were made here and may never be called.
         called: binders whose result was called.
@@ -262,6 +264,18 @@ class Run:
                 self.heap[key] = dict(state.heap[key])
                 return self.heap[key]
         return {}
+
+    def weighs(self, function: Function) -> None:
+        """Notes that this run depends on what a function is worth, whether its body runs or not."""
+        self.deps.add((function.path, _HEADER + function.block))
+
+    def read(self) -> Iterator[tuple[str, str]]:
+        """What this run depends on, each once: whoever saw a block saw its header."""
+        deps = self.deps
+        for block in deps:
+            path, key = block
+            if not key.startswith(_HEADER) or (path, key[len(_HEADER) :]) not in deps:
+                yield block
 
     def body(self, function: Function) -> tuple[Any, ...]:
         """The statements of a function, noted as something this run depends on."""

@@ -16,7 +16,7 @@ from meshlens.axes.values import Class, Site
 from meshlens.facts.mentioned import names_of
 from meshlens.facts.model import FileFacts
 from meshlens.facts.paths import statement_at
-from meshlens.project.changes import BlockKey, changed_blocks
+from meshlens.project.changes import BlockKey, blocks_of, changed_blocks, with_headers
 from meshlens.project.ledgers import AsOfTurn
 from meshlens.project.running import left_name, sites_of
 from meshlens.project.solution import RootKey, Solution, Step
@@ -182,18 +182,17 @@ def _typed_again(before: Solution, facts: Mapping[str, FileFacts], changed: froz
 def _interest(
     before: Solution, facts: Mapping[str, FileFacts], changed: frozenset[BlockKey]
 ) -> tuple[Interest, frozenset[BlockKey]] | None:
-    """What is interesting now, and the blocks elsewhere of which more can be reached; None if roots come or go."""
-    if before.interest is None:
+    """What is interesting now, and the blocks that are worth more where they are called; None if roots come or go."""
+    was = before.interest
+    blocks = blocks_of(changed)
+    found = was.after(facts, blocks) if was is not None else None
+    if was is None or found is None:
         return None
-    blocks = [(path, key) for path, key in changed if key != "module" and not key.startswith("header:")]
-    found = before.interest.after(facts, blocks)
-    if found is None:
+    now, _ = found
+    differing = now.differing(was, blocks)
+    if any(was.verdict(*block) != now.verdict(*block) for block in differing):
         return None
-    now, names = found
-    touched = now.mentioning(names) if names else frozenset()
-    if any(before.interest.verdict(*block) != now.verdict(*block) for block in {*blocks, *touched}):
-        return None
-    return now, touched
+    return now, with_headers(differing)
 
 
 def _dirty(before: Solution, changed: frozenset[BlockKey]) -> set[RootKey]:

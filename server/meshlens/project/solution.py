@@ -14,7 +14,7 @@ from meshlens.axes.run import ModuleState, Run
 from meshlens.axes.spots import Moment
 from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts
-from meshlens.project.changes import BlockKey, changed_blocks
+from meshlens.project.changes import BlockKey, blocks_of, changed_blocks, with_headers
 from meshlens.project.devices import says_devices
 from meshlens.project.jax_folders import JaxFolders
 from meshlens.project.ledgers import LedgerIndex, OneAfterTheOther
@@ -178,9 +178,8 @@ def solve(
     if before is not None:
         solution.counter = before.counter
         solution.links, solution.checked, solution._by_source = before.links, before.checked, before._by_source
-    kept = _kept(solution, before) if before is not None else {}
-    interest = Interest.of(facts, before.interest if before is not None else None)
-    solution.interest = interest
+    interest = solution.interest = Interest.of(facts, before.interest if before is not None else None)
+    kept = _kept(solution, interest, before) if before is not None else {}
     watched = watched_in(facts, edited) if before is not None else {}
     ledgers = OneAfterTheOther(kept, before.results if before is not None else {})
     world = SolvingWorld(solution, interest, ledgers, {block: shape for block, (_, shape) in watched.items()})
@@ -226,9 +225,10 @@ def _in_order(results: Mapping[RootKey, RootResult]) -> dict[RootKey, RootResult
     return {key: results[key] for key in (*modules, *(key for key in results if key[1]))}
 
 
-def _kept(solution: Solution, before: Solution) -> dict[RootKey, RootResult]:
+def _kept(solution: Solution, interest: Interest, before: Solution) -> dict[RootKey, RootResult]:
     if (
-        before.paths != solution.paths
+        before.interest is None
+        or before.paths != solution.paths
         or before.devices != solution.devices
         or says_devices(before.facts) != says_devices(solution.facts)
         or before.jax_version != solution.jax_version
@@ -236,6 +236,7 @@ def _kept(solution: Solution, before: Solution) -> dict[RootKey, RootResult]:
     ):
         return {}
     changed = changed_blocks(before.facts, solution.facts, solution.facts)
+    changed |= with_headers(interest.differing(before.interest, blocks_of(changed)))
     kept = {key: result for key, result in before.results.items() if not (result.deps & changed)}
     for path in before.circular:
         # Another of them may be imported first now.
