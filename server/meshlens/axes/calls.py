@@ -224,10 +224,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
         return instead
     if not run.runs_body(function.site, ctx.env.maps):
         return UNKNOWN
-    inner = ctx._replace(
-        route=(*ctx.route, Step(site, how, function.name, function.site, ctx.env)),
-        function=function.site,
-    )
+    inner = ctx.inside(Step(site, how, function.name, function.site, ctx.env))
     given = dict(values) if outside and not telling else {}
     begun = len(run.written)
     run.stack.append(function.site)

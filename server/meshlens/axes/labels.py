@@ -80,6 +80,8 @@ def travelling(labels: Collection[Any]) -> frozenset[Any]:
     """The labels that a computation on a value hands on to its result."""
     if not labels:
         return NONE
+    if isinstance(labels, frozenset) and labels <= _TRAVELLING:
+        return labels
     return frozenset(
         label for label in labels if (label in _TRAVELLING if isinstance(label, str) else label[0] in _TRAVELLING_KINDS)
     )

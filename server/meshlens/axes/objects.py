@@ -29,6 +29,8 @@ def set_attribute(run: Run, instance: Instance, name: str, value: Value) -> None
 
 def lineage(cls: Class) -> list[Class]:
     """A class and its bases in the workspace, in the order in which Python looks attributes up (nearly)."""
+    if not any(isinstance(base, Class) for base in cls.bases):
+        return [cls]
     found: list[Class] = []
     waiting: list[Value] = [cls]
     while waiting:

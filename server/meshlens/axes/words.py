@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from meshlens.facts.mentioned import is_version_word
@@ -33,8 +33,9 @@ def _is_axis_word(word: str) -> bool:
     return _AXIS_WORDS.search(word) is not None
 
 
-def _words_in(node: Any) -> list[str]:
-    """The names and attributes in an expression."""
+@lru_cache(maxsize=2_000)
+def _words_in(node: Any) -> frozenset[str]:
+    """The names and attributes in an expression; a condition is asked for them several times, whenever it is met."""
     found: list[str] = []
     waiting = [node]
     while waiting:
@@ -54,4 +55,4 @@ def _words_in(node: Any) -> list[str]:
         if tag == "attr" and len(node) == 4 and type(node[3]) is str:
             found.append(node[3])
         waiting.extend(node)
-    return found
+    return frozenset(found)

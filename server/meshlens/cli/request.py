@@ -97,11 +97,14 @@ def ask(
             errors.append(f"{shown(path)}: {'a broken link' if path.is_symlink() else 'not a file or a folder'}")
             continue
         own = find_configuration(path if path.is_dir() else path.parent)
+        roots: dict[Path | None, Path] = {}
         for file, nested in _files(path, own, configurations, exclude):
             if file not in seen:
                 seen.add(file)
                 home = nested or own
-                wanted.setdefault((_root(path, home), home), []).append(file)
+                if home not in roots:
+                    roots[home] = _root(path, home)
+                wanted.setdefault((roots[home], home), []).append(file)
     for file in texts or {}:
         home = find_configuration(file.parent)
         wanted.setdefault((_root(file.parent, home), home), []).append(file)

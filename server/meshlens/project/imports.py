@@ -14,10 +14,10 @@ from pathlib import Path
 from meshlens.project.modules import LIBRARIES, SOURCE_FOLDERS
 
 _IMPORT = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(?P<dots>\.*)[ \t]*(?P<module>[\w.]*)[ \t]+import[ \t]*(?P<names>\([^)]*\)|[^\n#;]*)"
+    rb"[ \t]*(?:from[ \t]+(?P<dots>\.*)[ \t]*(?P<module>[\w.]*)[ \t]+import[ \t]*(?P<names>\([^)]*\)|[^\n#;]*)"
     rb"|import[ \t]+(?P<plain>[^\n#;]+))",
-    re.MULTILINE,
 )
+_WORD = re.compile(rb"import")
 _NAME = re.compile(r"(?<![\w.])(\w[\w.]*)(?:\s+as\s+\w+)?")
 _MOST = 3000
 
@@ -87,7 +87,7 @@ class _Disk:
 
 
 def _imports(text: bytes, folder: str, roots: Collection[str], disk: _Disk) -> Iterator[str]:
-    for statement in {match.group("dots", "module", "names", "plain") for match in _IMPORT.finditer(text)}:
+    for statement in {match.group("dots", "module", "names", "plain") for match in _import_lines(text)}:
         dots, module, names, plain = ((part or b"").decode("utf-8", "replace") for part in statement)
         if plain:
             for name in _NAME.findall(plain):
@@ -103,6 +103,17 @@ def _imports(text: bytes, folder: str, roots: Collection[str], disk: _Disk) -> I
             yield from _below(base, parts, _NAME.findall(names), disk)
         elif parts and _holders(parts[0], folder, roots, disk):
             yield from _absolute(parts, folder, roots, disk, _NAME.findall(names))
+
+
+def _import_lines(text: bytes) -> Iterator[re.Match[bytes]]:
+    """The import statements of a text; a search for the bare word is much quicker than one for lines."""
+    end = 0
+    for word in _WORD.finditer(text):
+        if word.start() >= end:
+            match = _IMPORT.match(text, text.rfind(b"\n", 0, word.start()) + 1)
+            end = match.end() if match is not None else end
+            if match is not None:
+                yield match
 
 
 def _absolute(
