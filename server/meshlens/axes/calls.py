@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from meshlens.axes.dependence import header_of
 from meshlens.axes.effort import is_dull, memo_key, share, spent, tells
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import entry_of_table, join_all, labels_of
@@ -185,12 +186,13 @@ def maybe_run(run: Run, value: Value, site: Site | None, frame: Frame, ctx: Cont
 def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: Context, how: str) -> Value:
     """Runs the body of a function of the workspace."""
     if how != "start" and is_dull(run, function, args, ctx):
-        run.deps.add((function.path, function.block))
+        # Whoever calls it passes here, though nothing of the body is read: its file is a neighbour.
+        run.deps.add(header_of(function.path, function.block))
+        run.weighs(function)
         return Data(frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset())
     running = run.stack.count(function.site)
     # What this root does not come to any more is not entered by it, so that it may be a root itself.
     if running > 1 or run.bodies >= MOST_BODIES:
-        run.weighs(function)
         return UNKNOWN
     run.enters()
     if ctx.sure or not _is_main(function):
@@ -220,11 +222,13 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     telling = outside and tells(values.values())
     instead = spent(run, function, values, telling, ctx) if outside and how != "start" else None
     if instead is not None:
-        run.weighs(function)
         return instead
     if not run.runs_body(function.site, ctx.env.maps):
         return UNKNOWN
-    inner = ctx.inside(Step(site, how, function.name, function.site, ctx.env))
+    inner = ctx._replace(
+        route=(*ctx.route, Step(site, how, function.name, function.site, ctx.env)),
+        function=function.site,
+    )
     given = dict(values) if outside and not telling else {}
     begun = len(run.written)
     run.stack.append(function.site)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from meshlens.axes.dependence import header_of
 from meshlens.axes.frames import Frame
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
@@ -38,7 +39,7 @@ def define_block(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     own = Frame(frame.path, node[2], frame)
     header = block.header
     shape = header[2] if len(header) == 3 else header
-    run.deps.add((frame.path, "header:" + node[2]))
+    run.deps.add(header_of(frame.path, node[2]))
     value = make_function(run, shape, own, frame, ctx, separate=True)
     frame.home(shape[0]).vars[shape[0]] = value
 
@@ -50,7 +51,7 @@ def define_function(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     block = facts.blocks.get(frame.block) if facts is not None else None
     separate = block is not None and block.header is node
     if separate:
-        run.deps.add((frame.path, "header:" + frame.block))
+        run.deps.add(header_of(frame.path, frame.block))
     frame.home(function[0]).vars[function[0]] = make_function(run, function, frame, frame, ctx, separate=separate)
 
 

@@ -104,8 +104,10 @@ class Interest:
             if not names.isdisjoint(mentioned)
         )
 
-    def differing(self, before: Interest, changed: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-        """The blocks that are worth more or less than before, as roots or where they are called.
+    def differing(
+        self, before: Interest, changed: Iterable[tuple[str, str]]
+    ) -> tuple[frozenset[tuple[str, str]], frozenset[tuple[str, str]]]:
+        """The blocks that are worth more than before, as roots or where they are called, and those that are worth less.
 
         Args:
             before: what was interesting before.
@@ -115,11 +117,16 @@ class Interest:
         for now, was in ((self._binding, before._binding), (self._using, before._using)):
             if now is not was:
                 names |= now.keys() ^ was.keys()
-        return frozenset(
-            block
-            for block in {*changed, *(self.mentioning(frozenset(names)) if names else ())}
-            if self.reach(*block) != before.reach(*block) or self.verdict(*block) != before.verdict(*block)
-        )
+        more: set[tuple[str, str]] = set()
+        less: set[tuple[str, str]] = set()
+        for block in {*changed, *(self.mentioning(frozenset(names)) if names else ())}:
+            worths = before.reach(*block) + before.verdict(*block), self.reach(*block) + self.verdict(*block)
+            came_or_went = len(worths[0]) != len(worths[1])
+            if came_or_went or any(now and not was for was, now in zip(*worths, strict=True)):
+                more.add(block)
+            if came_or_went or any(was and not now for was, now in zip(*worths, strict=True)):
+                less.add(block)
+        return frozenset(more), frozenset(less)
 
     def verdict(self, path: str, key: str) -> tuple[bool, ...]:
         """All that decides whether a block is a root, to be compared with what was."""

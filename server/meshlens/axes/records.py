@@ -99,10 +99,6 @@ class Context(NamedTuple):
     expected: bool = False
     skip: bool = False
 
-    def inside(self, step: Step) -> Context:
-        """The same in the body of the function that a step leads to."""
-        return tuple.__new__(Context, (self[0], (*self[1], step), *self[2:8], step.function, *self[9:]))
-
     def under_condition(self, guarded: bool) -> Context:
         """The same under a condition whose outcome is not known, behind a guard if it speaks of axes."""
         if self.conditional is True and (self.guarded or not guarded):

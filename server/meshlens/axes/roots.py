@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from meshlens.axes.calls import call
+from meshlens.axes.dependence import without_twice
 from meshlens.axes.frames import Frame
 from meshlens.axes.ledger import Ledger
 from meshlens.axes.mapping import run_uncalled
@@ -140,7 +141,7 @@ def result_of(run: Run) -> RootResult:
     """The result of a run that is over."""
     return RootResult(
         run.records,
-        frozenset(run.read()),
+        frozenset(without_twice(run.deps)),
         frozenset(run.entered),
         frozenset(run.relied - {run.root}),
         frozenset(run.called),
@@ -188,8 +189,8 @@ def _run_class(run: Run, cls: Class) -> None:
         inner = inner_of(value)
         if not isinstance(inner, Function) or inner.site in run.entered or name == "__init__":
             continue
-        run.weighs(inner)
         if not run.world.is_worth_a_root(inner.path, inner.block, starts=is_start(inner)):
+            run.weighs(inner)
             continue
         run.begin_afresh()
         if not isinstance(value, Function):

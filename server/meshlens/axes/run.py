@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from meshlens.axes.dependence import worth_of
 from meshlens.axes.frames import Frame
 from meshlens.axes.ledger import Entry, Key, Ledger, Ledgers
 from meshlens.axes.records import AxisEnv, Context, Records
@@ -22,8 +23,6 @@ MOST_CONTEXTS = 12
 DEEPEST_IN_MAP = 24
 DEEPEST_CLOSED = 8
 DEEPEST_OPEN = 3
-
-_HEADER = "header:"
 
 
 class World(Protocol):
@@ -132,8 +131,7 @@ class Run:
         records: what the rules will read.
         heap: attributes of objects, by the object's number; copied from a module's state on first touch.
         initial: the attributes that an object's constructor left it with.
-        deps: (path, block) of every block whose text this run depends on; a block of which only the header
-            counts, and what it is worth, is written as (path, "header:" + block).
+        deps: what this run depends on: blocks whose text it read, and of others the header or what they are worth.
         entered: sites of the functions whose bodies ran.
         made: functions and mapped functions that were made here and may never be called.
         called: binders whose result was called.
@@ -266,16 +264,11 @@ class Run:
         return {}
 
     def weighs(self, function: Function) -> None:
-        """Notes that this run depends on what a function is worth, whether its body runs or not."""
-        self.deps.add((function.path, _HEADER + function.block))
+        """Notes that this run depends on what a function is worth; not needed where its body runs, as that notes more.
 
-    def read(self) -> Iterator[tuple[str, str]]:
-        """What this run depends on, each once: whoever saw a block saw its header."""
-        deps = self.deps
-        for block in deps:
-            path, key = block
-            if not key.startswith(_HEADER) or (path, key[len(_HEADER) :]) not in deps:
-                yield block
+        A body that runs would not run if the function were worth less, and then its whole block counts as changed.
+        """
+        self.deps.add(worth_of(function.path, function.block))
 
     def body(self, function: Function) -> tuple[Any, ...]:
         """The statements of a function, noted as something this run depends on."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from meshlens.axes.dependence import Key, header_of, is_block, worth_of
+from meshlens.axes.interest import Interest
 from meshlens.facts.content import Shape, function_in, with_body
 from meshlens.facts.model import FileFacts
 
-BlockKey = tuple[str, str]
-"""A path and the key of a block; "header:" before the key for its header alone, "module" for the list of blocks."""
-
-_HEADER = "header:"
+BlockKey = Key
 
 
 def changed_blocks(
@@ -27,22 +26,18 @@ def changed_blocks(
         for key in facts.touched_since(old):
             was, block = old.blocks.get(key), facts.blocks.get(key)
             if was is None or block is None:
-                changed |= with_headers([(path, key)])
+                changed |= {(path, key), header_of(path, key)}
             elif was.content is not block.content and was.shape is not block.shape and was.shape != block.shape:
                 changed.add((path, key))
                 if _header(was.shape) != _header(block.shape):
-                    changed.add((path, _HEADER + key))
+                    changed.add(header_of(path, key))
     return frozenset(changed)
 
 
-def blocks_of(keys: Iterable[BlockKey]) -> frozenset[BlockKey]:
-    """The blocks alone, without headers and lists of blocks."""
-    return frozenset((path, key) for path, key in keys if key != "module" and not key.startswith(_HEADER))
-
-
-def with_headers(blocks: Iterable[BlockKey]) -> frozenset[BlockKey]:
-    """Some blocks and the header of each."""
-    return frozenset(one for path, key in blocks for one in ((path, key), (path, _HEADER + key)))
+def with_worth(before: Interest, now: Interest, changed: frozenset[BlockKey]) -> frozenset[BlockKey]:
+    """What changed, and whatever depends on it that some blocks are worth more or less than they were."""
+    more, less = now.differing(before, filter(is_block, changed))
+    return changed | less | {worth_of(*block) for block in more | less}
 
 
 def _header(shape: Shape) -> Shape:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+from meshlens.axes.dependence import is_read
 from meshlens.project.solution import RootKey, Solution
 
 
@@ -23,7 +24,7 @@ class Neighbourhood:
 
 def neighbourhoods(solution: Solution) -> dict[str, Neighbourhood]:
     """The neighbourhood of every file of a workspace that is solved."""
-    read_by = {key: {path for path, _ in result.deps} for key, result in solution.results.items()}
+    read_by = {key: {dep[0] for dep in result.deps if is_read(dep)} for key, result in solution.results.items()}
     passing: dict[str, list[RootKey]] = defaultdict(list)
     for key, files in read_by.items():
         for path in files | {key[0]}:

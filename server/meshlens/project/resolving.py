@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
+from meshlens.axes.dependence import is_block
 from meshlens.axes.interest import Interest
 from meshlens.axes.programs import PROGRAM
 from meshlens.axes.records import Records
@@ -16,7 +17,7 @@ from meshlens.axes.values import Class, Site
 from meshlens.facts.mentioned import names_of
 from meshlens.facts.model import FileFacts
 from meshlens.facts.paths import statement_at
-from meshlens.project.changes import BlockKey, blocks_of, changed_blocks, with_headers
+from meshlens.project.changes import BlockKey, changed_blocks, with_worth
 from meshlens.project.ledgers import AsOfTurn
 from meshlens.project.running import left_name, sites_of
 from meshlens.project.solution import RootKey, Solution, Step
@@ -50,11 +51,10 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
         typed = _typed_again(one, facts, changed_since) if changed_since is not None else None
         if typed is not None:
             return replace(typed, earlier=_kept(before, typed))
-    interest = _interest(before, facts, changed)
-    if interest is None:
+    now = _interest(before, facts, changed)
+    if now is None or before.interest is None:
         return None
-    now, touched = interest
-    dirty = _dirty(before, changed | touched)
+    dirty = _dirty(before, with_worth(before.interest, now, changed))
     if any(name == "" for _, name in dirty):
         return None
     solution = _following(before, facts, now)
@@ -179,20 +179,16 @@ def _typed_again(before: Solution, facts: Mapping[str, FileFacts], changed: froz
     return _finished(solution, before, typed.fresh, typed.records)
 
 
-def _interest(
-    before: Solution, facts: Mapping[str, FileFacts], changed: frozenset[BlockKey]
-) -> tuple[Interest, frozenset[BlockKey]] | None:
-    """What is interesting now, and the blocks that are worth more where they are called; None if roots come or go."""
+def _interest(before: Solution, facts: Mapping[str, FileFacts], changed: frozenset[BlockKey]) -> Interest | None:
+    """What is interesting now; None if roots come or go."""
     was = before.interest
-    blocks = blocks_of(changed)
+    blocks = frozenset(filter(is_block, changed))
     found = was.after(facts, blocks) if was is not None else None
     if was is None or found is None:
         return None
-    now, _ = found
-    differing = now.differing(was, blocks)
-    if any(was.verdict(*block) != now.verdict(*block) for block in differing):
-        return None
-    return now, with_headers(differing)
+    now, names = found
+    others = now.mentioning(names) if names else frozenset()
+    return now if all(was.verdict(*block) == now.verdict(*block) for block in blocks | others) else None
 
 
 def _dirty(before: Solution, changed: frozenset[BlockKey]) -> set[RootKey]:

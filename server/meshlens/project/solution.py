@@ -14,7 +14,7 @@ from meshlens.axes.run import ModuleState, Run
 from meshlens.axes.spots import Moment
 from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts
-from meshlens.project.changes import BlockKey, blocks_of, changed_blocks, with_headers
+from meshlens.project.changes import BlockKey, changed_blocks, with_worth
 from meshlens.project.devices import says_devices
 from meshlens.project.jax_folders import JaxFolders
 from meshlens.project.ledgers import LedgerIndex, OneAfterTheOther
@@ -236,7 +236,7 @@ def _kept(solution: Solution, interest: Interest, before: Solution) -> dict[Root
     ):
         return {}
     changed = changed_blocks(before.facts, solution.facts, solution.facts)
-    changed |= with_headers(interest.differing(before.interest, blocks_of(changed)))
+    changed = with_worth(before.interest, interest, changed)
     kept = {key: result for key, result in before.results.items() if not (result.deps & changed)}
     for path in before.circular:
         # Another of them may be imported first now.

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from meshlens.axes.dependence import is_block
 from meshlens.axes.roots import RootResult
 from meshlens.facts.model import Block, FileFacts
 from meshlens.project.changes import changed_blocks
@@ -107,7 +108,7 @@ def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
             return None
         paths = [name for name, file in before.facts.items() if facts[name] is not file]
         changed = changed_blocks(before.facts, facts, paths)
-        stale.update((name, key.removeprefix("header:")) for name, key in changed if key != "module")
+        stale.update(filter(is_block, changed))
     old_facts = before.facts[path]
     for key in view.facts.touched_since(old_facts):
         was, block = old_facts.blocks.get(key), view.facts.blocks.get(key)
