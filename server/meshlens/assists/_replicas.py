@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from meshlens.assists._assigned import name_at
 from meshlens.assists._scopes import outermost
 from meshlens.axes.records import MappedCall
 from meshlens.axes.values import Data, Dict, Seq, Site, Value
@@ -30,11 +31,11 @@ class Replica:
 
 def replica_at(view: FileView, span: Span) -> Replica | None:
     """The expression under a cursor, if all devices certainly hold the same of it."""
-    site = _name_at(view, span)
-    if site is None:
+    named = name_at(view, span)
+    if named is None:
         return None
+    site, name = named
     path = path_to(view, site)
-    name = path[-1][2]
     found = _results(view, site, name)
     if found is None:
         return None
@@ -52,16 +53,6 @@ def replica_at(view: FileView, span: Span) -> Replica | None:
     return Replica(at, all(isinstance(value, Data) and value.array for value in values))
 
 
-def _name_at(view: FileView, span: Span) -> Site | None:
-    path = str(view.path)
-    for key, block in view.facts.blocks.items():
-        root = tree(view, path, key) if block.holds(span) else None
-        for node in walk(root) if root is not None else ():
-            if node[0] == "name" and view.span(Site(path, key, node[1])).contains(span):
-                return Site(path, key, node[1])
-    return None
-
-
 def _results(view: FileView, site: Site, name: str) -> tuple[Node, list[Value]] | None:
     """The last call of a pmap above a place that binds a variable, and what it is bound to on each route.
 
@@ -73,8 +64,10 @@ def _results(view: FileView, site: Site, name: str) -> tuple[Node, list[Value]] 
     for key in view.facts.blocks:
         top = tree(view, site.path, key) if _is_around(view, key, root) else None
         for node in walk(top) if top is not None else ():
+            if name not in bound_by(node):
+                continue
             at = view.span(Site(site.path, key, node[1])).start
-            if at < here and name in bound_by(node) and (last is None or at > last[0]):
+            if at < here and (last is None or at > last[0]):
                 last = (at, Site(site.path, key, node[1]), node)
     if last is None or last[2][0] != "assign" or len(last[2][2]) != 1 or last[2][3][0] != "call":
         return None

@@ -80,8 +80,8 @@ def _string_at(view: FileView, span: Span) -> Site | None:
     for key, block in view.facts.blocks.items():
         root = tree(view, path, key) if block.holds(span) else None
         for node in walk(root) if root is not None else ():
-            site = Site(path, key, node[1])
-            if node[0] == "const" and isinstance(node[2], str) and view.span(site).contains(span):
+            if node[0] == "const" and isinstance(node[2], str) and block.span(node[1]).contains(span):
+                site = Site(path, key, node[1])
                 return site if is_string(view.text(site)) else None
     return None
 

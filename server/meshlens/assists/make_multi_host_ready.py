@@ -160,8 +160,8 @@ def _is_on_map(view: FileView, span: Span) -> bool:
     target = function_at(view, span)
     if target is not None:
         return any(view.is_here(binder.site) for binder in maps_around(view, target))
-    word = name_at(view, span)
-    return word is not None and any(word in results_of(view, one.binder.site) for one in view.records.bindings)
+    named = name_at(view, span)
+    return named is not None and any(named[1] in results_of(view, one.binder.site) for one in view.records.bindings)
 
 
 def _written(view: FileView) -> tuple[FileEdit, ...]:
