@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from meshlens.project.workspace import Workspace, open_workspace
-from meshlens.rules._check import Diagnosed, check
-from meshlens.settings import Settings
+from cold_start import ROOT, found, opened
 
-ROOT = Path("/project")
 FILES = ("one", "two", "three")
 NAMES = ("alpha", "beta", "gamma", "delta")
 # Small functions are entered whatever they mention.
@@ -72,14 +68,6 @@ def _sources(files: Files) -> dict[Path, bytes]:
     return {ROOT / f"{name}.py": "".join(parts).encode() for name, parts in files.items()}
 
 
-def _opened(sources: dict[Path, bytes]) -> Workspace:
-    return open_workspace([ROOT], files=list(sources), jax_version=(0, 10, 2), devices=8, overlay=sources)
-
-
-def _found(workspace: Workspace, paths: Sequence[Path]) -> list[Diagnosed]:
-    return [item for path in paths for item in check(workspace.view(path), Settings())]
-
-
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 1 << 32))
 def test_a_body_is_followed_from_all_that_reach_it(seed):
@@ -87,8 +75,8 @@ def test_a_body_is_followed_from_all_that_reach_it(seed):
     files = _project(dice)
     sources = _sources(files)
     paths = tuple(sources)
-    workspace = _opened(sources)
-    _found(workspace, paths)
+    workspace = opened(sources)
+    found(workspace, paths)
     for _ in range(8):
         name = dice.choice(FILES)
         bodies = [at for at in range(3, len(files[name]), 2) if files[name][at - 1].endswith("x):\n")]
@@ -98,8 +86,8 @@ def test_a_body_is_followed_from_all_that_reach_it(seed):
         files[name][at] = _body(dice, " " * (8 if "(self" in files[name][at - 1] else 4))
         sources = _sources(files)
         workspace = workspace.with_file(ROOT / f"{name}.py", sources[ROOT / f"{name}.py"])
-        cold = _opened(sources)
-        assert _found(workspace, paths) == _found(cold, paths)
+        cold = opened(sources)
+        assert found(workspace, paths) == found(cold, paths)
         assert workspace.solution.results.keys() == cold.solution.results.keys()
 
 
@@ -128,7 +116,7 @@ def test_a_collective_typed_into_a_helper_is_found_from_the_script_that_calls_it
     sync, script = ROOT / "sync.py", ROOT / "train.py"
     for body in ("", "    return tree", "    return tree +"):
         sources = {sync: HELPER.format(body=body).encode(), script: SCRIPT.encode()}
-        workspace = _opened(sources)
-        assert not [one for one in _found(workspace, (sync, script)) if one.code == "AX101"]
+        workspace = opened(sources)
+        assert not [one for one in found(workspace, (sync, script)) if one.code == "AX101"]
         workspace = workspace.with_file(sync, HELPER.format(body="    return lax.pmean(tree, 'batch')").encode())
-        assert [one.code for one in _found(workspace, (sync, script))] == ["AX101"]
+        assert [one.code for one in found(workspace, (sync, script))] == ["AX101"]

@@ -9,17 +9,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bench.generate import module
+from cold_start import ROOT, opened
 from facts_alike import are_alike
 from meshlens.facts.extract import extract
 from meshlens.facts.reading import read, read_again, whole_edit
-from meshlens.project.workspace import Workspace, open_workspace
+from meshlens.project.workspace import Workspace
 from meshlens.rules._check import check
 from meshlens.settings import Settings
 from meshlens.text import Edit, Span
 from oracle.rerun import programs
 from test_incremental import PIECES
 
-ROOT = Path("/project")
 PROGRAMS = {program.name: program for program in programs()}
 MORE = [
     "x",
@@ -46,10 +46,6 @@ def _sources(name: str) -> dict[Path, bytes]:
     return {ROOT / path.relative_to(program.main.parent): path.read_bytes() for path in program.files}
 
 
-def _opened(sources: dict[Path, bytes]) -> Workspace:
-    return open_workspace([ROOT], files=list(sources), jax_version=(0, 10, 2), devices=8, overlay=sources)
-
-
 def _edit(text: str, where: float, length: int, new: str) -> tuple[Edit, str]:
     at = int(where * len(text))
     if length > 20:
@@ -60,7 +56,7 @@ def _edit(text: str, where: float, length: int, new: str) -> tuple[Edit, str]:
 
 
 def _compare(workspace: Workspace, sources: dict[Path, bytes]) -> None:
-    cold = _opened(sources)
+    cold = opened(sources)
     for path in sources:
         if are_alike(extract(sources[path]), workspace.files[str(path)].facts):
             assert check(workspace.view(path), Settings()) == check(cold.view(path), Settings())
@@ -70,7 +66,7 @@ def _compare(workspace: Workspace, sources: dict[Path, bytes]) -> None:
 @given(name=st.sampled_from(sorted(PROGRAMS)), edits=typed)
 def test_edits_give_the_findings_of_a_cold_start(name, edits):
     sources = _sources(name)
-    workspace = _opened(sources)
+    workspace = opened(sources)
     for path in sources:
         check(workspace.view(path), Settings())
     for which, where, length, new, undo in edits:
@@ -138,7 +134,7 @@ def test_one_edit_makes_one_text_of_another(before, after):
 
 def test_edits_count_in_the_text_that_the_edits_before_made():
     path = ROOT / "main.py"
-    workspace = _opened({path: b"import jax\nx = 1\n"})
+    workspace = opened({path: b"import jax\nx = 1\n"})
     after = workspace.with_edits(path, [Edit(Span(11, 12), "yy"), Edit(Span(16, 17), "3")])
     assert after.files[str(path)].source == b"import jax\nyy = 3\n"
     assert workspace.files[str(path)].source == b"import jax\nx = 1\n"

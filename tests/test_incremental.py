@@ -8,12 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from meshlens.project.workspace import Workspace, open_workspace
-from meshlens.rules._check import Diagnosed, check
-from meshlens.settings import Settings
+from cold_start import ROOT, found, opened
 from oracle.rerun import programs
 
-ROOT = Path("/project")
 PROGRAMS = {program.name: program for program in programs()}
 PIECES = [
     *("", "\n", "    ", "(", ")", '"', "'", '"""', "#", ":", ",", "\\", "\x00", "é", "𝒳", "\r\n", "\t"),
@@ -32,21 +29,12 @@ def _sources(name: str) -> dict[Path, bytes]:
     return {ROOT / path.relative_to(folder): path.read_bytes() for path in program.files}
 
 
-def _opened(sources: dict[Path, bytes]) -> Workspace:
-    return open_workspace([ROOT], files=list(sources), jax_version=(0, 10, 2), devices=8, overlay=sources)
-
-
-def _found(workspace: Workspace, sources: dict[Path, bytes]) -> list[Diagnosed]:
-    known = [path for path in sources if str(path) in workspace.files]
-    return [item for path in known for item in check(workspace.view(path), Settings())]
-
-
 @quiet
 @given(name=st.sampled_from(sorted(PROGRAMS)), edits=edits, ask=st.booleans())
 def test_any_edits_give_what_a_cold_start_gives(name, edits, ask):
     sources = _sources(name)
-    workspace = _opened(sources)
-    _found(workspace, sources)
+    workspace = opened(sources)
+    found(workspace, sources)
     for which, where, length, text in edits:
         path = list(sources)[which % len(sources)]
         old = sources[path].decode("utf-8", "replace")
@@ -54,31 +42,31 @@ def test_any_edits_give_what_a_cold_start_gives(name, edits, ask):
         sources[path] = (old[:at] + text + old[at + length :]).encode()
         workspace = workspace.with_file(path, sources[path])
         if ask:
-            _found(workspace, sources)
-    assert _found(workspace, sources) == _found(_opened(sources), sources)
+            found(workspace, sources)
+    assert found(workspace, sources) == found(opened(sources), sources)
 
 
 @quiet
 @given(name=st.sampled_from(sorted(PROGRAMS)), edits=edits)
 def test_undoing_gives_back_what_was(name, edits):
     sources = _sources(name)
-    workspace = _opened(sources)
-    before = _found(workspace, sources)
+    workspace = opened(sources)
+    before = found(workspace, sources)
     for which, where, length, text in edits:
         path = list(sources)[which % len(sources)]
         at = int(where * len(sources[path]))
         broken = sources[path][:at] + text.encode() + sources[path][at + length :]
         workspace = workspace.with_file(path, broken)
-        _found(workspace, {path: broken})
+        found(workspace, {path: broken})
         workspace = workspace.with_file(path, sources[path])
-    assert _found(workspace, sources) == before
+    assert found(workspace, sources) == before
 
 
 @quiet
 @given(content=st.one_of(st.binary(max_size=200), st.lists(pieces, max_size=30).map(lambda p: "".join(p).encode())))
 def test_no_bytes_raise(content):
     path = ROOT / "main.py"
-    _found(_opened({path: content}), {path: content})
+    found(opened({path: content}), {path: content})
 
 
 @pytest.mark.parametrize("name", ["deep parentheses", "deep blocks", "deep attributes", "long line", "deep maps"])
@@ -92,7 +80,7 @@ def test_extreme_files_do_not_raise(name):
     }
     path = ROOT / "main.py"
     source = {path: sources[name].encode()}
-    _found(_opened(source), source)
+    found(opened(source), source)
 
 
 CIRCLE = {
@@ -113,18 +101,18 @@ def build_step(loss):
 
 def test_modules_that_import_each_other_are_run_anew_as_the_first_import_decides_what_they_see():
     sources = {ROOT / name: text.encode() for name, text in CIRCLE.items()}
-    workspace = _opened(sources)
-    assert len(_found(workspace, sources)) == 1
+    workspace = opened(sources)
+    assert len(found(workspace, sources)) == 1
     for path, text in ((ROOT / "main.py", ""), (ROOT / "main.py", CIRCLE["main.py"])):
         sources[path] = text.encode()
         workspace = workspace.with_file(path, sources[path])
-        assert _found(workspace, sources) == _found(_opened(sources), sources)
+        assert found(workspace, sources) == found(opened(sources), sources)
 
 
 def test_an_edit_where_a_route_begins_keeps_what_is_said_of_its_end():
     sources = _sources("130_pkg_eval_script_uses_raw_step")
-    workspace = _opened(sources)
-    before = _found(workspace, sources)
+    workspace = opened(sources)
+    before = found(workspace, sources)
     assert [one.code for one in before] == ["AX101"]
     for path, raw in sources.items():
-        assert _found(workspace.with_file(path, raw), sources) == before
+        assert found(workspace.with_file(path, raw), sources) == before

@@ -6,20 +6,15 @@ one root does decides what those behind it need not do.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cold_start import ROOT, found, opened
 from meshlens.axes.ledger import Key, Ledger, Shared
 from meshlens.axes.values import Const, Seq, Value
 from meshlens.project.ledgers import keep_results
-from meshlens.project.workspace import Workspace, open_workspace
-from meshlens.rules._check import Diagnosed, check
-from meshlens.settings import Settings
 
-ROOT = Path("/project")
 TRAIN = """\
 import jax
 import jax.numpy as jnp
@@ -82,14 +77,6 @@ statements = st.sampled_from(STATEMENTS)
 places = st.tuples(st.sampled_from("abz"), st.booleans(), st.integers(0, 9), statements, st.booleans())
 
 
-def _opened(sources: dict[Path, bytes]) -> Workspace:
-    return open_workspace([ROOT], files=list(sources), jax_version=(0, 10, 2), devices=8, overlay=sources)
-
-
-def _found(workspace: Workspace, sources: dict[Path, bytes]) -> list[Diagnosed]:
-    return [one for path in sources for one in check(workspace.view(path), Settings())]
-
-
 def _changed(lines: list[str], inside: bool, where: int, statement: str, takes_away: bool) -> list[str]:
     """The lines of a file with a statement more in a function or behind all of them, or with one less."""
     first = len(MAIN.splitlines())
@@ -105,14 +92,14 @@ def test_whatever_is_typed_the_findings_of_shared_calls_lie_where_a_cold_start_h
     texts = {name: [*MAIN.splitlines(), one] for name, one in zip("abz", start, strict=True)}
     sources = {ROOT / f"{name}.py": "\n".join(lines).encode() for name, lines in texts.items()}
     sources[ROOT / "train.py"] = TRAIN.encode()
-    workspace = _opened(sources)
-    _found(workspace, sources)
+    workspace = opened(sources)
+    found(workspace, sources)
     for name, *edit in edits:
         texts[name] = _changed(texts[name], *edit)
         path = ROOT / f"{name}.py"
         sources[path] = "\n".join(texts[name]).encode()
         workspace = workspace.with_file(path, sources[path])
-        assert _found(workspace, sources) == _found(_opened(sources), sources)
+        assert found(workspace, sources) == found(opened(sources), sources)
 
 
 @pytest.mark.parametrize("statement", ["evaluate(init(), 3)", 'Trainer("dp").step(3)', 'mean(init(), "i")'])
@@ -120,14 +107,14 @@ def test_a_call_that_is_written_in_a_file_before_takes_the_finding_with_it_and_g
     sources = {ROOT / "train.py": TRAIN.encode()}
     sources |= {ROOT / f"{name}.py": MAIN.encode() for name in "ab"}
     sources[ROOT / "b.py"] += f"\n\n{statement}\n".encode()
-    workspace = _opened(sources)
-    before = _found(workspace, sources)
+    workspace = opened(sources)
+    before = found(workspace, sources)
     assert [one.code for one in before] == ["AX101"]
     for added in (f"{INDENT}{statement}\n", ""):
         sources[ROOT / "a.py"] = MAIN.encode() + added.encode()
         workspace = workspace.with_file(ROOT / "a.py", sources[ROOT / "a.py"])
-        now = _found(workspace, sources)
-        assert now == _found(_opened(sources), sources)
+        now = found(workspace, sources)
+        assert now == found(opened(sources), sources)
     assert now == before
 
 
