@@ -21,15 +21,16 @@ _BODY = 4
 class Content:
     """The shape of a block, its spans, and the names that it mentions, whatever file the block stands in."""
 
-    __slots__ = ("_body", "_header", "_names", "_shape", "_spans", "_table")
+    __slots__ = ("_ahead", "_body", "_header", "_names", "_shape", "_spans", "_table")
 
-    def __init__(self, shape: Shape, spans: array[int], names: tuple[str, ...] | None = None) -> None:
+    def __init__(self, shape: Shape, spans: array[int], names: tuple[str, ...] | None = None, ahead: int = 0) -> None:
         """The content of a block that was just read.
 
         Args:
             shape: as the facts' model has it.
             spans: start and end of each site.
             names: what the shape mentions; worked out when it is first asked for if it is not given.
+            ahead: how far behind their place the spans lie; taken off them when they are first asked for.
         """
         self._shape: Shape | None = shape
         self._header = shape
@@ -37,6 +38,7 @@ class Content:
         self._spans: array[int] | None = spans
         self._table: tuple[str, bytes] = ("", b"")
         self._names = names
+        self._ahead = ahead
 
     @property
     def header(self) -> Shape:
@@ -63,6 +65,9 @@ class Content:
         if spans is None:
             spans = self._spans = array(*self._table)
             self._table = ("", b"")
+        if self._ahead:
+            spans = self._spans = array("i", [offset - self._ahead for offset in spans])
+            self._ahead = 0
         return spans
 
     @property
@@ -85,12 +90,13 @@ class Content:
         """
         spans = self._spans
         table = (spans.typecode, spans.tobytes()) if spans is not None else self._table
+        rest = *table, self._ahead, self.names
         if self._shape is None:
-            return self._header, self._body, *table, self.names
+            return self._header, self._body, *rest
         function = function_in(self._shape)
         if function is None:
-            return self._shape, b"", *table, self.names
-        return with_body(self._shape, ()), marshal.dumps(function[_BODY]), *table, self.names
+            return self._shape, b"", *rest
+        return with_body(self._shape, ()), marshal.dumps(function[_BODY]), *rest
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Content):
@@ -102,8 +108,8 @@ class Content:
 
 def unpacked(parts: tuple[Any, ...]) -> Content:
     """The content that `Content.packed` gave."""
-    header, body, typecode, table, names = parts
-    content = Content(header, _NO_SPANS, names)
+    header, body, typecode, table, ahead, names = parts
+    content = Content(header, _NO_SPANS, names, ahead)
     content._spans, content._table = None, (typecode, table)
     if body:
         content._shape, content._body = None, body

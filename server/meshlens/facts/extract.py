@@ -192,8 +192,8 @@ class Extraction:
             shifted = {begin - shift: inner for begin, _, inner in holes}
             unread = self.unread if has_holes else {}
             shape, spans = lower_block(text, node, shifted, unread, alone=bool(owner))
-            table = relative(spans, [(offset, start + distance - shift) for offset, distance in pieces])
-            known = Content(shape, table)
+            table, ahead = relative(spans, [(offset, start + distance - shift) for offset, distance in pieces])
+            known = Content(shape, table, ahead=ahead)
             if memorable:
                 self.memo[label] = known
         if not memorable:

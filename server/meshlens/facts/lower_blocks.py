@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from contextlib import suppress
+from itertools import chain
 
 from meshlens.facts.holes import Holes
 from meshlens.facts.lengthened import Lowered
@@ -56,15 +57,17 @@ def lower_statement(text: bytes, node: Node, first: int, unread: Holes) -> Lower
     return None
 
 
-def relative(spans: list[tuple[int, int]], pieces: list[tuple[int, int]]) -> array[int]:
-    """Offsets in the file as offsets in the text of the block."""
+def relative(spans: list[tuple[int, int]], pieces: list[tuple[int, int]]) -> tuple[array[int], int]:
+    """Offsets in the file as offsets in the text of the block, and what is still to be taken off each of them.
+
+    Few are ever asked for, and in a block of one piece all are moved by the same.
+    """
     if len(pieces) == 1:
-        base = pieces[0][1]
-        return array("i", [offset - base for span in spans for offset in span])
+        return array("i", chain.from_iterable(spans)), pieces[0][1]
     starts = [start for _, start in pieces]
     out = array("i")
     for span in spans:
         for offset in span:
             base, start = pieces[bisect_right(starts, offset) - 1]
             out.append(base + offset - start)
-    return out
+    return out, 0
