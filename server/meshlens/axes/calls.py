@@ -253,7 +253,8 @@ def _is_main(function: Function) -> bool:
 def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Value:
     from meshlens.axes.statements import run_block
 
-    frame = Frame(function.path, function.block, function.frame)
+    sites = run.world.sites_of(function.path, function.block) if function.body is None else None
+    frame = Frame(function.path, function.block, function.frame, sites)
     frame.vars = values
     frame.parameters = frozenset(values)
     if function.owner is not None:

@@ -170,8 +170,9 @@ def _if_expression(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     truth = conditions.truth(value)
     if truth is not None:
         return evaluate(run, then if truth else otherwise, frame, ctx)
-    inner = ctx.under_condition(ctx.guarded or words.speaks_of_axes(test))
-    api = "version" in labels_of(value) or words.asks_version(test)
+    said = words.said_by(test)
+    inner = ctx.under_condition(ctx.guarded or said.axes)
+    api = "version" in labels_of(value) or said.version
     run.api_guard += api
     before = dict(frame.vars)
     conditions.refine(run, test, True, frame, inner)

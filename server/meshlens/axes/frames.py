@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from meshlens.axes.values import Class, Site, Value
 
 _NO_NAMES: frozenset[str] = frozenset()
+
+
+Sites: TypeAlias = dict[Any, Site]
+"""The sites of a block by their number, each made once: nothing else is asked for as often."""
 
 
 class Frame:
@@ -18,6 +22,7 @@ class Frame:
         parent: the enclosing function's frame or the module's; None for a module.
         path: the file.
         block: the block that the running code belongs to.
+        sites: the sites of that block that were asked for, by their number; None where it does not run often.
         module: the module's frame.
         globals: names declared `global` here.
         nonlocals: names declared `nonlocal` here.
@@ -43,15 +48,19 @@ class Frame:
         "path",
         "receiver",
         "returned",
+        "sites",
         "vars",
         "yielded",
     )
 
-    def __init__(self, path: str, block: str, parent: Frame | None) -> None:
+    def __init__(self, path: str, block: str, parent: Frame | None, sites: Sites | None = None) -> None:
         self.vars: dict[str, Value] = {}
         self.parent = parent
         self.path = path
-        self.block = block
+        self.block: str = block
+        if sites is None and parent is not None and parent.block == block:
+            sites = parent.sites
+        self.sites: Sites | None = sites
         self.module: Frame = parent.module if parent is not None else self
         self.globals = _NO_NAMES
         self.nonlocals = _NO_NAMES
@@ -93,12 +102,18 @@ class Frame:
 
 def site_of(frame: Frame, node: Any) -> Site:
     """The site of an expression in the block that the frame runs."""
-    return _new(Site, (frame.path, frame.block, node[1]))
+    return numbered(frame, node[1])
 
 
-def numbered(frame: Frame, number: int) -> Site:
+def numbered(frame: Frame, number: Any) -> Site:
     """A site of the block that the frame runs."""
-    return _new(Site, (frame.path, frame.block, number))
+    known = frame.sites
+    if known is None:
+        return _NEW(Site, (frame.path, frame.block, number))
+    site = known.get(number)
+    if site is None:
+        site = known[number] = _NEW(Site, (frame.path, frame.block, number))
+    return site
 
 
-_new = tuple.__new__
+_NEW = tuple.__new__

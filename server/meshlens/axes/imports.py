@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Literal
 
-from meshlens.axes.frames import Frame
+from meshlens.axes.frames import Frame, numbered
 from meshlens.axes.records import ApiMention, Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Ext, Module, Site, Value
@@ -22,7 +22,7 @@ def import_modules(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
             frame.home(alias).vars[alias] = _module(run, frame, dotted)
         else:
             frame.home(root).vars[root] = _module(run, frame, root)
-        note_mention(run, dotted, Site(frame.path, frame.block, site), ctx, "import")
+        note_mention(run, dotted, numbered(frame, site), ctx, "import")
 
 
 def import_names(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
@@ -40,7 +40,7 @@ def import_names(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
             home.vars[alias or text] = UNKNOWN
         else:
             home.vars[alias or text] = Ext(f"{dotted}.{text}")
-            note_mention(run, f"{dotted}.{text}", Site(frame.path, frame.block, site), ctx, "import")
+            note_mention(run, f"{dotted}.{text}", numbered(frame, site), ctx, "import")
 
 
 def member(run: Run, module: Module, name: str) -> Value:

@@ -35,6 +35,8 @@ class Interest:
     ) -> None:
         self._facts, self._mentioned, self._dated = facts, mentioned, dated
         self._binding, self._using = closures
+        self._reach: dict[tuple[str, str], tuple[bool, ...]] = {}
+        self._roots: dict[tuple[str, str, bool], bool] = {}
 
     @staticmethod
     def of(facts: Facts, before: Interest | None = None) -> Interest:
@@ -137,7 +139,13 @@ class Interest:
         return (*starts, "jax" in mentioned)
 
     def reach(self, path: str, key: str) -> tuple[bool, ...]:
-        """All that `reaches` looks at, to be compared with what was."""
+        """All that `reaches` looks at; empty where there is no such block."""
+        found = self._reach.get((path, key))
+        if found is None:
+            found = self._reach[(path, key)] = self._reach_of(path, key)
+        return found
+
+    def _reach_of(self, path: str, key: str) -> tuple[bool, ...]:
         mentioned = self._mentioned_in(path, key)
         if mentioned is None:
             return ()
@@ -156,14 +164,15 @@ class Interest:
         Where unseen callers may bind any axis, a use of an axis tells nothing; what matters there is what binds
         axes, and the functions that use them being handed on.
         """
-        mentioned = self._mentioned_in(path, key)
-        if mentioned is None or len(mentioned) <= _SMALL or not self._binding.keys().isdisjoint(mentioned):
+        reach = self.reach(path, key)
+        if not reach:
             return True
-        if env.open and not env.maps and MAKES_FUNCTIONS not in mentioned:
+        is_small, binds, uses, makes, draws = reach
+        if is_small or binds:
+            return True
+        if env.open and not env.maps and not makes:
             return False
-        if not self._using.keys().isdisjoint(mentioned):
-            return True
-        return bool(env.maps) and not words_in_maps().isdisjoint(mentioned)
+        return uses or (draws and bool(env.maps))
 
     def is_worth_a_root(self, path: str, key: str, *, starts: bool) -> bool:
         """Whether a block is worth running for itself.
@@ -173,6 +182,12 @@ class Interest:
             key: the block.
             starts: whether Python starts to run code here, so that it is known what is bound.
         """
+        found = self._roots.get((path, key, starts))
+        if found is None:
+            found = self._roots[(path, key, starts)] = self._is_worth_a_root(path, key, starts)
+        return found
+
+    def _is_worth_a_root(self, path: str, key: str, starts: bool) -> bool:
         mentioned = self._mentioned_in(path, key)
         if mentioned is None or not root_words().isdisjoint(mentioned):
             return True

@@ -31,14 +31,14 @@ def lineage(cls: Class) -> list[Class]:
     """A class and its bases in the workspace, in the order in which Python looks attributes up (nearly)."""
     if not any(isinstance(base, Class) for base in cls.bases):
         return [cls]
-    found: list[Class] = []
+    found: dict[Class, None] = {}
     waiting: list[Value] = [cls]
     while waiting:
-        current = waiting.pop(0)
+        current = waiting.pop()
         if isinstance(current, Class) and current not in found and len(found) < 30:
-            found.append(current)
-            waiting = [*current.bases, *waiting]
-    return found
+            found[current] = None
+            waiting.extend(reversed(current.bases))
+    return list(found)
 
 
 def has_unknown_base(cls: Class) -> bool:

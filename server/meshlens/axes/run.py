@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from meshlens.axes.dependence import worth_of
-from meshlens.axes.frames import Frame
+from meshlens.axes.frames import Frame, Sites
 from meshlens.axes.ledger import Entry, Key, Ledger, Ledgers
 from meshlens.axes.records import AxisEnv, Context, Records
 from meshlens.axes.values import Binder, Const, Function, Mapped, Module, Site, Value
@@ -59,6 +59,10 @@ class World(Protocol):
 
     def devices_of(self, path: str) -> Topology | None:
         """The devices that a file is meant for; None if nobody said."""
+        ...
+
+    def sites_of(self, path: str, block: str) -> Sites | None:
+        """The sites of a block that runs of it have asked for; None where it runs for the first time."""
         ...
 
     def facts(self, path: str) -> FileFacts | None:

@@ -15,9 +15,7 @@ from meshlens.axes.operators import binary
 from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Const, Dict, Seq, Value
-from meshlens.axes.words import asks_version, mentions, speaks_of_axes
-
-_TYPE_CHECKING = frozenset({"TYPE_CHECKING"})
+from meshlens.axes.words import said_by, speaks_of_axes
 
 
 def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context) -> str | None:
@@ -84,13 +82,14 @@ def _if(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
         skipping.note_skipped(run, test, orelse if truth else body, frame, ctx)
         return run_block(run, chosen, frame, ctx) if chosen else None
     labels = labels_of(value)
-    api = "version" in labels or asks_version(test)
-    inner = ctx.under_condition(ctx.guarded or ("index" not in labels and speaks_of_axes(test)))
+    said = said_by(test)
+    api = "version" in labels or said.version
+    inner = ctx.under_condition(ctx.guarded or ("index" not in labels and said.axes))
     run.api_guard += api
     before = dict(frame.vars)
     conditions.refine(run, test, True, frame, ctx)
     left_body = run_block(run, body, frame, _divergent(inner, labels, node, frame, 0))
-    after_body = _as_declared(before, frame.vars) if mentions(test, _TYPE_CHECKING) else frame.vars
+    after_body = _as_declared(before, frame.vars) if "TYPE_CHECKING" in said.words else frame.vars
     frame.vars = before
     conditions.refine(run, test, False, frame, ctx)
     left_else = run_block(run, orelse, frame, _divergent(inner, labels, node, frame, 1)) if orelse else None

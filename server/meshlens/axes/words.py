@@ -6,6 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import Any
 
+from meshlens.axes.immutable import immutable
 from meshlens.facts.mentioned import is_version_word
 
 _AXIS_WORDS = re.compile(
@@ -13,19 +14,36 @@ _AXIS_WORDS = re.compile(
 )
 
 
+@immutable
+class Said:
+    """What an expression speaks of.
+
+    Attributes:
+        words: the names and attributes in it.
+        axes: whether one has to do with axes, meshes or the number of devices.
+        version: whether one asks which JAX this is, or what it has.
+    """
+
+    words: frozenset[str]
+    axes: bool
+    version: bool
+
+
+@lru_cache(maxsize=2_000)
+def said_by(node: Any) -> Said:
+    """What an expression speaks of; conditions are met several times."""
+    words = _words_in(node)
+    return Said(words, any(map(_is_axis_word, words)), any(map(is_version_word, words)))
+
+
 def speaks_of_axes(node: Any) -> bool:
     """Whether an expression names something to do with axes, meshes or the number of devices."""
-    return any(map(_is_axis_word, _words_in(node)))
-
-
-def asks_version(test: Any) -> bool:
-    """Whether a condition asks which JAX this is, or what it has."""
-    return any(map(is_version_word, _words_in(test)))
+    return said_by(node).axes
 
 
 def mentions(node: Any, names: frozenset[str]) -> bool:
     """Whether an expression mentions one of these names or attributes."""
-    return not names.isdisjoint(_words_in(node))
+    return not names.isdisjoint(said_by(node).words)
 
 
 @cache
@@ -33,9 +51,7 @@ def _is_axis_word(word: str) -> bool:
     return _AXIS_WORDS.search(word) is not None
 
 
-@lru_cache(maxsize=2_000)
 def _words_in(node: Any) -> frozenset[str]:
-    """The names and attributes in an expression; a condition is asked for them several times, whenever it is met."""
     found: list[str] = []
     waiting = [node]
     while waiting:

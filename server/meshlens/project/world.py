@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from meshlens.axes.frames import Frame
+from meshlens.axes.frames import Frame, Sites
 from meshlens.axes.interest import Interest
 from meshlens.axes.roots import result_of, run_module
 from meshlens.axes.run import ModuleState, Run
@@ -41,6 +41,7 @@ class SolvingWorld:
         self.watched = watched or {}
         self.program: str | None = None
         self._running: list[str] = []
+        self._sites: dict[tuple[str, str], Sites | None] = {}
 
     def new_number(self) -> int:
         """A number that no object has."""
@@ -57,6 +58,15 @@ class SolvingWorld:
     def is_running(self, path: str) -> bool:
         """Whether a file's top level is being run, or the file as a program, so that its variables may change."""
         return path in self._running or path == self.program
+
+    def sites_of(self, path: str, block: str) -> Sites | None:
+        """The sites of a block that runs of it have asked for; None where it runs for the first time."""
+        key = path, block
+        sites = self._sites.get(key)
+        if sites is None:
+            # Half of all functions run once only: what they ask for is not worth the memory.
+            sites = self._sites[key] = {} if key in self._sites else None
+        return sites
 
     def facts(self, path: str) -> FileFacts | None:
         """The facts of a file."""
