@@ -1,7 +1,11 @@
-"""Makes a wheel with compiled modules where `HATCH_BUILD_HOOK_ENABLE_CUSTOM=1` asks for it."""
+"""Makes a wheel with compiled modules where `HATCH_BUILD_HOOK_ENABLE_CUSTOM=1` asks for it.
+
+With `MESHLENS_PRACTISED=1` as well they are compiled twice, see `build.py`.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -24,7 +28,9 @@ class CompiledModules(BuildHookInterface):  # type: ignore[misc]
             return
         folder = self._folder
         shutil.rmtree(folder, ignore_errors=True)
-        subprocess.run([sys.executable, str(Path(self.root) / "compiled" / "build.py"), str(folder)], check=True)
+        command = [sys.executable, str(Path(self.root) / "compiled" / "build.py"), str(folder)]
+        practised = ["--practised"] if os.environ.get("MESHLENS_PRACTISED") else []
+        subprocess.run([*command, *practised], check=True)
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
         # Their sources come from where those of every wheel come from.

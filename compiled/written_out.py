@@ -1,19 +1,22 @@
-"""Writes out what a dataclass decorator makes of a class, so that mypyc makes a native class of it.
+"""Writes out what mypyc cannot know of a module: what a dataclass decorator makes of a class, and what is constant.
 
 mypyc takes a class under a decorator of our own for one that it cannot compile, and leaves the methods that
 `dataclasses` makes to the interpreter.  Written out, a value is made, compared and hashed by C, and its fields are read
-from a struct.
+from a struct.  A variable that is `Final` is read from where it lies, any other one is looked up by its name each time.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 
 _IMPORTS = """
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Final, final
 from meshlens._written_out import known_to_dataclasses as _known_to_dataclasses
 """
+_FUTURE = "from __future__ import annotations"
+_CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +41,38 @@ class _Field:
 
 
 def written_out(source: str) -> str:
-    """A module in which the classes under `@immutable` and `@dataclass` that inherit nothing are written out."""
+    """A module with its constants and its classes under `@immutable` and `@dataclass` that inherit nothing written out.
+
+    A constant is a name in capitals: one that is assigned again does not compile.
+    """
     lines = source.split("\n")
-    found = [
-        (node, decorator)
-        for node in ast.parse(source).body
-        if isinstance(node, ast.ClassDef) and not node.bases
-        for decorator in node.decorator_list
-        if _name(decorator) in ("immutable", "dataclass")
-    ]
-    if not found:
+    if _FUTURE not in lines:
         return source
-    for node, decorator in reversed(found):
-        assert len(node.decorator_list) == 1, f"{node.name} has another decorator"
-        lines[decorator.lineno - 1 : node.end_lineno] = _class(node, decorator)
-    future = lines.index("from __future__ import annotations")
+    for node in reversed(ast.parse(source).body):
+        if isinstance(node, ast.ClassDef) and not node.bases:
+            decorators = [one for one in node.decorator_list if _name(one) in ("immutable", "dataclass")]
+            if decorators:
+                assert len(node.decorator_list) == 1, f"{node.name} has another decorator"
+                lines[decorators[0].lineno - 1 : node.end_lineno] = _class(node, decorators[0])
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+            _finalize(lines, node.targets[0], None)
+        elif isinstance(node, ast.AnnAssign):
+            _finalize(lines, node.target, node.annotation)
+    future = lines.index(_FUTURE)
     lines[future + 1 : future + 1] = _IMPORTS.split("\n")
     return "\n".join(lines)
+
+
+def _finalize(lines: list[str], target: ast.expr, annotation: ast.expr | None) -> None:
+    if not isinstance(target, ast.Name) or not _CONSTANT.fullmatch(target.id):
+        return
+    row, begin, end = target.lineno - 1, target.col_offset, target.end_col_offset
+    if annotation is None:
+        lines[row] = f"{lines[row][:end]}: Final{lines[row][end:]}"
+        return
+    assert annotation.end_lineno == target.lineno, f"{target.id} is declared in several lines"
+    declared = f"{target.id}: Final[{ast.unparse(annotation)}]"
+    lines[row] = lines[row][:begin] + declared + lines[row][annotation.end_col_offset :]
 
 
 def _name(decorator: ast.expr) -> str:

@@ -21,6 +21,13 @@ from dataclasses import dataclass, field
 from meshlens.axes.immutable import immutable
 
 
+LIMIT = 2
+_TABLE: dict[str, int] = {
+    "a": LIMIT,
+}
+Alias = dict[str, int]
+
+
 @immutable
 class Point:
     """A place."""
@@ -91,6 +98,18 @@ def test_fields_and_methods_stay(made):
     assert replace(point(1, 2, "a"), y=5) == point(1, 5)
     assert repr(point(1)).endswith("Point(x=1, y=2, note=None)")
     assert point.__match_args__ == ("x", "y", "note")
+
+
+def test_constants_stay(made):
+    assert (made["LIMIT"], made["_TABLE"]) == (2, {"a": 2})
+
+
+def test_names_in_capitals_are_final():
+    written_out = runpy.run_path(str(COMPILED / "written_out.py"))["written_out"]
+    lines = written_out(SOURCE).split("\n")
+    assert "LIMIT: Final = 2" in lines
+    assert "_TABLE: Final[dict[str, int]] = {" in lines
+    assert "Alias = dict[str, int]" in lines
 
 
 def test_what_a_field_begins_as_is_made_anew(made):
