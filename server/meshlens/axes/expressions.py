@@ -170,11 +170,10 @@ def _if_expression(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     truth = conditions.truth(value)
     if truth is not None:
         return evaluate(run, then if truth else otherwise, frame, ctx)
-    said = words.said_by(test)
+    said, before = words.said_by(test), dict(frame.vars)
     inner = ctx.under_condition(ctx.guarded or said.axes)
     api = "version" in labels_of(value) or said.version
     run.api_guard += api
-    before = dict(frame.vars)
     conditions.refine(run, test, True, frame, inner)
     left = evaluate(run, then, frame, inner)
     frame.vars = dict(before)
