@@ -214,6 +214,17 @@ def test_nothing_is_too_deep(source: str) -> None:
         sys.setrecursionlimit(limit)
 
 
+@pytest.mark.parametrize(
+    "name", "name const fstr attr call tuple bool unary bin cmp sub comp walrus star opaque hole expr assign fn".split()
+)
+def test_things_may_be_called_as_the_tags_of_nodes_are(name: str) -> None:
+    source = f"def {name}({name}, b):\n    global c, {name}d\n    return psum(b, {name}=pmean({name}))\n"
+    assert {"psum", "pmean"} <= set(extract(source.encode()).blocks[name].names)
+    source = f"@{name}.{name}\nclass {name}({name}=psum):\n    {name}: {name} = pmean\n"
+    (block,) = extract(source.encode()).blocks.values()
+    assert {"psum", "pmean"} <= set(block.names)
+
+
 def test_broken_code_keeps_its_whole_statements() -> None:
     facts = extract(b"import a\nx = a(1)\ndef f(:\n    y = 1\nz = (\n")
     shapes = [bare(facts, key) for key in facts.top]

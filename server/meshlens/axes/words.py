@@ -8,6 +8,7 @@ from typing import Any
 
 from meshlens.axes.immutable import immutable
 from meshlens.facts.mentioned import is_version_word
+from meshlens.facts.walking import is_constant, is_hole
 
 _AXIS_WORDS = re.compile(
     r"axis|axes|mesh|pmap|parallel|distributed|device|shard|spmd|replica|multi_?host", re.IGNORECASE
@@ -59,13 +60,12 @@ def _words_in(node: Any) -> frozenset[str]:
         if type(node) is not tuple or not node:
             continue
         tag = node[0]
-        if tag == "name" and len(node) == 3:
-            if type(node[2]) is str:
-                found.append(node[2])
+        if tag == "name" and len(node) == 3 and type(node[2]) is str:
+            found.append(node[2])
             continue
-        if tag == "const":
+        if tag == "const" and is_constant(node):
             continue
-        if tag == "hole":
+        if tag == "hole" and is_hole(node):
             found.extend(node[2])
             continue
         if tag == "attr" and len(node) == 4 and type(node[3]) is str:

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Any
 
-from meshlens.facts.walking import is_parameter
+from meshlens.facts.walking import is_constant, is_hole, is_parameter
 
 _ASKS_WHAT_IS_THERE = frozenset({"hasattr", "getattr", "find_spec", "TYPE_CHECKING"})
 _VERSION_WORD = re.compile(r"(?i:(?<![a-z])versions?(?![a-z]))|(?<=[a-z])Version")
@@ -47,15 +47,19 @@ def names_of(shape: Any) -> frozenset[str]:
     serve several releases of JAX: it asks for the version, or catches exceptions.
     """
     found: set[str] = set()
-    waiting: list[Any] = [shape]
+    waiting: list[tuple[Any, ...]] = [shape] if type(shape) is tuple else []
     while waiting:
-        node = waiting.pop()
-        if type(node) is not tuple or not node:
+        node: tuple[Any, ...] = waiting.pop()
+        if not node:
             continue
-        tag, size = node[0], len(node)
-        if tag == "const":
+        size = len(node)
+        tag = node[0]
+        if type(tag) is not str:
+            waiting.extend([part for part in node if type(part) is tuple])
             continue
-        if tag == "hole":
+        if tag == "const" and is_constant(node):
+            continue
+        if tag == "hole" and is_hole(node):
             found.update(node[2])
             if "lambda" in node[2]:
                 found.add(MAKES_FUNCTIONS)
@@ -75,12 +79,11 @@ def names_of(shape: Any) -> frozenset[str]:
                 found.update(LOCAL_FUNCTION + target[2] for target in node[2] if target[0] == "name")
             if any(_is_mesh(target, "attr") for target in node[2]):
                 found.add(HOLDS_MESH)
-            waiting.extend(node)
+            waiting.extend([part for part in node if type(part) is tuple])
         elif size == 5 and tag == "ann" and type(node[1]) is int:
-            waiting.append(node[2])
-            waiting.append(node[4])
+            waiting.extend([part for part in (node[2], node[4]) if type(part) is tuple])
         elif size == 5 and is_parameter(node):
-            waiting.append(node[3])
+            waiting.append(node[3] or ())
         else:
             if size == 6 and tag == "try" and node[3]:
                 found.add(SERVES_RELEASES)
@@ -90,7 +93,7 @@ def names_of(shape: Any) -> frozenset[str]:
                 found.update(argument[0] for argument in node[3] if argument[0])
             elif (tag == "fn" and size == 3 and node is not shape) or (tag == "lambda" and size == 4):
                 found.add(MAKES_FUNCTIONS)
-            waiting.extend(node)
+            waiting.extend([part for part in node if type(part) is tuple])
     if any(map(is_version_word, found)):
         found.add(SERVES_RELEASES)
     return frozenset(found)

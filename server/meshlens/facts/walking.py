@@ -23,6 +23,16 @@ def is_function(node: tuple[Any, ...]) -> bool:
     return len(node) == 6 and type(node[5]) is frozenset
 
 
+def is_constant(node: tuple[Any, ...]) -> bool:
+    """Whether a tuple is the node of a constant; a keyword, a function or an import may be called "const" too."""
+    return len(node) == 3 and node[0] == "const" and type(node[1]) is int and type(node[2]) is not tuple
+
+
+def is_hole(node: tuple[Any, ...]) -> bool:
+    """Whether a tuple is the node of what cannot be read; other things may be called "hole"."""
+    return len(node) == 4 and node[0] == "hole" and type(node[1]) is int
+
+
 def nodes(shape: Any) -> Iterator[Any]:
     """Every node of a shape, a node before its children."""
     waiting = [shape]

@@ -14,6 +14,7 @@ from meshlens.axes.spots import WATCHED, Left, Moment, leaves_the_same, old_reco
 from meshlens.facts.mentioned import names_of
 from meshlens.facts.model import FileFacts, Shape
 from meshlens.facts.paths import Spot, statement_at, with_statement
+from meshlens.facts.walking import is_constant
 from meshlens.project.changes import BlockKey
 
 RootKey = tuple[str, str]
@@ -203,9 +204,9 @@ def _variables(shapes: Iterable[Any]) -> frozenset[str]:
     waiting: list[Any] = list(shapes)
     while waiting:
         node = waiting.pop()
-        if type(node) is not tuple or not node or node[0] == "const":
+        if type(node) is not tuple or not node or is_constant(node):
             continue
-        if node[0] == "walrus" or (node[0] == "name" and len(node) == 3):
+        if node[0] in ("walrus", "name") and len(node) > 2 and type(node[2]) is str:
             found.add(node[2])
         waiting.extend(node)
     return frozenset(found)
