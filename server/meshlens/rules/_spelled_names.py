@@ -14,7 +14,6 @@ from meshlens.facts.model import Block, Shape
 from meshlens.facts.walking import is_parameter, nodes
 from meshlens.jaxapi.history import CHANGES
 from meshlens.project.view import FileView
-from meshlens.text import Span
 
 _GUARDS = frozenset({"hasattr", "getattr", "__version__", "__version_info__", "version", "TYPE_CHECKING"})
 _LONGEST = 200
@@ -62,14 +61,20 @@ def _spelled(view: FileView) -> Iterator[ApiMention]:
     modules, lazy = _modules(view)
     if not modules:
         return
+    places = _dated_places(view.source, modules)
+    if not places:
+        return
     path, given = str(view.path), (modules, lazy)
     for key, block in view.facts.blocks.items():
+        span = block.span(0)
+        if not any(span.start <= place < span.end for place in places):
+            continue
         found = partial(_spelled_in, view, key, block, modules, lazy)
         yield from view.solution.once_of(("spelled", path, key), block.shape, given, found)
 
 
 def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str], lazy: bool) -> tuple[ApiMention, ...]:
-    if not _may_be_dated(view.source, block.span(0), modules) or _is_guarded(block.shape):
+    if _is_guarded(block.shape):
         return ()
     own = _bound(block.shape)
     skipped = _annotations(block.shape) if lazy else frozenset()
@@ -85,15 +90,16 @@ def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str],
     )
 
 
-def _may_be_dated(source: bytes, span: Span, modules: dict[str, str]) -> bool:
-    """Whether the text writes something dated behind one of the names, so that its trees are worth a walk."""
-    for found in _words().finditer(source, span.start, span.end):
+def _dated_places(source: bytes, modules: dict[str, str]) -> list[int]:
+    """Where the text writes something dated behind one of the names, so that the trees there are worth a walk."""
+    places: list[int] = []
+    for found in _words().finditer(source):
         chain = _CHAIN_BACKWARDS.match(source[max(0, found.start() - _LONGEST) : found.end()][::-1])
         written = chain.group()[::-1].translate(None, b" \t\r\n\f\v\\") if chain is not None else b""
         head, _, rest = written.decode().partition(".")
         if head in modules and f"{modules[head]}.{rest}" in _dated():
-            return True
-    return False
+            places.append(found.start())
+    return places
 
 
 def _modules(view: FileView) -> tuple[dict[str, str], bool]:
@@ -101,7 +107,7 @@ def _modules(view: FileView) -> tuple[dict[str, str], bool]:
     found: dict[str, str] = {}
     lazy = False
     for key in view.facts.top:
-        shape = view.facts.blocks[key].shape
+        shape = view.facts.blocks[key].header
         if shape[0] == "import":
             for name, alias, _ in shape[2]:
                 if name.split(".")[0] == "jax":
