@@ -9,7 +9,7 @@ from threading import Thread
 
 from meshlens.facts.extract import Memo, extract
 from meshlens.facts.model import FileFacts
-from meshlens.facts.packing import packed, unpacked
+from meshlens.facts.packing import packed, unpacked_as_needed
 
 _WORTH_A_POOL = 2_000_000
 _LOTS_PER_WORKER = 4
@@ -33,7 +33,9 @@ def extract_all(sources: Sequence[bytes]) -> list[FileFacts]:
     try:
         with ProcessPoolExecutor(workers, initializer=_end_with, initargs=(os.getpid(),)) as pool:
             for start, blobs in enumerate(pool.map(_packed_facts, lots)):
-                facts[start :: workers * _LOTS_PER_WORKER] = [unpacked(blob) if blob else None for blob in blobs]
+                facts[start :: workers * _LOTS_PER_WORKER] = [
+                    unpacked_as_needed(blob) if blob else None for blob in blobs
+                ]
     except (OSError, BrokenProcessPool):
         return _here(sources)
     return [found if found is not None else extract(source) for found, source in zip(facts, sources, strict=True)]
