@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dsl import Axes, File
-from meshlens.axes.records import AxisEnv, Context, Records
+from meshlens.axes.context import AxisEnv, Context
+from meshlens.axes.records import Records
 from meshlens.axes.values import Site
 from meshlens.project.view import FileView
 from meshlens.project.workspace import Workspace

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from meshlens.assists._pmap import Obstacle, Pmap, decorated, rows
-from meshlens.axes.records import Binding, Context
+from meshlens.axes.context import Context
+from meshlens.axes.records import Binding
 from meshlens.axes.values import Site
 from meshlens.project.import_statements import name_of_module
 from meshlens.project.trees import names_bound, path_to, walk

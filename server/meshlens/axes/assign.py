@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join, options
 from meshlens.axes.objects import attributes_of, set_attribute
-from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.unpacking import unpack
 from meshlens.axes.values import UNKNOWN, Const, Data, Dict, Instance, Made, Seq, Value

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 from meshlens.axes import modules, optimizers, train_states
+from meshlens.axes.context import Context
 from meshlens.axes.imports import member, note_mention
 from meshlens.axes.joining import entry_of_table, join_all
 from meshlens.axes.objects import data_attribute, instance_attribute, static_attribute, super_attribute
-from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import (
     UNKNOWN,

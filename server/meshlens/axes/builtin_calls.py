@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all, labels_of
 from meshlens.axes.kinds import is_instance
 from meshlens.axes.labels import travelling
-from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.taken_apart import call_split_or_merge
 from meshlens.axes.tree_maps import leaf

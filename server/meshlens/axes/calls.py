@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from meshlens.axes.context import AxisEnv, Context, Step
 from meshlens.axes.dependence import header_of
 from meshlens.axes.effort import is_dull, memo_key, share, spent, tells
 from meshlens.axes.frames import Frame
@@ -9,7 +10,6 @@ from meshlens.axes.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.ledger import Shared
 from meshlens.axes.parameters import bind
-from meshlens.axes.records import AxisEnv, Context, Step
 from meshlens.axes.run import MOST_BODIES, MOST_CALLS, Run
 from meshlens.axes.same_names import names_given, note_repeated
 from meshlens.axes.values import (
@@ -88,9 +88,7 @@ def call(
     if isinstance(callee, Instance):
         return _call_instance(run, callee, args, site, callee_site, frame, ctx, how)
     if isinstance(callee, Union):
-        inner = (
-            ctx._replace(conditional=ctx.conditional or "picked") if callee.of_table else ctx._replace(conditional=True)
-        )
+        inner = ctx.picked() if callee.of_table else ctx.under_condition(False)
         results = [
             call(run, option, args, site, callee_site, frame, inner, decorator, how) for option in callee.options
         ]
@@ -178,7 +176,7 @@ def maybe_run(run: Run, value: Value, site: Site | None, frame: Frame, ctx: Cont
     if isinstance(value, Bound) and not isinstance(value.function, (Function, Mapped, Wrapped)):
         return
     env = AxisEnv(ctx.env.bound, True, ctx.env.maps)
-    inner = ctx._replace(env=env, conditional=True, sure=False)
+    inner = ctx.perhaps(env)
     splat = (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
     call(run, value, splat, site, site, frame, inner, how="run")
 
@@ -223,12 +221,9 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     instead = spent(run, function, values, telling, ctx) if outside and how != "start" else None
     if instead is not None:
         return instead
-    if not run.runs_body(function.site, ctx.env.maps):
+    if not run.runs_body(function.site, ctx):
         return UNKNOWN
-    inner = ctx._replace(
-        route=(*ctx.route, Step(site, how, function.name, function.site, ctx.env)),
-        function=function.site,
-    )
+    inner = ctx.inside(Step(site, how, function.name, function.site, ctx.env), function.site)
     given = dict(values) if outside and not telling else {}
     begun = len(run.written)
     run.stack.append(function.site)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from meshlens.axes.arrays import is_array, shape_of
+from meshlens.axes.context import Context
 from meshlens.axes.joining import labels_of, options
 from meshlens.axes.labels import after_reduction, travelling
 from meshlens.axes.naming import by_parameter
-from meshlens.axes.records import AxisUse, Context, GradientUse, RandomUse
+from meshlens.axes.records import AxisUse, GradientUse, RandomUse
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Seq, Site, Union, Value
 from meshlens.jaxapi.collectives import Collective

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes import conditions
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all, labels_of
 from meshlens.axes.labels import travelling
-from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.unpacking import elements
 from meshlens.axes.values import UNKNOWN, Const, Data, Dict, Seq, Value

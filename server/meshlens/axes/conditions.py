@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import options, union
 from meshlens.axes.kinds import is_instance
-from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import (
     UNKNOWN,
@@ -41,6 +41,8 @@ def _is_object(value: Value) -> bool:
 
 def truth(value: Value) -> bool | None:
     """Whether a value counts as true; None if that is not known."""
+    if isinstance(value, Data):
+        return None
     if isinstance(value, Const):
         return bool(value.value)
     if isinstance(value, (Seq, Dict)):
@@ -49,7 +51,7 @@ def truth(value: Value) -> bool | None:
         return None if value.open else False
     if _is_object(value):
         return True
-    if isinstance(value, (Data, Ext, Spec, Made)):
+    if isinstance(value, (Ext, Spec, Made)):
         return None
     verdicts = {truth(option) for option in options(value)} if len(options(value)) > 1 else {None}
     return verdicts.pop() if len(verdicts) == 1 else None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes.arrays import is_array
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.labels import NONE, travelling
-from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.unpacking import element
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Seq, Site, Union, Value

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from meshlens.axes.context import Context
 from meshlens.axes.differentiation import without_sums
 from meshlens.axes.frames import Frame
-from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Arg, Const, Function, Seq, Site, Value, Wrapped
 from meshlens.jaxapi.names import canonical

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from meshlens.axes.context import Context
 from meshlens.axes.dependence import header_of
-from meshlens.axes.frames import Frame
-from meshlens.axes.records import Context
+from meshlens.axes.frames import Frame, numbered, site_of
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Ext, Function, Made, Mapped, Value
 
@@ -68,7 +68,6 @@ def make_function(run: Run, shape: Any, sites: Frame, frame: Frame, ctx: Context
     """
     from meshlens.axes.calls import call
     from meshlens.axes.expressions import evaluate, evaluate_decorator
-    from meshlens.axes.frames import numbered, site_of
 
     text, name_site, parameters, decorators, body, flags = shape
     closure = enclosing(frame)
@@ -119,11 +118,33 @@ def _method_kind(decorator: Value) -> str | None:
     return None
 
 
+def make_lambda(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    """The value of a `lambda`."""
+    from meshlens.axes.expressions import evaluate
+
+    _, index, parameters, body = node
+    defaults = tuple(
+        (name, evaluate(run, default, frame, ctx)) for name, _, _, default, _ in parameters if default is not None
+    )
+    function = Function(
+        "<lambda>",
+        frame.path,
+        frame.block,
+        numbered(frame, index),
+        enclosing(frame),
+        parameters,
+        (("return", index, body),),
+        frozenset(),
+        defaults,
+    )
+    run.made.setdefault(function.site, (function, ctx))
+    return function
+
+
 def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     """Runs a class body in a frame of its own and binds the class."""
     from meshlens.axes.calls import call
     from meshlens.axes.expressions import evaluate, evaluate_decorator
-    from meshlens.axes.frames import numbered, site_of
     from meshlens.axes.statements import run_block
 
     _, _, text, name_site, bases, decorators, body = node

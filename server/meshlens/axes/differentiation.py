@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import labels_of
 from meshlens.axes.labels import travelling
-from meshlens.axes.records import Context, GradientUse
+from meshlens.axes.records import GradientUse
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Arg, Binder, Const, Data, Seq, Site, Value, Wrapped
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache
 
-from meshlens.axes.ledger import Key, Shared, most_runs
-from meshlens.axes.records import Context
+from meshlens.axes.context import Context
+from meshlens.axes.ledger import MOST_PLAIN_RUNS, Key, Shared, most_runs
 from meshlens.axes.run import Run
 from meshlens.axes.values import (
     UNKNOWN,
@@ -43,6 +42,7 @@ _HOLD_NAMES = frozenset(
 _HOLD_NO_FUNCTION = frozenset({Data, Const, Ext, Made, Mesh, Spec, Class, Instance, Module, Super})
 _HOLDS_NOTHING = _HOLD_NO_FUNCTION - {Instance}
 _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
+_MAKE_ATTRIBUTES = frozenset({"__init__", "__post_init__", "setup"})
 _THIN = 2
 """Statements of a function that does little more than hand on what it is given, such as a wrapper of a map."""
 
@@ -60,6 +60,7 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         decides: whether they may decide about axes.
         ctx: the circumstances of the call.
     """
+    where = function.path, function.block
     telling = (decides, ctx.sure and run.api_guard == run.broad_guard, ctx.skip)
     ran: tuple[Site, tuple[bool, ...]] = (function.site, telling)
     left = run.ledger.left
@@ -69,11 +70,12 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         del given[0]
     handed = frozenset([site for value in given for site in _worthwhile(run, value)])
     # What a helper makes of a function or an object that has to do with axes is news, however often it ran for others;
-    # so is what a thin wrapper makes of names, meshes and specs where it runs for the first time.
-    is_news = (handed and not run.count((function.site, handed))) or (
-        decides and function.site not in run.contexts and len(run.body(function)) <= _THIN
-    )
-    if run.count(ran) < most_runs(ran) or is_news:
+    # so is what a thin wrapper makes of names, meshes and specs.
+    is_news = (handed and not run.count((function.site, handed))) or (decides and len(run.body(function)) <= _THIN)
+    # Most strings are no names of axes: they go on counting only where a binder or a use of an axis is in sight, and
+    # where an object is made, which has no attributes before.
+    is_plain = not decides or not (function.name in _MAKE_ATTRIBUTES or run.world.names_axes(*where))
+    if run.count(ran) < (MOST_PLAIN_RUNS if is_plain else most_runs(ran)) or is_news:
         own = left.get(ran, 0)
         left[ran] = own + 1 if type(own) is int else 1
         if handed:
@@ -188,17 +190,10 @@ def _parts(value: Value) -> Iterable[Value]:
     return value.options if isinstance(value, Union) else ()
 
 
-@lru_cache(maxsize=10_000)
-def _one_of(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The same names, held once: keys are kept by the ten thousand."""
-    return names
-
-
 def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Key | None:
     """What a call's result depends on, if that can be hashed; None if not."""
     parts = (
         function,
-        _one_of(tuple(values)),
         tuple(values.values()),
         ctx.env,
         ctx.conditional,

@@ -8,12 +8,13 @@ from typing import Any
 
 from meshlens.axes import builtin_calls, library_calls
 from meshlens.axes.collecting import apply_collective, note_uses
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import labels_of
 from meshlens.axes.mapping import apply_binder
 from meshlens.axes.meshes import make_mesh, make_sharding, make_spec
 from meshlens.axes.naming import by_parameter
-from meshlens.axes.records import ApiCall, Context
+from meshlens.axes.records import ApiCall
 from meshlens.axes.run import Run
 from meshlens.axes.transparent import apply_transparent
 from meshlens.axes.values import UNKNOWN, Arg, Const, Made, Site, Value

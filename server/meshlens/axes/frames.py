@@ -10,7 +10,7 @@ from meshlens.axes.values import Class, Site, Value
 _NO_NAMES: frozenset[str] = frozenset()
 
 
-Sites: TypeAlias = dict[Any, Site]
+Sites: TypeAlias = "list[Site | None]"
 """The sites of a block by their number, each made once: nothing else is asked for as often."""
 
 
@@ -110,9 +110,12 @@ def numbered(frame: Frame, number: Any) -> Site:
     known = frame.sites
     if known is None:
         return _NEW(Site, (frame.path, frame.block, number))
-    site = known.get(number)
+    place: int = number
+    if place >= len(known):
+        known.extend([None] * (place + 16 - len(known)))
+    site = known[place]
     if site is None:
-        site = known[number] = _NEW(Site, (frame.path, frame.block, number))
+        site = known[place] = _NEW(Site, (frame.path, frame.block, number))
     return site
 
 

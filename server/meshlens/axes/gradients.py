@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame, site_of
 from meshlens.axes.joining import labels_of
-from meshlens.axes.records import Context, GradientUse
+from meshlens.axes.records import GradientUse
 from meshlens.axes.run import Run
 from meshlens.axes.values import Const, Data, Ext, Made, Site, Value
 

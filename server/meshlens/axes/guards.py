@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes.assign import assign
+from meshlens.axes.context import Context
 from meshlens.axes.expressions import evaluate
 from meshlens.axes.frames import Frame, site_of
 from meshlens.axes.imports import note_mention
 from meshlens.axes.leaving import NEXT_TURN, RAISED, RETURNED, joined
-from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Made, Mesh, Value
 from meshlens.axes.words import mentions

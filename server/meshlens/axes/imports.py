@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Literal
 
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame, numbered
-from meshlens.axes.records import ApiMention, Context
+from meshlens.axes.records import ApiMention
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Ext, Module, Site, Value
 from meshlens.jaxapi.history import change

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import takewhile
 
+from meshlens.axes.context import AxisEnv
 from meshlens.axes.interesting_words import binding_words, dated_words, root_words, using_words, words_in_maps
-from meshlens.axes.records import AxisEnv
 from meshlens.facts.mentioned import LOCAL_FUNCTION, MAKES_FUNCTIONS, SERVES_RELEASES, is_mark
 from meshlens.facts.model import Block, FileFacts, Shape
 
@@ -194,6 +194,13 @@ class Interest:
         if SERVES_RELEASES in mentioned and not self._dated.isdisjoint(mentioned):
             return True
         return not (self._using if starts else self._binding).keys().isdisjoint(mentioned)
+
+    def names_axes(self, path: str, key: str) -> bool:
+        """Whether a block itself says something that binds axes or uses them."""
+        mentioned = self._mentioned_in(path, key)
+        if mentioned is None:
+            return True
+        return not (binding_words().isdisjoint(mentioned) and using_words().isdisjoint(mentioned))
 
     def is_worth_reading(self, path: str) -> bool:
         """Whether the top level of a file is worth running even if no import leads there."""

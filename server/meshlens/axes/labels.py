@@ -37,6 +37,7 @@ the others describe one value and end at the first operation on it.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Any
 
 _TRAVELLING = frozenset(
@@ -80,10 +81,19 @@ def travelling(labels: Collection[Any]) -> frozenset[Any]:
     """The labels that a computation on a value hands on to its result."""
     if not labels:
         return NONE
-    if isinstance(labels, frozenset) and labels <= _TRAVELLING:
-        return labels
+    if not isinstance(labels, frozenset):
+        return _travelling(frozenset(labels))
+    return labels if labels <= _TRAVELLING else _travelling(labels)
+
+
+@lru_cache(maxsize=10_000)
+def _travelling(labels: frozenset[Any]) -> frozenset[Any]:
     return frozenset(
-        label for label in labels if (label in _TRAVELLING if isinstance(label, str) else label[0] in _TRAVELLING_KINDS)
+        [
+            label
+            for label in labels
+            if (label in _TRAVELLING if isinstance(label, str) else label[0] in _TRAVELLING_KINDS)
+        ]
     )
 
 

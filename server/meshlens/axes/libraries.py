@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from meshlens.axes.calls import call_unknown
 from meshlens.axes.collecting import note_uses
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import labels_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.library_calls import is_harmless
-from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.transparent import wraps_function
 from meshlens.axes.values import Arg, Class, Const, Data, Made, Site, Value, Wrapped

@@ -8,11 +8,12 @@ from functools import cache
 
 from meshlens.axes import arrays, noise
 from meshlens.axes.calls import call_unknown
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import labels_of
 from meshlens.axes.labels import NONE, of_verdict, travelling
 from meshlens.axes.naming import by_parameter
-from meshlens.axes.records import Context, RandomUse
+from meshlens.axes.records import RandomUse
 from meshlens.axes.run import Run
 from meshlens.axes.train_states import is_state
 from meshlens.axes.transparent import wraps_function

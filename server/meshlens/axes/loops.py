@@ -6,11 +6,11 @@ from typing import Any
 
 from meshlens.axes import conditions
 from meshlens.axes.assign import assign
+from meshlens.axes.context import Context
 from meshlens.axes.expressions import evaluate
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all
 from meshlens.axes.leaving import LEFT_LOOP, RAISED, RETURNED, joined
-from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.unpacking import elements
 from meshlens.axes.values import UNKNOWN

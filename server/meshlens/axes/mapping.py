@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from meshlens.axes.context import AxisEnv, Bound, Context, Step
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import options
 from meshlens.axes.mapped_values import entering, stacked
 from meshlens.axes.meshes import grid_names, mesh_names, with_mesh_in_force
 from meshlens.axes.naming import by_parameter, names_in, value_of
-from meshlens.axes.records import AxisEnv, Binding, Bound, Context, MappedCall, Step
+from meshlens.axes.records import Binding, MappedCall
 from meshlens.axes.run import Run
 from meshlens.axes.tree_objects import as_data
 from meshlens.axes.values import (

@@ -5,12 +5,13 @@ from __future__ import annotations
 from meshlens.axes import arrays, modules, noise, optimizers, train_states
 from meshlens.axes.calls import call, call_unknown
 from meshlens.axes.collecting import note_uses
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all, labels_of
 from meshlens.axes.labels import NONE, of_verdict, travelling
 from meshlens.axes.libraries import consume
 from meshlens.axes.naming import by_parameter
-from meshlens.axes.records import ApiCall, Context
+from meshlens.axes.records import ApiCall
 from meshlens.axes.run import Run
 from meshlens.axes.values import (
     UNKNOWN,

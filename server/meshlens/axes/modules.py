@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from meshlens.axes.calls import call, call_unknown
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import labels_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.objects import attributes_of, lineage, set_attribute
-from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Arg, Bound, Const, Data, Dict, Ext, Instance, Made, Seq, Site, Value, Wrapped
 from meshlens.jaxapi.consumers import consumer

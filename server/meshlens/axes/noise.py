@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from meshlens.axes.context import Context
 from meshlens.axes.joining import labels_of
-from meshlens.axes.records import Context, GradientUse, RandomUse
+from meshlens.axes.records import GradientUse, RandomUse
 from meshlens.axes.run import Run
 from meshlens.axes.values import Arg, Dict, Site
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES

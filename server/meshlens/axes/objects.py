@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from meshlens.axes.context import Context
 from meshlens.axes.definitions import is_enum
 from meshlens.axes.labels import travelling
-from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Arg, Bound, Class, Const, Data, Function, Instance, Made, Site, Super, Value
 
@@ -29,8 +29,12 @@ def set_attribute(run: Run, instance: Instance, name: str, value: Value) -> None
 
 def lineage(cls: Class) -> list[Class]:
     """A class and its bases in the workspace, in the order in which Python looks attributes up (nearly)."""
-    if not any(isinstance(base, Class) for base in cls.bases):
-        return [cls]
+    chain, bases = [cls], [base for base in cls.bases if isinstance(base, Class)]
+    while len(bases) == 1 and bases[0] not in chain:
+        chain.append(bases[0])
+        bases = [base for base in bases[0].bases if isinstance(base, Class)]
+    if not bases:
+        return chain
     found: dict[Class, None] = {}
     waiting: list[Value] = [cls]
     while waiting:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes import arrays, noise
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame, site_of
 from meshlens.axes.gradients import divided, gradient_step
 from meshlens.axes.joining import labels_of
 from meshlens.axes.labels import NONE, travelling
-from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import Const, Data, Value
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from meshlens.axes.calls import call
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import labels_of, options
 from meshlens.axes.labels import travelling
-from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.transparent import wraps_function
 from meshlens.axes.values import UNKNOWN, Arg, Data, Dict, Made, Seq, Site, Value

@@ -10,32 +10,44 @@ def bind(function: Function, args: tuple[Arg, ...]) -> dict[str, Value]:
 
     A parameter that nothing gives has its default; behind a splat that is not known it is unknown.
     """
-    positional = [arg for arg in args if arg.label is None]
-    keywords = {arg.label: arg for arg in args if arg.label not in (None, "*", "**")}
-    star = any(arg.label == "*" for arg in args)
-    double = any(arg.label == "**" for arg in args)
-    defaults = dict(function.defaults)
+    positional: list[Arg] = []
+    keywords: dict[str, Arg] = {}
+    star = double = False
+    for arg in args:
+        label = arg.label
+        if label is None:
+            positional.append(arg)
+        elif label == "*":
+            star = True
+        elif label == "**":
+            double = True
+        else:
+            keywords[label] = arg
     values: dict[str, Value] = {}
-    rest = iter(positional)
-    for name, _, how, default, _ in function.parameters:
+    taken = 0
+    for parameter in function.parameters:
+        name: str = parameter[0]
+        how: str = parameter[2]
         if how == "*":
             if name:
-                values[name] = Seq("tuple", tuple(through(arg) for arg in rest), star)
+                values[name] = Seq("tuple", tuple([through(arg) for arg in positional[taken:]]), star)
+                taken = len(positional)
             continue
         if how == "**":
-            values[name] = Dict(
-                tuple((label, through(arg)) for label, arg in keywords.items() if label is not None), double
-            )
+            values[name] = Dict(tuple([(label, through(arg)) for label, arg in keywords.items()]), double)
             continue
-        given = next(rest, None) if how != "key" else None
-        if given is None and how != "only":
+        given: Arg | None = None
+        if how != "key" and taken < len(positional):
+            given = positional[taken]
+            taken += 1
+        elif how != "only" and keywords:
             given = keywords.pop(name, None)
         if given is not None:
             values[name] = through(given)
         elif (star and how != "key") or double:
             values[name] = UNKNOWN
-        elif default is not None:
-            values[name] = _default(defaults.get(name, UNKNOWN))
+        elif parameter[3] is not None:
+            values[name] = _default_of(function, name)
         else:
             values[name] = UNKNOWN
     return values
@@ -49,7 +61,8 @@ def through(arg: Arg) -> Value:
     return value
 
 
-def _default(value: Value) -> Value:
+def _default_of(function: Function, name: str) -> Value:
+    value = next((value for known, value in function.defaults if known == name), UNKNOWN)
     if isinstance(value, Const) and value.via is None and value.origin is not None:
         return Const(value.value, value.origin, value.origin)
     return value

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from meshlens.axes.calls import call
+from meshlens.axes.context import AxisEnv, Context
 from meshlens.axes.dependence import without_twice
 from meshlens.axes.frames import Frame
 from meshlens.axes.ledger import Ledger
 from meshlens.axes.mapping import run_uncalled
 from meshlens.axes.objects import as_method, construct
 from meshlens.axes.programs import PROGRAM, is_program, program_of, sets_variables
-from meshlens.axes.records import AxisEnv, Context, Records
+from meshlens.axes.records import Records
 from meshlens.axes.run import Left, ModuleState, Run, World
 from meshlens.axes.spots import Moment, may_call_more
 from meshlens.axes.statements import run_block
@@ -219,7 +220,7 @@ def finish(run: Run) -> None:
         for function, ctx in [*functions, *lambdas]:
             if function.site in run.entered:
                 continue
-            inner = ctx._replace(env=replace(ctx.env, open=True), conditional=True, sure=False)
+            inner = ctx.perhaps(replace(ctx.env, open=True))
             call(
                 run,
                 function,

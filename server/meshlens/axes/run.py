@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from meshlens.axes.context import AxisEnv, Context
 from meshlens.axes.dependence import worth_of
 from meshlens.axes.frames import Frame, Sites
 from meshlens.axes.ledger import Entry, Key, Ledger, Ledgers
-from meshlens.axes.records import AxisEnv, Context, Records
-from meshlens.axes.values import Binder, Const, Function, Mapped, Module, Site, Value
+from meshlens.axes.records import Records
+from meshlens.axes.values import Const, Function, Mapped, Module, Site, Value
 from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts, Shape
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 MOST_CALLS = 20_000
 MOST_BODIES = 300
 MOST_CONTEXTS = 12
+MOST_VAGUE_CONTEXTS = 4
 DEEPEST_IN_MAP = 24
 DEEPEST_CLOSED = 8
 DEEPEST_OPEN = 3
@@ -51,6 +53,10 @@ class World(Protocol):
 
     def is_worth_a_root(self, path: str, block: str, *, starts: bool) -> bool:
         """Whether a block is worth running for itself."""
+        ...
+
+    def names_axes(self, path: str, block: str) -> bool:
+        """Whether a block itself says something that binds axes or uses them."""
         ...
 
     def jax_version_of(self, path: str) -> tuple[int, ...]:
@@ -219,16 +225,19 @@ class Run:
         self.contexts.clear()
         self.mapped_by.clear()
 
-    def runs_body(self, function: Site, maps: tuple[Binder, ...]) -> bool:
+    def runs_body(self, function: Site, ctx: Context) -> bool:
         """Whether a function's body runs, which is counted: some times, and then once for each map that is new to it.
+
+        Where it is not known whether the code runs, nor what else is bound, fewer times are enough.
 
         Args:
             function: the function.
-            maps: those that enclose the call, innermost last.
+            ctx: the circumstances of the call.
         """
-        seen = self.contexts.get(function, 0)
+        seen, maps = self.contexts.get(function, 0), ctx.env.maps
         mapped = (function, maps[-1].site) if maps else None
-        if seen >= MOST_CONTEXTS and (mapped is None or mapped in self.mapped_by):
+        most = MOST_VAGUE_CONTEXTS if maps and ctx.env.open and not ctx.sure else MOST_CONTEXTS
+        if seen >= most and (mapped is None or mapped in self.mapped_by):
             return False
         self.contexts[function] = seen + 1
         if mapped is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
-from meshlens.axes.records import Context, GradientUse
+from meshlens.axes.records import GradientUse
 from meshlens.axes.run import Run
 from meshlens.axes.values import Const, Instance, Site
 from meshlens.axes.words import mentions

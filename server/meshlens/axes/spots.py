@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
-from meshlens.axes.records import Context, Records
+from meshlens.axes.records import Records
 from meshlens.axes.run import MOST_CALLS, Run, World
 from meshlens.axes.values import Class, Function, Site, Value
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from meshlens.axes import conditions, definitions, guards, imports, loops, skipping, spots
 from meshlens.axes.assign import assign, delete
+from meshlens.axes.context import Context
 from meshlens.axes.expressions import evaluate
 from meshlens.axes.frames import Frame, site_of
 from meshlens.axes.joining import labels_of
 from meshlens.axes.leaving import LEFT_LOOP, NEXT_TURN, RAISED, RETURNED, joined
 from meshlens.axes.operators import binary
-from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Const, Dict, Seq, Value
 from meshlens.axes.words import said_by, speaks_of_axes
@@ -26,7 +26,12 @@ def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context)
     """
     api_guard = run.api_guard
     for statement in statements:
-        left = _STATEMENTS[statement[0]](run, statement, frame, ctx)
+        tag: str = statement[0]
+        left: str | None = None
+        if tag == "assign":
+            _assign(run, statement, frame, ctx)
+        else:
+            left = _STATEMENTS[tag](run, statement, frame, ctx)
         if left is not None:
             run.api_guard = api_guard
             return left
@@ -44,7 +49,8 @@ def _expression(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
 
 def _assign(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     value = evaluate(run, node[3], frame, ctx)
-    for target in node[2]:
+    targets: tuple[Any, ...] = node[2]
+    for target in targets:
         if target[0] == "name" and not frame.globals and not frame.nonlocals:
             frame.vars[target[2]] = value
         else:

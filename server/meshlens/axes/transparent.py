@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from meshlens.axes.context import AxisEnv, Context
 from meshlens.axes.custom_rules import run_rules
 from meshlens.axes.differentiation import call_gradient
 from meshlens.axes.frames import Frame
@@ -12,7 +13,6 @@ from meshlens.axes.labels import travelling
 from meshlens.axes.mapped_values import axis_of, is_shared
 from meshlens.axes.naming import by_parameter
 from meshlens.axes.padding import padded, unpadded
-from meshlens.axes.records import AxisEnv, Context
 from meshlens.axes.run import Run
 from meshlens.axes.tree_maps import as_tree, leaf, mapped_tree
 from meshlens.axes.unpacking import element

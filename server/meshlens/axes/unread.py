@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
-from meshlens.axes.records import Context
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Value
 

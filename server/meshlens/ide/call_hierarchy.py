@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from meshlens.axes.records import AxisEnv, AxisUse, literal_name
+from meshlens.axes.context import AxisEnv
+from meshlens.axes.records import AxisUse, literal_name
 from meshlens.axes.values import Site
 from meshlens.ide.calls import Calls, Edge, calls_of, function_span, module_site
 from meshlens.ide.symbols import map_detail

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from meshlens.axes.records import AxisEnv, AxisUse, Context
+from meshlens.axes.context import AxisEnv, Context
+from meshlens.axes.records import AxisUse
 from meshlens.axes.values import Site
 from meshlens.ide.environment import contexts, entered
 from meshlens.project.solution import Solution

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from meshlens.axes.records import AxisEnv
+from meshlens.axes.context import AxisEnv
 from meshlens.axes.values import Function, Site
 from meshlens.ide._completing import Completion, Place, axis_names
 from meshlens.ide.environment import contexts, definitions_around, distinct, environments, function_site

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from meshlens.axes.records import AxisEnv, Binding, Bound, Context, Records
+from meshlens.axes.context import AxisEnv, Bound, Context
+from meshlens.axes.records import Binding, Records
 from meshlens.axes.values import Binder, Function, Mapped, Partial, Site, Value, Wrapped
 from meshlens.axes.values import Bound as Method
 from meshlens.project.solution import Solution

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from meshlens.axes.context import AxisEnv, Context, Step
 from meshlens.axes.mapping import name_of
-from meshlens.axes.records import AxisEnv, Context, Step
 from meshlens.axes.values import Binder
 from meshlens.ide.prose import Prose
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from meshlens.axes.records import AxisEnv, AxisUse, literal_name
+from meshlens.axes.context import AxisEnv
+from meshlens.axes.records import AxisUse, literal_name
 from meshlens.axes.values import Site
 from meshlens.ide.device_hints import device_counts
 from meshlens.ide.devices import axis_size

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from meshlens.axes.context import Context
 from meshlens.axes.map_values import Binder, Mapped, Spec, Wrapped
-from meshlens.axes.records import Context, Records
+from meshlens.axes.records import Records
 from meshlens.axes.roots import RootResult
 from meshlens.axes.values import (
     Arg,

@@ -38,6 +38,7 @@ class SolvingWorld:
         self.ledgers = ledgers
         self.reaches = interest.reaches
         self.is_worth_a_root = interest.is_worth_a_root
+        self.names_axes = interest.names_axes
         self.watched = watched or {}
         self.program: str | None = None
         self._running: list[str] = []
@@ -65,7 +66,7 @@ class SolvingWorld:
         sites = self._sites.get(key)
         if sites is None:
             # Half of all functions run once only: what they ask for is not worth the memory.
-            sites = self._sites[key] = {} if key in self._sites else None
+            sites = self._sites[key] = [] if key in self._sites else None
         return sites
 
     def facts(self, path: str) -> FileFacts | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from meshlens.axes.records import AxisUse, Context, Step
+from meshlens.axes.context import Context, Step
+from meshlens.axes.records import AxisUse
 from meshlens.axes.values import Const, Site
 from meshlens.project.view import FileView
 from meshlens.rules._model import Related

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from meshlens.axes.records import Context
+from meshlens.axes.context import Context
 
 Item = TypeVar("Item")
 

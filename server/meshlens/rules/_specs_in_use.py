@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.records import Context
+from meshlens.axes.context import Context
 from meshlens.axes.specs import specs_in
 from meshlens.axes.values import Site, Spec
 from meshlens.project.view import FileView

@@ -32,9 +32,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from meshlens.axes.context import Context
 from meshlens.axes.meshes import takes_mesh_in_force
 from meshlens.axes.naming import names_in
-from meshlens.axes.records import Context
 from meshlens.axes.specs import possible_specs, sharding_parts, spec_names
 from meshlens.axes.values import Arg, Const, Mesh, Seq, Site, Spec, Value
 from meshlens.project.view import FileView

@@ -39,7 +39,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from meshlens.axes.records import AxisEnv, AxisUse, Context
+from meshlens.axes.context import AxisEnv, Context
+from meshlens.axes.records import AxisUse
 from meshlens.axes.values import Bound, Class, Const, Ext, Function, Mapped, Partial, Seq, Site, Value, Wrapped
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.collectives import COLLECTIVES, PROCESS_COLLECTIVES

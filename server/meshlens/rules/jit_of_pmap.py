@@ -35,7 +35,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.records import ApiCall, MappedCall, Step
+from meshlens.axes.context import Step
+from meshlens.axes.records import ApiCall, MappedCall
 from meshlens.axes.values import Mapped, Site
 from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.trees import callee_of

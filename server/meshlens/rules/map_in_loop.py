@@ -35,7 +35,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from meshlens.axes.records import Context
+from meshlens.axes.context import Context
 from meshlens.axes.values import Function, Mapped, Partial, Site, Value, Wrapped
 from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.trees import Node, names_used, path_to, tree, walk

@@ -33,7 +33,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.records import AxisUse, Context
+from meshlens.axes.context import Context
+from meshlens.axes.records import AxisUse
 from meshlens.axes.values import Const, Mesh, Seq, Site, Spec, Value
 from meshlens.project.view import FileView
 from meshlens.rules._displays import is_display, without_item

@@ -35,7 +35,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.records import AxisUse, Step, literal_name
+from meshlens.axes.context import Step
+from meshlens.axes.records import AxisUse, literal_name
 from meshlens.axes.values import Binder, Const, Site
 from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
