@@ -220,6 +220,8 @@ def test_nothing_is_too_deep(source: str) -> None:
 def test_things_may_be_called_as_the_tags_of_nodes_are(name: str) -> None:
     source = f"def {name}({name}, b):\n    global c, {name}d\n    return psum(b, {name}=pmean({name}))\n"
     assert {"psum", "pmean"} <= set(extract(source.encode()).blocks[name].names)
+    source = f"def f(b):\n    global {name}, c, d, e\n    {name} = psum(b)\n    return [b for {name} in pmean]\n"
+    assert {"psum", "pmean"} <= set(extract(source.encode()).blocks["f"].names)
     source = f"@{name}.{name}\nclass {name}({name}=psum):\n    {name}: {name} = pmean\n"
     (block,) = extract(source.encode()).blocks.values()
     assert {"psum", "pmean"} <= set(block.names)

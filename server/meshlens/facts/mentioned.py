@@ -66,7 +66,7 @@ def names_of(shape: Any) -> frozenset[str]:
             continue
         if size == 3 and tag == "name" and type(node[2]) is str:
             found.add(node[2])
-        elif size == 4 and tag == "attr" and type(node[3]) is str:
+        elif size == 4 and tag == "attr" and type(node[1]) is int:
             found.add(node[3])
             waiting.append(node[2])
         elif size == 5 and tag == "from":
@@ -80,7 +80,7 @@ def names_of(shape: Any) -> frozenset[str]:
             if any(_is_mesh(target, "attr") for target in node[2]):
                 found.add(HOLDS_MESH)
             waiting.extend([part for part in node if type(part) is tuple])
-        elif size == 5 and tag == "ann" and type(node[1]) is int:
+        elif size == 5 and tag == "ann" and type(node[1]) is int and type(node[2]) is tuple:
             waiting.extend([part for part in (node[2], node[4]) if type(part) is tuple])
         elif size == 5 and is_parameter(node):
             waiting.append(node[3] or ())
