@@ -60,7 +60,6 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         decides: whether they may decide about axes.
         ctx: the circumstances of the call.
     """
-    where = function.path, function.block
     telling = (decides, ctx.sure and run.api_guard == run.broad_guard, ctx.skip)
     ran: tuple[Site, tuple[bool, ...]] = (function.site, telling)
     left = run.ledger.left
@@ -74,7 +73,7 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     is_news = (handed and not run.count((function.site, handed))) or (decides and len(run.body(function)) <= _THIN)
     # Most strings are no names of axes: they go on counting only where a binder or a use of an axis is in sight, and
     # where an object is made, which has no attributes before.
-    is_plain = not decides or not (function.name in _MAKE_ATTRIBUTES or run.world.names_axes(*where))
+    is_plain = not decides or not (function.name in _MAKE_ATTRIBUTES or _names_axes(run, function))
     if run.count(ran) < (MOST_PLAIN_RUNS if is_plain else most_runs(ran)) or is_news:
         own = left.get(ran, 0)
         left[ran] = own + 1 if type(own) is int else 1
@@ -86,6 +85,12 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         return UNKNOWN
     run.relied.add(latest.root)
     return latest.value if latest.given == values else _whatever_given(latest.value)
+
+
+def _names_axes(run: Run, function: Function) -> bool:
+    says, blocks = run.world.names_axes(function.path, function.block)
+    run.deps.update([(function.path, block) for block in blocks])
+    return says
 
 
 def _whatever_given(value: Value) -> Value:

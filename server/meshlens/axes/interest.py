@@ -37,6 +37,7 @@ class Interest:
         self._binding, self._using = closures
         self._reach: dict[tuple[str, str], tuple[bool, ...]] = {}
         self._roots: dict[tuple[str, str, bool], bool] = {}
+        self._names_axes: dict[tuple[str, str], tuple[bool, tuple[str, ...]]] = {}
 
     @staticmethod
     def of(facts: Facts, before: Interest | None = None) -> Interest:
@@ -195,12 +196,16 @@ class Interest:
             return True
         return not (self._using if starts else self._binding).keys().isdisjoint(mentioned)
 
-    def names_axes(self, path: str, key: str) -> bool:
-        """Whether a block itself says something that binds axes or uses them."""
-        mentioned = self._mentioned_in(path, key)
-        if mentioned is None:
-            return True
-        return not (binding_words().isdisjoint(mentioned) and using_words().isdisjoint(mentioned))
+    def names_axes(self, path: str, key: str) -> tuple[bool, tuple[str, ...]]:
+        """Whether a block or a function in it says something that binds axes or uses them, and the blocks of these."""
+        found = self._names_axes.get((path, key))
+        if found is None:
+            mentions = self._mentioned.get(path, {})
+            blocks = (key, *[inner for inner in mentions if inner.startswith(key + ".")])
+            words = binding_words() | using_words()
+            says = any(not words.isdisjoint(mentions.get(block, ())) for block in blocks)
+            found = self._names_axes[(path, key)] = says, blocks
+        return found
 
     def is_worth_reading(self, path: str) -> bool:
         """Whether the top level of a file is worth running even if no import leads there."""

@@ -55,8 +55,8 @@ class World(Protocol):
         """Whether a block is worth running for itself."""
         ...
 
-    def names_axes(self, path: str, block: str) -> bool:
-        """Whether a block itself says something that binds axes or uses them."""
+    def names_axes(self, path: str, block: str) -> tuple[bool, tuple[str, ...]]:
+        """Whether a block or a function in it says something that binds axes or uses them, and the blocks of these."""
         ...
 
     def jax_version_of(self, path: str) -> tuple[int, ...]:
