@@ -1,15 +1,26 @@
-"""File patterns as `.gitignore` has them, each made into one test on a relative path."""
+"""File patterns as `.gitignore` has them, each matched segment by segment, in time that its length bounds.
+
+`fnmatch` translates a segment so that a `*` never goes back on what it took; between segments `**` takes as few as it
+can.  So a pattern costs at most its length times that of the path, whatever stands in it.
+"""
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-_TOKENS = re.compile(
-    r"(?P<deep>/\*\*/|^\*\*/|/\*\*$|\*\*)|(?P<star>\*)|(?P<one>\?)|(?P<set>\[!?\]?[^\]]*\])|(?P<escape>\\.)|(?P<other>.)"
-)
+LONGEST = 4096
+"""The most characters of a pattern, as of a path on Linux."""
+
+MOST = 10_000
+"""The most patterns of a file or a setting."""
+
+_DEEP = re.compile(r"\*{2,}")
+_NOTHING = re.compile("(?!)")
+_TOKENS = re.compile(r"\\(?P<escaped>.)|(?P<set>\[[!^]?\]?[^\]]*\])|(?P<other>.)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,22 +28,45 @@ class Pattern:
     """One line of a `.gitignore`.
 
     Attributes:
-        test: matches a path relative to the file's folder, with slashes; a folder also stands for all below it.
+        segments: what matches each part of a path relative to the file's folder; None for `**`.
         negated: it takes out of what earlier lines put in.
         folders: it means folders only.
     """
 
-    test: re.Pattern[str]
+    segments: tuple[re.Pattern[str] | None, ...]
     negated: bool
     folders: bool
+
+    def matches(self, parts: tuple[str, ...]) -> bool:
+        """Whether it matches a path, given by its parts."""
+        segments = self.segments
+        if len(segments) == 2 and segments[0] is None and segments[1] is not None:
+            return segments[1].match(parts[-1]) is not None
+        at, here = 0, 0
+        after_deep, begin = -1, 0
+        while here < len(parts):
+            segment = segments[at] if at < len(segments) else _NOTHING
+            if segment is None:
+                at += 1
+                after_deep, begin = at, here
+            elif segment.match(parts[here]) is not None:
+                at += 1
+                here += 1
+            elif after_deep >= 0:
+                # What stands before the last `**` has matched; only what this one takes can still grow.
+                begin += 1
+                at, here = after_deep, begin
+            else:
+                return False
+        return at == len(segments)
 
 
 @lru_cache(maxsize=4096)
 def pattern(text: str) -> Pattern | None:
-    """Reads one pattern; None for an empty line or a comment."""
+    """Reads one pattern; None for an empty line, a comment, or one that is too long to mean a path."""
     line = text.rstrip("\r\n")
     line = line.rstrip(" ") if not line.endswith("\\ ") else line
-    if not line or line.startswith("#"):
+    if not line or line.startswith("#") or len(line) > LONGEST:
         return None
     negated = line.startswith("!")
     line = line.removeprefix("!")
@@ -42,25 +76,32 @@ def pattern(text: str) -> Pattern | None:
     body = body.removeprefix("/")
     if not body:
         return None
-    regex = "".join(map(_translated, _TOKENS.finditer(body)))
+    spelled = body.split("/")
+    if not anchored:
+        spelled.insert(0, "**")
     try:
-        return Pattern(re.compile(f"{'' if anchored else '(?:.*/)?'}{regex}", re.DOTALL), negated, folders)
+        segments = [None if _DEEP.fullmatch(part) else _segment(part) for part in spelled]
     except re.error:
         return None
+    if segments[-1] is None and len(segments) > 1:
+        # `a/**` means what lies below, not the folder itself.
+        segments.append(_segment("*"))
+    return Pattern(tuple(segments), negated, folders)
 
 
-def _translated(found: re.Match[str]) -> str:
-    text = found[0]
-    if found["deep"]:
-        return {"/**/": "/(?:.*/)?", "**/": "(?:.*/)?", "/**": "/.+"}.get(text, ".*")
-    if found["star"]:
-        return "[^/]*"
-    if found["one"]:
-        return "[^/]"
-    if found["set"]:
-        inside = text[1:-1].replace("\\", "\\\\")
-        return f"[^{inside[1:]}]" if inside.startswith("!") else f"[{inside}]"
-    return re.escape(text[1:] if found["escape"] else text)
+@lru_cache(maxsize=1024)
+def _segment(text: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(_TOKENS.sub(_in_fnmatch, text)))
+
+
+def _in_fnmatch(found: re.Match[str]) -> str:
+    """A token as `fnmatch` spells it: it has no escapes, and `!` alone negates."""
+    escaped, group = found["escaped"], found["set"]
+    if escaped is not None:
+        return f"[{escaped}]" if escaped in "*?[" else escaped
+    if group is not None:
+        return f"[!{group[2:]}" if group.startswith("[^") else group
+    return found[0]
 
 
 @lru_cache(maxsize=1024)
@@ -78,8 +119,9 @@ def verdict(rules: Iterable[Pattern], path: str, *, folder: bool) -> bool | None
         folder: whether the path is a folder.
     """
     out: bool | None = None
+    parts = tuple(path.split("/"))
     for rule in rules:
-        if (folder or not rule.folders) and rule.test.fullmatch(path):
+        if (folder or not rule.folders) and rule.matches(parts):
             out = not rule.negated
     return out
 
