@@ -9,11 +9,18 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 from meshlens.devices.topology import BadTopology, Topology, parse_topology
 
-_VERSION = re.compile(r"\d+(?:\.\d+)*")
+_VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,9}(?!\.?[0-9])")
+_MOST_PATTERNS = 10_000
+_LONGEST_PATTERN = 4096
+_LONGEST_PATH = 4096
+_DEEPEST_SHOWN = 3
+_LONGEST_SHOWN = 60
+_MOST_BITS = 200
 
 
 DevicesWanted: TypeAlias = Topology | Literal["detected"]
@@ -75,15 +82,32 @@ def _strings(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _patterns(value: object) -> tuple[str, ...]:
+    found = _strings(value)
+    if len(found) > _MOST_PATTERNS:
+        raise BadSetting(f"expected at most {_MOST_PATTERNS:,} patterns")
+    if any(len(one) > _LONGEST_PATTERN for one in found):
+        raise BadSetting(f"expected patterns of at most {_LONGEST_PATTERN:,} characters")
+    return found
+
+
 def _string(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise BadSetting("expected a string")
     return value
 
 
+def _path(value: object) -> str:
+    path = _string(value)
+    if "\0" in path or len(path) > _LONGEST_PATH:
+        raise BadSetting("expected a path")
+    return path
+
+
 def _strings_by_pattern(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not isinstance(value, Mapping):
         raise BadSetting("expected a table of file patterns with lists of rules")
+    _patterns(tuple(map(str, value)))
     return tuple((str(pattern), _strings(rules)) for pattern, rules in value.items())
 
 
@@ -134,7 +158,7 @@ class Settings:
     exclude: tuple[str, ...] = _key(
         (),
         kind="list of patterns",
-        parse=_strings,
+        parse=_patterns,
         example='exclude = ["third_party", "*_generated.py"]',
         doc="Files and folders that are left out, besides those that always are (`.git`, `.venv`, `node_modules`, …).\n"
         "Patterns are those of `.gitignore`, relative to the configuration file.\n"
@@ -172,7 +196,7 @@ class Settings:
     interpreter: str | None = _key(
         None,
         kind="path",
-        parse=_string,
+        parse=_path,
         example='interpreter = ".venv/bin/python"',
         doc="The Python that the project runs on; its installed packages tell the version of JAX.\n"
         "A relative path is relative to the configuration file.",
@@ -241,6 +265,7 @@ def parse_editor(key: str, value: object) -> object:
 def _parse(key: str, value: object, known: Mapping[str, Field[Any]]) -> object:
     entry = known.get(key)
     if entry is None:
+        key = key if len(key) <= _LONGEST_SHOWN else f"{key[: _LONGEST_SHOWN - 1]}…"
         close = get_close_matches(key.lower().replace("_", "-"), known, n=1, cutoff=0.5)
         raise BadSetting(f'unknown key "{key}"' + (f'; did you mean "{close[0]}"?' if close else ""))
     try:
@@ -251,16 +276,24 @@ def _parse(key: str, value: object, known: Mapping[str, Field[Any]]) -> object:
 
 def shown(value: object) -> str:
     """A value as it would stand in a TOML file, cut where it is long."""
+    text = _spelled(value, _DEEPEST_SHOWN)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
+
+
+def _spelled(value: object, depth: int) -> str:
     if isinstance(value, bool):
-        text = str(value).lower()
-    elif isinstance(value, str):
-        text = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    elif isinstance(value, Topology):
-        text = value.text if value.text.isdigit() else f'"{value.text}"'
-    elif isinstance(value, Mapping):
-        text = "{ " + ", ".join(f"{shown(str(key))} = {shown(item)}" for key, item in value.items()) + " }"
-    elif isinstance(value, (list, tuple)):
-        text = "[" + ", ".join(map(shown, value)) + "]"
-    else:
-        text = str(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+        return str(value).lower()
+    if isinstance(value, str):
+        return '"' + value[:_LONGEST_SHOWN].replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, Topology):
+        return value.text if value.text.isdigit() else f'"{value.text}"'
+    if isinstance(value, int):
+        return str(value) if value.bit_length() <= _MOST_BITS else "a number of more than 60 digits"
+    if isinstance(value, Mapping):
+        first = islice(value.items(), _LONGEST_SHOWN)
+        held = (f"{_spelled(str(key), 0)} = {_spelled(item, depth - 1)}" for key, item in first)
+        return "{ " + ", ".join(held) + " }" if depth else "{ … }"
+    if isinstance(value, (list, tuple)):
+        first = islice(value, _LONGEST_SHOWN)
+        return "[" + ", ".join(_spelled(item, depth - 1) for item in first) + "]" if depth else "[ … ]"
+    return str(value)

@@ -19,6 +19,7 @@ ALLOWED = 'a number of devices (8), a shape ("2x4"), a TPU slice ("v5e-16") or G
 
 DETECTED = "detected"
 MOST = 1_000_000
+_LONGEST = 60
 
 GPUS = {
     "V100": "NVIDIA V100",
@@ -89,6 +90,10 @@ def parse_topology(value: object) -> Topology:
         BadTopology: it means none; the message says what does.
     """
     if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise BadTopology(f"expected {ALLOWED}")
+    if isinstance(value, int) and not 0 < value <= MOST:
+        raise BadTopology(f"expected at most {MOST:,} devices" if value > 0 else f"expected {ALLOWED}")
+    if isinstance(value, str) and len(value) > _LONGEST:
         raise BadTopology(f"expected {ALLOWED}")
     text = re.sub(r"\s*[x×*,]\s*", "x", str(value).strip().lower())
     if _NUMBER.fullmatch(text):

@@ -13,7 +13,7 @@ OLDEST: Version = (0, 4, 30)
 NEWEST: Version = (0, 11, 0)
 """The newest version of JAX that the tables know."""
 
-_DIGITS = re.compile(r"\d+(?:\.\d+)*")
+_DIGITS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,9}(?!\.?[0-9])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def parse_version(text: str) -> Version | None:
         text: such as "0.10.2", "0.4.30.dev1" or "v0.8".
 
     Returns:
-        The numbers, at least three of them; None if there are none.
+        The numbers, at least three of them; None if there are none, or such as no version has.
     """
     match = _DIGITS.match(text.strip().lstrip("vV="))
     if match is None:

@@ -69,10 +69,10 @@ def says_devices(facts: Mapping[str, FileFacts]) -> dict[str, DevicesSaid]:
 @lru_cache(maxsize=256)
 def _own(said: DevicesSaid) -> Topology | None:
     """What a file asks for; None where that means nothing."""
-    if said.how == "code":
-        return parse_topology(f"{said.text}xcpu") if said.text.strip("0") else None
+    if said.how == "code" and not said.text.strip("0"):
+        return None
     try:
-        return parse_topology(said.text)
+        return parse_topology(f"{said.text}xcpu" if said.how == "code" else said.text)
     except BadTopology:
         return None
 
