@@ -33,14 +33,14 @@ def test_a_link_that_leads_nowhere(tmp_path):
 
 
 def test_an_unreadable_file(tmp_path, monkeypatch):
-    read = Path.read_bytes
+    unguarded = os.open
 
-    def guarded(path):
-        if path.name == "b.py":
+    def guarded(path, *how, **more):
+        if Path(path).name == "b.py":
             raise PermissionError(13, "Permission denied")
-        return read(path)
+        return unguarded(path, *how, **more)
 
-    monkeypatch.setattr(Path, "read_bytes", guarded)
+    monkeypatch.setattr(os, "open", guarded)
     ran = _check(write(tmp_path, {"a.py": TYPO, "b.py": CLEAN}))
     assert (ran.code, ran.err) == (2, "meshlens: b.py: cannot be read: Permission denied\n")
     assert "AX101" in ran.out

@@ -184,7 +184,7 @@ def test_a_folder_outside_the_project_says_nothing(tmp_path):
 
 
 def test_the_newest_version_is_newer_than_the_last_patches():
-    from meshlens.project.jax_version import _LAST_PATCHES
+    from meshlens.project.jax_requirements import _LAST_PATCHES
 
     assert sorted({*_LAST_PATCHES, NEWEST}) == [*_LAST_PATCHES, NEWEST]
 

@@ -11,7 +11,7 @@ import pytest
 SERVER = Path(__file__).parents[1] / "server" / "meshlens"
 
 LEVELS = (
-    ("text", "cache_files"),
+    ("text", "cache_files", "foreign_files"),
     ("devices", "trace"),
     ("settings",),
     ("syntax",),
@@ -41,6 +41,18 @@ CONCURRENCY = {"asyncio", "threading", "concurrent.futures", "_thread", "multipr
 # Cold scans go to worker processes, which the command line and the server start and the core only serves.
 MAY_RUN_ASIDE = ("lsp/", "cli/", "devices/runner.py", "trace/runner.py", "project/pool.py")
 
+READING_COMPLAINT = "outside foreign_files: a file of others can be a device, a pipe, or endless"
+MAY_READ = {
+    "foreign_files.py": "the one reader",
+    "project/cache.py": "our own caches",
+    "project/results.py": "our own caches",
+    "devices/reports.py": "our own caches, and the kernel's id of this boot",
+    "devices/processes.py": "files that we make for a child, and the kernel's list of variables",
+    "devices/probe.py": "runs in the user's Python, which has no MeshLens to import; a child that is ended in time",
+    "project/snippets.py": "a file of our own package",
+    "cli/main.py": "the null device, to write to",
+}
+
 
 def complaints(root: Path) -> list[str]:
     """Every breach of the layering below a package folder."""
@@ -61,8 +73,19 @@ def _of_file(name: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
             if not name.startswith(("cli/", "devices/probe.py", "trace/worker.py")):
                 yield node.lineno, "print outside cli"
+        elif (called := _reads(node)) and name not in MAY_READ:
+            yield node.lineno, f"{called} {READING_COMPLAINT}"
         elif isinstance(node, (ast.AsyncFunctionDef, ast.Await)) and not name.startswith("lsp/"):
             yield node.lineno, "async below lsp"
+
+
+def _reads(node: ast.AST) -> str:
+    """The name by which a file is read, called or handed over; functions of our reader are imported by name."""
+    if isinstance(node, ast.Attribute) and node.attr in ("read_bytes", "read_text"):
+        return node.attr
+    called = node.func if isinstance(node, ast.Call) else None
+    name = called.id if isinstance(called, ast.Name) else called.attr if isinstance(called, ast.Attribute) else ""
+    return name if name == "open" else ""
 
 
 def _imports(name: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -123,6 +146,16 @@ def test_the_package_is_read():
         ("project/cache.py", "print('hello')", "print outside cli"),
         ("project/cache.py", "async def f(): ...", "async below lsp"),
         ("project/cache.py", "import threading", "threading below lsp"),
+        *(
+            ("project/imports.py", source, f"{called} {READING_COMPLAINT}")
+            for called, source in (
+                ("open", "with open(path) as file: pass"),
+                ("open", "file = path.open('rb')"),
+                ("open", "import os\nhandle = os.open(path, os.O_RDONLY)"),
+                ("read_bytes", "path.read_bytes()"),
+                ("read_text", "texts = map(Path.read_text, paths)"),
+            )
+        ),
     ],
 )
 def test_a_planted_breach_is_seen(tmp_path, name, source, complaint):
@@ -130,6 +163,11 @@ def test_a_planted_breach_is_seen(tmp_path, name, source, complaint):
     planted.parent.mkdir(parents=True, exist_ok=True)
     planted.write_text(source)
     assert [text.split(": ", 1)[1] for text in complaints(tmp_path)] == [complaint]
+
+
+def test_every_exception_is_still_needed():
+    for name in MAY_READ:
+        assert any(map(_reads, ast.walk(ast.parse((SERVER / name).read_text("utf-8"))))), name
 
 
 def test_what_is_allowed_is_not_seen(tmp_path):

@@ -17,6 +17,23 @@ import asyncio, ssl
 asyncio.run(asyncio.sleep(0))
 assert ssl.OPENSSL_VERSION
 """,
+    "what reads requirements is loaded where there are some": """
+import os, pathlib, sys, tempfile
+os.chdir(tempfile.mkdtemp())
+pathlib.Path("pyproject.toml").write_text("[project]\\nname = 'x'\\n")
+pathlib.Path("a.py").write_text("import jax\\n")
+from meshlens.cli.main import main
+try:
+    main(["check", "--no-cache", "a.py"])
+except SystemExit as ended:
+    assert not ended.code
+assert not {"packaging", "tomllib", "tomli", "configparser"} & set(sys.modules), sys.modules
+pathlib.Path("requirements.txt").write_text("jax<0.5\\n")
+from meshlens.project.jax_version import find_jax_version
+from meshlens.settings import Settings
+assert find_jax_version(pathlib.Path.cwd(), Settings()) == (0, 4, 38)
+assert "packaging.specifiers" in sys.modules
+""",
     "objects of the protocol are made with what they are given": """
 from meshlens.lsp.light_types import import_light_types
 import_light_types()

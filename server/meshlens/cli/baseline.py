@@ -14,6 +14,7 @@ from typing import Any
 
 from meshlens.cli.formats.fingerprints import line_text, relative
 from meshlens.cli.report import Report, Reported
+from meshlens.foreign_files import BASELINE, Unread, read_bytes
 
 _VERSION = 1
 
@@ -42,8 +43,7 @@ def without_known(report: Report, baseline: Path) -> Report:
     """The report without the findings of a baseline.
 
     Raises:
-        BadBaseline: the file is none.
-        OSError: it cannot be read.
+        BadBaseline: the file is none, or cannot be read.
     """
     known = _read(baseline)
     kept: list[Reported] = []
@@ -61,10 +61,15 @@ def _keys(report: Report, folder: Path) -> Iterable[_Key]:
 
 
 def _read(path: Path) -> Counter[_Key]:
+    raw = read_bytes(path, BASELINE)
+    if isinstance(raw, Unread):
+        raise BadBaseline(raw.message)
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(raw)
     except ValueError as error:
         raise BadBaseline(f"not a baseline: {error}") from error
+    except RecursionError as error:
+        raise BadBaseline("not a baseline: nested too deeply") from error
     if not isinstance(data, dict) or data.get("version") != _VERSION or not isinstance(data.get("findings"), dict):
         raise BadBaseline('not a baseline that this version reads; write it anew with "--write-baseline"')
     known: Counter[_Key] = Counter()
@@ -72,6 +77,6 @@ def _read(path: Path) -> Counter[_Key]:
         for file, entries in data["findings"].items():
             for entry in entries:
                 known[(str(file), entry["code"], entry["message"], entry["line"])] += int(entry["count"])
-    except (TypeError, KeyError, ValueError) as error:
+    except (TypeError, KeyError, ValueError, OverflowError) as error:
         raise BadBaseline("not a baseline: an entry lacks code, message, line or count") from error
     return known

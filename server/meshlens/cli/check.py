@@ -12,9 +12,11 @@ import click
 from meshlens.cli.formats import NAMES, render
 from meshlens.cli.options import options_from, settings_options
 from meshlens.cli.progress import progress
-from meshlens.cli.request import STDIN, Group, Request, absolute, ask
+from meshlens.cli.request import STDIN, Group, Request, absolute, ask, shown
 from meshlens.cli.run import Outcome, run
 from meshlens.cli.terminal import complain, print_full, speak_utf8
+from meshlens.foreign_files import NOTEBOOK, SOURCE, Unread, too_large
+from meshlens.project.python_text import as_utf8
 
 CLEAN, FOUND, BROKEN = 0, 1, 2
 
@@ -43,7 +45,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     """
     _refuse_nonsense(paths, options)
     speak_utf8()
-    texts = _stdin(paths, options["stdin_filename"])
+    typed = _stdin(paths, options["stdin_filename"])
+    texts = _as_utf8(typed)
     settings, exclude = options_from(options)
     request = ask([] if texts else (paths or (".",)), settings, exclude, texts)
     request = _without_bad_selectors(request)
@@ -53,7 +56,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         outcome = run(request, _safeties(options), bar, cached=not options["no_cache"])
     for problem in outcome.report.problems[len(request.errors) :]:
         complain(problem)
-    return _finish(outcome, options, texts)
+    return _finish(outcome, options, typed)
 
 
 def _refuse_nonsense(paths: tuple[str, ...], options: Mapping[str, Any]) -> None:
@@ -70,7 +73,24 @@ def _refuse_nonsense(paths: tuple[str, ...], options: Mapping[str, Any]) -> None
 def _stdin(paths: tuple[str, ...], name: str | None) -> dict[Path, bytes] | None:
     if name is None and STDIN not in paths:
         return None
-    return {absolute(name or "stdin.py"): sys.stdin.buffer.read()}
+    path = absolute(name or "stdin.py")
+    most = NOTEBOOK if path.suffix == ".ipynb" else SOURCE
+    raw = sys.stdin.buffer.read(most + 1)
+    if len(raw) > most:
+        raise click.UsageError(f"{name or STDIN}: {too_large(most).message}")
+    return {path: raw}
+
+
+def _as_utf8(typed: Mapping[Path, bytes] | None) -> dict[Path, bytes] | None:
+    if typed is None:
+        return None
+    texts = {}
+    for path, raw in typed.items():
+        text = raw if path.suffix == ".ipynb" else as_utf8(raw)
+        if isinstance(text, Unread):
+            raise click.UsageError(f"{shown(path)}: {text.message}")
+        texts[path] = text
+    return texts
 
 
 def _safeties(options: Mapping[str, Any]) -> Any:
@@ -144,9 +164,6 @@ def _print_report(outcome: Outcome, options: Mapping[str, Any], texts: Mapping[P
 
         try:
             report = without_known(report, absolute(options["baseline"]))
-        except OSError as error:
-            complain(f"{options['baseline']}: cannot be read: {error.strerror}")
-            failed = True
         except BadBaseline as error:
             complain(f"{options['baseline']}: {error}")
             failed = True
@@ -168,18 +185,11 @@ def _print_report(outcome: Outcome, options: Mapping[str, Any], texts: Mapping[P
 
 
 def _write(outcome: Outcome) -> bool:
-    from meshlens.cli.writing import CannotWrite, write_all
+    from meshlens.cli.writing import CannotWrite, write_sources
 
+    before = {path: raw for one in outcome.repaired for path, raw in one.before.items()}
     try:
-        changed_meanwhile = [
-            path for one in outcome.repaired for path, raw in one.before.items() if path.read_bytes() != raw
-        ]
-        if changed_meanwhile:
-            raise CannotWrite(f"{changed_meanwhile[0]}: it changed while it was checked; nothing was written")
-        write_all(outcome.contents)
-    except OSError as error:
-        complain(f"{error.filename}: cannot be read: {error.strerror}")
-        return False
+        write_sources(outcome.contents, before)
     except CannotWrite as error:
         complain(str(error))
         return False
@@ -188,8 +198,19 @@ def _write(outcome: Outcome) -> bool:
 
 def _print_fixed_text(outcome: Outcome, texts: Mapping[Path, bytes]) -> int:
     """The repaired text on stdout, as a filter; what is left to say on stderr."""
+    from meshlens.cli.writing import CannotWrite, in_its_encoding
+
+    failed = False
     for path, raw in texts.items():
-        sys.stdout.buffer.write(outcome.contents.get(path, raw))
+        fixed = raw
+        try:
+            fixed = in_its_encoding(path, outcome.contents[path], raw) if path in outcome.contents else raw
+        except CannotWrite as error:
+            complain(str(error))
+            failed = True
+        sys.stdout.buffer.write(fixed)
     sys.stdout.flush()
     sys.stderr.write(render("concise", outcome.report))
+    if failed:
+        return BROKEN
     return FOUND if outcome.report.findings else CLEAN

@@ -9,9 +9,11 @@ from pathlib import Path
 from meshlens.cli.progress import Progress
 from meshlens.cli.report import Places, Reported
 from meshlens.cli.request import Group, shown
+from meshlens.foreign_files import Unread
 from meshlens.project.devices import target_of
 from meshlens.project.imports import imported_files
 from meshlens.project.notebook import Notebook
+from meshlens.project.python_text import read_source
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.rules._check import Diagnosed, check
 
@@ -41,8 +43,8 @@ def open_group(group: Group, bar: Progress, cache: Path | None) -> Workspace:
     """
     bar.stage("Reading", None)
 
-    def text_of(path: Path) -> bytes:
-        return group.texts[path] if path in group.texts else path.read_bytes()
+    def text_of(path: Path) -> bytes | Unread:
+        return group.texts[path] if path in group.texts else read_source(path)
 
     return open_workspace(
         [group.root],

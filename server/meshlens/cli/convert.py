@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -21,8 +20,10 @@ from meshlens.cli.options import read_by
 from meshlens.cli.progress import progress
 from meshlens.cli.request import Group, ask, shown
 from meshlens.cli.terminal import complain, speak_utf8
-from meshlens.cli.writing import CannotWrite, write_all
+from meshlens.cli.writing import CannotWrite, write_sources
+from meshlens.foreign_files import Unread
 from meshlens.project.discover import walk_files
+from meshlens.project.python_text import read_source
 from meshlens.project.workspace import Workspace
 from meshlens.settings import parse_device_sizes
 
@@ -109,9 +110,9 @@ def _importing(group: Group) -> list[Path]:
     importing = re.compile(rb"^\s*(?:from|import)\b.*\b(?:" + stems + rb")\b", re.MULTILINE)
     found = []
     for path in islice(walk_files(group.root), _MOST_FILES):
-        with suppress(OSError):
-            if path.suffix == ".py" and path not in group.files and importing.search(path.read_bytes()):
-                found.append(path)
+        text = read_source(path) if path.suffix == ".py" and path not in group.files else b""
+        if not isinstance(text, Unread) and importing.search(text):
+            found.append(path)
     return sorted(found)
 
 
@@ -120,7 +121,7 @@ def _finish(
 ) -> int:
     if how == "write":
         try:
-            write_all(contents)
+            write_sources(contents, {path: before.files[str(path)].raw for path in contents})
         except CannotWrite as error:
             complain(str(error))
             return BROKEN

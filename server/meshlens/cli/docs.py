@@ -10,6 +10,7 @@ from meshlens.cli.manifest import with_settings
 from meshlens.cli.pages import NOTICE, assists_page, rules_page, settings_page
 from meshlens.cli.terminal import complain
 from meshlens.cli.writing import CannotWrite, write_all
+from meshlens.foreign_files import CONFIGURATION, Unread, read_bytes, read_text
 
 
 @click.command("docs")
@@ -50,12 +51,10 @@ def _manifest(root: Path) -> dict[Path, str]:
     files = (root / "package.json", root / "package.nls.json")
     if not all(file.is_file() for file in files):
         return {}
-    manifest, texts = (file.read_text("utf-8") for file in files)
+    manifest, texts = (read_text(file, CONFIGURATION) for file in files)
     return dict(zip(files, with_settings(manifest, texts), strict=True))
 
 
 def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
+    found = read_bytes(path, CONFIGURATION)
+    return b"" if isinstance(found, Unread) else found

@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from meshlens.foreign_files import Unread
 from meshlens.project.notebook import read_notebook
+from meshlens.project.python_text import read_source
 
 _LINE_END = re.compile("\r\n|\r|\n")
 
@@ -22,10 +24,8 @@ def line_reader(texts: Mapping[Path, bytes]) -> Callable[[str, int | None], list
 
     def raw(path: str) -> bytes:
         if path not in known:
-            try:
-                known[path] = texts[Path(path)] if Path(path) in texts else Path(path).read_bytes()
-            except OSError:
-                known[path] = b""
+            found = texts[Path(path)] if Path(path) in texts else read_source(Path(path))
+            known[path] = b"" if isinstance(found, Unread) else found
         return known[path]
 
     def lines(path: str, cell: int | None) -> list[str]:

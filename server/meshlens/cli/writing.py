@@ -11,6 +11,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from meshlens.foreign_files import NOTEBOOK, SOURCE, Unread, read_bytes
+from meshlens.project.python_text import as_on_disk, as_utf8
+
 
 class CannotWrite(Exception):
     """A file could not be written; the message says which and why."""
@@ -35,6 +38,45 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
             for temporary, _ in prepared:
                 with suppress(OSError):
                     os.unlink(temporary)
+
+
+def write_sources(texts: Mapping[Path, bytes], before: Mapping[Path, bytes]) -> None:
+    """Writes changed sources, each in the encoding of its file, or none of them.
+
+    Args:
+        texts: the changed texts, as UTF-8.
+        before: the texts that they were made from.
+
+    Raises:
+        CannotWrite: a file changed meanwhile, has no way to write a character, or must not be written to.
+    """
+    contents: dict[Path, bytes] = {}
+    for path, text in texts.items():
+        is_notebook = path.suffix == ".ipynb"
+        raw = read_bytes(path, NOTEBOOK if is_notebook else SOURCE)
+        if isinstance(raw, Unread):
+            raise CannotWrite(f"{path}: {raw.message}; nothing was written")
+        if (raw if is_notebook else as_utf8(raw)) != before[path]:
+            raise CannotWrite(f"{path}: it changed while it was checked; nothing was written")
+        contents[path] = in_its_encoding(path, text, raw)
+    write_all(contents)
+
+
+def in_its_encoding(path: Path, text: bytes, before: bytes) -> bytes:
+    """Returns the bytes of a changed source as its file has them.
+
+    Args:
+        path: the file.
+        text: its new text, as UTF-8.
+        before: its old bytes.
+
+    Raises:
+        CannotWrite: its encoding has no way to write a character.
+    """
+    content = text if path.suffix == ".ipynb" else as_on_disk(text, before)
+    if isinstance(content, Unread):
+        raise CannotWrite(f"{path}: {content.message}; nothing was written")
+    return content
 
 
 @contextmanager

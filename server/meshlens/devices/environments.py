@@ -15,6 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from meshlens.foreign_files import CONFIGURATION, LISTING, NOTE, read_text
+
 _PYTHONS = ("python.exe", "Scripts/python.exe") if sys.platform == "win32" else ("bin/python", "bin/python3")
 _CONDA_NAME = re.compile(r"""^name:\s*["']?([^\s"'#]+)""", re.MULTILINE)
 _NAMED_FIRST = (".venv", "venv")
@@ -127,8 +129,8 @@ def _pipenv(folder: Path, home: Path, environ: Mapping[str, str]) -> Iterator[En
         environ.get("WORKON_HOME") or home / (".virtualenvs" if os.name == "nt" else ".local/share/virtualenvs")
     )
     for path in _listed(kept):
-        with suppress(OSError):
-            if os.path.samefile((path / ".project").read_text(encoding="utf-8", errors="replace").strip(), folder):
+        with suppress(OSError, ValueError):
+            if os.path.samefile(read_text(path / ".project", NOTE).strip(), folder):
                 yield from _existing(path, "pipenv")
 
 
@@ -136,15 +138,12 @@ def _conda(folder: Path, home: Path) -> Iterator[Environment]:
     """The environment that `environment.yml` names, among those that conda has listed."""
     wanted: set[str] = set()
     for name in ("environment.yml", "environment.yaml"):
-        with suppress(OSError):
-            wanted.update(_CONDA_NAME.findall((folder / name).read_text(encoding="utf-8", errors="replace")))
+        wanted.update(_CONDA_NAME.findall(read_text(folder / name, CONFIGURATION)))
     if not wanted:
         return
-    with suppress(OSError):
-        listed = (home / ".conda" / "environments.txt").read_text(encoding="utf-8", errors="replace").splitlines()
-        for line in listed:
-            if Path(line.strip()).name in wanted:
-                yield from _existing(Path(line.strip()), f"conda {Path(line.strip()).name}")
+    for line in read_text(home / ".conda" / "environments.txt", LISTING).splitlines():
+        if Path(line.strip()).name in wanted:
+            yield from _existing(Path(line.strip()), f"conda {Path(line.strip()).name}")
 
 
 def _hash(path: str) -> str:

@@ -6,13 +6,13 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from meshlens.devices.child_environment import search_path
 from meshlens.devices.environments import environment_of, environments_of, has_package, is_environment, python_of
 from meshlens.devices.trust import interpreter_leads_into
+from meshlens.foreign_files import NOTE, read_text
 
 _NAMES = ("python.exe",) if sys.platform == "win32" else ("python3", "python")
 # Programs that choose a Python by the folder they are started in, or open a shop.
@@ -132,7 +132,7 @@ def _candidates(
 def _named(value: str, folder: str, places: tuple[str, ...]) -> str:
     """The Python that a path means, which may also be that of an environment; a bare name is one on PATH."""
     path = Path(folder, os.path.expanduser(value))
-    if path.is_dir():
+    if os.path.isdir(path):
         return python_of(path) or str(path)
     bare = os.path.basename(value) == value and not os.path.lexists(path)
     found = (os.path.join(place, value) for place in places if bare)
@@ -154,13 +154,11 @@ def _upwards(folder: Path) -> tuple[Path, ...]:
 
 def _named_by_files(folder: Path, environ: Mapping[str, str]) -> Iterator[Interpreter]:
     """What pdm and pyenv have written down for a folder."""
-    with suppress(OSError):
-        path = (folder / ".pdm-python").read_text(encoding="utf-8", errors="replace").strip()
-        if os.path.isabs(path) and os.path.exists(path):
-            yield Interpreter(path, "pdm")
-    with suppress(OSError):
-        version = (folder / ".python-version").read_text(encoding="utf-8", errors="replace").split()
-        yield from _of_pyenv(version[0] if version else "", environ)
+    path = read_text(folder / ".pdm-python", NOTE).strip()
+    if os.path.isabs(path) and os.path.exists(path):
+        yield Interpreter(path, "pdm")
+    version = read_text(folder / ".python-version", NOTE).split()
+    yield from _of_pyenv(version[0] if version else "", environ)
 
 
 def _of_pyenv(version: str, environ: Mapping[str, str]) -> Iterator[Interpreter]:
@@ -168,10 +166,9 @@ def _of_pyenv(version: str, environ: Mapping[str, str]) -> Iterator[Interpreter]
     home = environ.get("HOME") or os.path.expanduser("~")
     root = Path(environ.get("PYENV_ROOT") or Path(home, ".pyenv"))
     if version == "global":
-        with suppress(OSError):
-            named = (root / "version").read_text(encoding="utf-8", errors="replace").split()
-            version = named[0] if named else ""
-    if re.fullmatch(r"[\w.+-]+", version) and version.strip("."):
+        named = read_text(root / "version", NOTE).split()
+        version = named[0] if named else ""
+    if re.fullmatch(r"[A-Za-z0-9_.+-]{1,200}", version) and version.strip("."):
         kept = root / "versions"
         exact = (
             [kept / version]

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from meshlens.devices.processes import Ended, run_bounded
 from meshlens.devices.report import Device
+from meshlens.foreign_files import NOTE, read_text
 
 _SECONDS = 15
 _QUERY = ("--query-gpu=index,name,memory.total,memory.used", "--format=csv,noheader,nounits")
@@ -104,10 +104,9 @@ def _trouble(ended: Ended) -> str | None:
 def _tpus(environment: Mapping[str, str], root: Path) -> tuple[Device, ...]:
     kinds: list[str] = []
     for vendor in sorted(root.glob("sys/bus/pci/devices/*/vendor")):
-        with suppress(OSError):
-            if vendor.read_text().strip() == _GOOGLE:
-                kind, count = _TPU_CHIPS.get(vendor.with_name("device").read_text().strip(), ("", 0))
-                kinds += [kind] * count
+        if read_text(vendor, NOTE).strip() == _GOOGLE:
+            kind, count = _TPU_CHIPS.get(read_text(vendor.with_name("device"), NOTE).strip(), ("", 0))
+            kinds += [kind] * count
     if not kinds:
         # A container may not see the bus; its device files are there all the same.
         kinds = ["TPU"] * len([*root.glob("dev/accel[0-9]*")])

@@ -104,10 +104,10 @@ def _virtual_environment(executable: str) -> tuple[str | None, bool]:
     for folder in (beside, os.path.dirname(beside)):
         try:
             with open(os.path.join(folder, "pyvenv.cfg"), encoding="utf-8", errors="replace") as file:
-                text = file.read()
+                text = file.read(65536)
         except OSError:
             continue
-        return folder, re.search(r"(?im)^\s*include-system-site-packages\s*=\s*true\s*$", text) is not None
+        return folder, re.search(r"(?im)^[ \t]*include-system-site-packages[ \t]*=[ \t]*true[ \t]*$", text) is not None
     return None, True
 
 

@@ -11,14 +11,19 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from meshlens.foreign_files import NOTE, read_text
+
 _MOST_LINKS = 40
-_HOME = re.compile(r"(?im)^\s*(?:home|executable|base-[\w-]+)\s*=\s*(.+?)\s*$")
+_HOME = re.compile(r"(?im)^[ \t]*(?:home|executable|base-[\w-]+)[ \t]*=[ \t]*(\S.*)")
 
 
 def leads_into(path: str | os.PathLike[str], folders: tuple[Path, ...]) -> bool:
     """Whether a file or folder is inside one of these folders, or a link on the way to it is."""
     if not folders:
         return False
+    if "\0" in os.fspath(path):
+        # It is no path; where it would lead to is not known.
+        return True
     real = [os.path.realpath(folder) for folder in folders]
     return any(
         _is_below(place, folder) for step in _steps(os.fspath(path)) for place in _places(step) for folder in real
@@ -67,5 +72,4 @@ def _is_below(path: str, folder: str) -> bool:
 def _bases(interpreter: str) -> Iterator[str]:
     beside = Path(interpreter).parent
     for folder in (beside, beside.parent):
-        with suppress(OSError):
-            yield from _HOME.findall(Path(folder, "pyvenv.cfg").read_text(encoding="utf-8", errors="replace"))
+        yield from map(str.strip, _HOME.findall(read_text(Path(folder, "pyvenv.cfg"), NOTE)))

@@ -20,10 +20,12 @@ from threading import Thread
 from typing import Any, BinaryIO
 
 from meshlens.cache_files import FOLDER
+from meshlens.foreign_files import Unread
 from meshlens.project.devices import target_of
 from meshlens.project.discover import python_files
 from meshlens.project.jax_folders import find_jax_folders
 from meshlens.project.neighbours import neighbourhoods
+from meshlens.project.python_text import read_source
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.rules._check import check
 from meshlens.settings import Settings
@@ -114,20 +116,13 @@ def _catch_up(project: Project, overlay: Mapping[Path, bytes]) -> None:
     """Brings the workspace to the open texts and to what was written to the disk meanwhile."""
     workspace = project.workspace
     for path in project.overlay.keys() - overlay.keys():
-        raw = _bytes(path)
-        workspace = workspace.with_file(path, raw) if raw is not None else workspace.without_file(path)
+        raw = read_source(path)
+        workspace = workspace.without_file(path) if isinstance(raw, Unread) else workspace.with_file(path, raw)
     for path, raw in overlay.items():
         known = workspace.files.get(str(path))
         if known is None or known.raw != raw:
             workspace = workspace.with_files({path: raw})
     project.workspace, project.overlay = workspace, dict(overlay)
-
-
-def _bytes(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
 
 
 def _neighbours(project: Project) -> Any:

@@ -14,6 +14,7 @@ from pathlib import Path
 from meshlens.cache_files import FOLDER
 from meshlens.facts.model import FileFacts
 from meshlens.facts.packing import unpacked_as_needed
+from meshlens.foreign_files import Unread
 from meshlens.lsp.documents import is_nowhere
 from meshlens.lsp.folders import Folder
 from meshlens.lsp.notebooks import written
@@ -23,6 +24,7 @@ from meshlens.project.discover import walk_files
 from meshlens.project.imports import imported_files
 from meshlens.project.jax_folders import find_jax_folders
 from meshlens.project.magics import without_magics
+from meshlens.project.python_text import read_source, utf8
 
 SMALL = 200_000
 """Bytes of Python up to which a project is loaded whole."""
@@ -126,13 +128,13 @@ def source_of(path: Path, text: bytes) -> bytes:
 def _imports(session: Session, folder: Folder, path: Path, raw: bytes) -> list[Path]:
     """The files that a file imports: in a small project all of them, in a large one the next few."""
 
-    def text_of(file: Path) -> bytes:
+    def text_of(file: Path) -> bytes | Unread:
         if file == path:
             return raw
         if folder.small is False:
             return b""
         known = folder.workspace.files.get(str(file))
-        return known.source if known is not None else file.read_bytes()
+        return known.source if known is not None else read_source(file, _LARGEST)
 
     found = imported_files([path], [folder.root], text_of)
     if folder.small is not False:
@@ -185,14 +187,8 @@ def _read(session: Session, paths: Iterable[Path], known: Iterable[str]) -> dict
 
 
 def _bytes(path: Path) -> bytes | None:
-    try:
-        if path.stat().st_size > _LARGEST:
-            return None
-        raw = path.read_bytes()
-        raw.decode("utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
-    return raw
+    text = read_source(path, _LARGEST)
+    return None if isinstance(text, Unread) or isinstance(utf8(text), Unread) else text
 
 
 def _size(path: Path) -> int:

@@ -14,10 +14,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from meshlens.foreign_files import Unread
 from meshlens.lsp.client import Client
 from meshlens.lsp.documents import Document, uri_of
 from meshlens.lsp.folders import Folder, open_folder, root_for
 from meshlens.lsp.notebooks import OpenNotebook
+from meshlens.project.python_text import read_source
 from meshlens.project.view import FileView
 from meshlens.project.workspace import Workspace
 from meshlens.rules._check import Diagnosed, check
@@ -266,10 +268,8 @@ class Session:
         file = self.folder_of(path).workspace.files.get(str(path))
         if file is not None:
             return file.source
-        try:
-            return path.read_bytes()
-        except OSError:
-            return None
+        text = read_source(path)
+        return None if isinstance(text, Unread) else text
 
     def say(self, text: str, level: int = 3) -> None:
         """Shows a message: 1 error, 2 warning, 3 information."""

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from meshlens.foreign_files import CONFIGURATION, Unread, read_bytes, read_text
+from meshlens.project.toml_text import parse_toml
 from meshlens.settings import BadSetting, Settings, parse
 
 OWN_FILE = "meshlens.toml"
 SHARED_FILE = "pyproject.toml"
 PROJECT_MARKS = (OWN_FILE, SHARED_FILE, "setup.py", "setup.cfg", ".git", ".hg")
+
+_OUR_TABLE = re.compile(r"^[ \t]*\[tool\.meshlens", re.MULTILINE)
+_LONGEST_KEY = 100
+_MOST_ERRORS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +89,12 @@ def read_configuration(path: Path | None, name: str = "") -> Configuration:
         return Configuration(None, Settings())
     name = name or str(path)
     blank = Settings(folder=str(path.parent))
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-        table = _table(path, text)
-    except OSError as error:
-        return Configuration(path, blank, errors=(f"{name}: cannot be read: {error.strerror}",))
-    except ValueError as error:
-        return Configuration(path, blank, errors=(f"{name}: {_first_line(error)}",))
+    text = _text(path)
+    if isinstance(text, Unread):
+        return Configuration(path, blank, errors=(f"{name}: {text.message}",))
+    table = _table(path, text)
+    if isinstance(table, Unread):
+        return Configuration(path, blank, errors=(f"{name}: {table.message}",))
     if not isinstance(table, dict):
         return Configuration(path, blank, errors=(f'{name}: "tool.meshlens" is not a table',))
     changes: dict[str, Any] = {}
@@ -103,47 +107,46 @@ def read_configuration(path: Path | None, name: str = "") -> Configuration:
             origins[key] = f"{name}:{line}" if line else name
         except BadSetting as error:
             errors.append(f"{name}:{line}: {error}" if line else f"{name}: {error}")
+            if len(errors) == _MOST_ERRORS:
+                errors.append(f"{name}: the rest of its keys were not looked at; correct these first")
+                break
     return Configuration(path, replace(blank, **changes), origins, tuple(errors))
 
 
+def _text(path: Path) -> str | Unread:
+    raw = read_bytes(path, CONFIGURATION)
+    if isinstance(raw, Unread):
+        return raw
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return Unread(f"not UTF-8 at byte {error.start}; save it as UTF-8")
+
+
 def _table(path: Path, text: str) -> object:
-    whole = _loads(text)
-    if path.name == OWN_FILE:
+    whole = parse_toml(text)
+    if path.name == OWN_FILE or isinstance(whole, Unread):
         return whole
     tool = whole.get("tool", {})
     return tool.get("meshlens", {}) if isinstance(tool, dict) else {}
 
 
-def _loads(text: str) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    return tomllib.loads(text)
-
-
 def _speaks_to_us(path: Path) -> bool:
-    try:
-        content = path.read_bytes()
-    except OSError:
+    text = read_text(path, CONFIGURATION)
+    if "meshlens" not in text:
         return False
-    if b"meshlens" not in content:
-        return False
-    try:
-        tool = _loads(content.decode("utf-8-sig")).get("tool")
-    except ValueError:
-        return re.search(rb"^\s*\[tool\.meshlens", content, re.MULTILINE) is not None
+    whole = parse_toml(text)
+    if isinstance(whole, Unread):
+        return _OUR_TABLE.search(text) is not None
+    tool = whole.get("tool")
     return isinstance(tool, dict) and "meshlens" in tool
 
 
 def _line_of(text: str, key: str) -> int | None:
     """The line, from 1, on which a key is set, as far as a look at the text can tell."""
+    if len(key) > _LONGEST_KEY:
+        return None
     spelled = rf"[\"']?{re.escape(key)}[\"']?"
     start = text.find("[tool.meshlens") if "[tool.meshlens" in text else 0
     found = re.compile(rf"^[ \t]*(?:\[(?:tool\.meshlens\.)?)?{spelled}[ \t]*[=.\]]", re.MULTILINE).search(text, start)
     return text.count("\n", 0, found.start()) + 1 + found[0].count("\n") if found else None
-
-
-def _first_line(error: ValueError) -> str:
-    text = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return text[:1].lower() + text[1:]

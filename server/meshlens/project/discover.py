@@ -5,15 +5,18 @@ Leaves out environments, build products, what `.gitignore` lists and what the co
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from meshlens.foreign_files import CONFIGURATION, read_text
 from meshlens.project.configuration import OWN_FILE, SHARED_FILE, configuration_in
-from meshlens.project.patterns import Pattern, patterns, verdict
+from meshlens.project.patterns import MOST, Pattern, patterns, verdict
 
 SUFFIXES = (".py", ".ipynb")
+_log = logging.getLogger("meshlens")
 
 ALWAYS_LEFT_OUT = frozenset(
     ".bzr .direnv .eggs .git .hg .ipynb_checkpoints .meshlens_cache .mypy_cache .nox .pants.d .pyenv .pytest_cache "
@@ -142,8 +145,8 @@ def _gitignores_above(top: Path) -> _Rules | None:
 
 
 def _gitignore(folder: str, above: _Rules | None) -> _Rules:
-    try:
-        text = (Path(folder) / ".gitignore").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        text = ""
-    return _Rules(folder, patterns(tuple(text.splitlines())), above)
+    path = os.path.join(folder, ".gitignore")
+    lines = tuple(read_text(path, CONFIGURATION).splitlines())
+    if len(lines) > MOST:
+        _log.warning("%s: only its first %s lines count", path, f"{MOST:,}")
+    return _Rules(folder, patterns(lines[:MOST]), above)

@@ -11,7 +11,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from meshlens.foreign_files import Unread
 from meshlens.project.modules import LIBRARIES, SOURCE_FOLDERS
+from meshlens.project.python_text import read_source
 
 _IMPORT = re.compile(
     rb"[ \t]*(?:from[ \t]+(?P<dots>\.*)[ \t]*(?P<module>[\w.]*)[ \t]+import[ \t]*(?P<names>\([^)]*\)|[^\n#;]*)"
@@ -23,7 +25,7 @@ _MOST = 3000
 
 
 def imported_files(
-    files: Sequence[Path], roots: Sequence[Path], text_of: Callable[[Path], bytes] | None = None
+    files: Sequence[Path], roots: Sequence[Path], text_of: Callable[[Path], bytes | Unread] = read_source
 ) -> list[Path]:
     """The files below the roots that these files import, directly or not, without these files themselves.
 
@@ -32,7 +34,6 @@ def imported_files(
         roots: folders that imports are resolved from.
         text_of: gives the text of a file; reads it from the disk by default.
     """
-    read = text_of or Path.read_bytes
     tops = tuple(str(root) for root in roots)
     disk = _Disk()
     known = {str(path): path for path in files}
@@ -40,9 +41,8 @@ def imported_files(
     found: list[Path] = []
     while waiting and len(found) < _MOST:
         path = waiting.pop()
-        try:
-            text = read(path)
-        except OSError:
+        text = text_of(path)
+        if isinstance(text, Unread):
             continue
         for name in _imports(text, str(path.parent), tops, disk):
             if name not in known:

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from meshlens.project.jax_version import JaxVersion, Version, locate_jax_version, speaks_of_versions
+from meshlens.jaxapi.changes import Version
+from meshlens.project.jax_version import JaxVersion, locate_jax_version, speaks_of_versions
 from meshlens.settings import Settings
 
 JaxFolders = tuple[tuple[str, Version], ...]

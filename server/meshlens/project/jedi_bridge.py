@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from meshlens.foreign_files import Unread
 from meshlens.project.jax_version import package_folders
+from meshlens.project.python_text import read_source
 from meshlens.settings import Settings
 from meshlens.text import LineIndex, Span
 
@@ -78,11 +80,8 @@ def look_up(dotted: str, root: Path, packages: Sequence[Path]) -> Found | None:
 
 
 def _found(path: Path, line: int, column: int, name: str, written: str, documentation: str) -> Found | None:
-    try:
-        raw = path.read_bytes() if path.stat().st_size <= _LARGEST else None
-    except OSError:
-        return None
-    if raw is None:
+    raw = read_source(path, _LARGEST)
+    if isinstance(raw, Unread):
         return None
     start = LineIndex(raw).offset(line - 1, column, "utf-32")
     span = Span(start, start + len(name.encode()))

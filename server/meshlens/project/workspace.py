@@ -11,9 +11,11 @@ from meshlens.devices.report import Report
 from meshlens.devices.topology import Topology, parse_topology
 from meshlens.facts.model import FileFacts
 from meshlens.facts.reading import read_again, resume, whole_edit
+from meshlens.foreign_files import Unread
 from meshlens.project.cache import FactsCache
 from meshlens.project.jax_folders import JaxFolders
 from meshlens.project.modules import ModuleIndex
+from meshlens.project.python_text import read_source, utf8
 from meshlens.project.resolving import solve_again
 from meshlens.project.solution import Focus, Solution, solve
 from meshlens.project.source_files import SourceFile, read_all, read_file
@@ -220,15 +222,11 @@ def open_workspace(
     raws: dict[Path, bytes] = {}
     problems: list[tuple[Path, str]] = []
     for path in [path.absolute() for path in files]:
-        try:
-            raw = given[path] if path in given else path.read_bytes()
-            if not raw.isascii():
-                raw.decode("utf-8")
+        raw = utf8(given[path]) if path in given else read_source(path)
+        if isinstance(raw, Unread):
+            problems.append((path, raw.message))
+        else:
             raws[path] = raw
-        except UnicodeDecodeError as error:
-            problems.append((path, f"not UTF-8 at byte {error.start}"))
-        except OSError as error:
-            problems.append((path, f"cannot be read: {error.strerror or error}"))
     read, broken = read_all(raws, kept)
     problems += broken
     if kept is not None:

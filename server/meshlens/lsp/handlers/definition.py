@@ -6,11 +6,13 @@ from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
+from meshlens.foreign_files import Unread
 from meshlens.ide.definition import definition as places_of
 from meshlens.ide.outside import outside_axis
 from meshlens.lsp.documents import uri_of
 from meshlens.lsp.session import Session, ranged
 from meshlens.lsp.to_lsp import location
+from meshlens.project.python_text import read_source
 from meshlens.text import LineIndex
 
 Places = list[dict[str, Any]] | None
@@ -35,8 +37,8 @@ async def _outside(session: Session, root: Path, dotted: str) -> Places:
     found = await session.indexing.look_up(root, dotted)
     if found is None:
         return None
-    try:
-        lines = LineIndex(found.path.read_bytes())
-    except OSError:
+    text = read_source(found.path)
+    if isinstance(text, Unread):
         return None
+    lines = LineIndex(text)
     return [{"uri": uri_of(found.path), "range": ranged(lines, found.span, session.client.encoding)}]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from meshlens.foreign_files import Unread
 from meshlens.lsp.documents import Document, uri_of
 from meshlens.lsp.handlers.diagnostic import report
 from meshlens.lsp.progress import reporting
 from meshlens.lsp.session import Session
 from meshlens.lsp.to_lsp import diagnostic
 from meshlens.lsp.whole import findings_of_project
+from meshlens.project.python_text import read_source
 from meshlens.rules._check import Diagnosed
 from meshlens.text import LineIndex
 
@@ -37,9 +39,8 @@ def file_diagnostics(session: Session, path: Path, found: tuple[Diagnosed, ...])
     """The findings of a file that is not open; none of a notebook, whose cells have no names until it is opened."""
     if not found or path.suffix == ".ipynb":
         return []
-    try:
-        text = path.read_bytes()
-    except OSError:
+    text = read_source(path)
+    if isinstance(text, Unread):
         return []
     document = Document(uri_of(path), None, path, text, LineIndex(text))
     return [diagnostic(session, document, one) for one in found]

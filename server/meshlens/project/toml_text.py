@@ -1,0 +1,43 @@
+"""Reads TOML that others wrote: a table, or one sentence that says why there is none."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any, TypeAlias
+
+from meshlens.foreign_files import Unread
+
+Table: TypeAlias = dict[str, Any]
+
+_MOST_PARTS = 100
+_MANY_PARTS = re.compile(rf"(?<![\w\-.\"'])(?:(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*\.[ \t]*){{{_MOST_PARTS}}}")
+"""A dotted key whose tables take the library the square of its length, and each key below it that length again."""
+
+
+def parse_toml(text: str) -> Table | Unread:
+    """Returns what a TOML text says.
+
+    Args:
+        text: with the line ends of any system.
+    """
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    if _MANY_PARTS.search(text) is not None:
+        return Unread(f"a key has more than {_MOST_PARTS} parts; use fewer tables inside each other")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        return Unread("its values are nested too deeply; use fewer brackets inside each other")
+    except tomllib.TOMLDecodeError as error:
+        return Unread(_first_line(error))
+    except ValueError:
+        # Numbers of thousands of digits are not made.
+        return Unread("a number in it has too many digits; use a smaller one")
+
+
+def _first_line(error: ValueError) -> str:
+    text = str(error).splitlines()[0] if str(error) else "not TOML"
+    return text[:1].lower() + text[1:]
