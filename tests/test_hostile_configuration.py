@@ -50,6 +50,11 @@ def _checked(root: Path, *arguments: str) -> tuple[int, str, str]:
         (f'exclude = ["{"a" * 5000}"]', '"exclude": expected patterns of at most 4,096 characters, not ["aaa'),
         (f"exclude = [{MANY}]", '"exclude": expected at most 10,000 patterns, not ["a"'),
         (f"per-file-ignores = {{ {'a' * 5000} = [] }}", '"per-file-ignores": expected patterns of at most 4,096'),
+        (f"select = [{MANY}]", '"select": expected at most 1,000 rules, each of at most 100 characters, not ["a"'),
+        (
+            f'ignore = ["{"a" * 5000}"]',
+            '"ignore": expected at most 1,000 rules, each of at',
+        ),
         ("exclude = " + "[" * 3000, "its values are nested too deeply; use fewer brackets inside each other"),
         (f"devices = {DIGITS}", "a number in it has too many digits; use a smaller one"),
         (f'devices = "{DIGITS}"', '"devices": expected a number of devices (8), a shape'),
@@ -80,6 +85,14 @@ def test_a_thousand_wrong_keys_are_not_a_thousand_lines(tmp_path):
     assert ran.code == 2
     assert len(ran.err.splitlines()) == 21
     assert ran.err.endswith("the rest of its keys were not looked at; correct these first\n")
+
+
+def test_a_thousand_rules_that_there_are_not_are_not_a_thousand_lines(tmp_path):
+    names = ", ".join(f'"none-{number}"' for number in range(1000))
+    files = {"a.py": TYPO, OWN_FILE: f"select = [{names}]\n"}
+    ran = meshlens("check", "--no-cache", cwd=write(tmp_path, files))
+    assert ran.code == 2
+    assert len(ran.err.splitlines()) == 20
 
 
 METADATA = {
@@ -181,9 +194,9 @@ ATOMS = st.one_of(
     st.sampled_from(["0.4.30", "8", "2x4", "v5e-16", "detected", "*", "a\0b", "\ud800", "[", "!", "/", "**"]),
     st.sampled_from([DIGITS, "*a" * 5000, " " * 100_000, "x" * 100_000]), st.dates(), st.times(), st.datetimes(),
 )  # fmt: skip
-VALUES = st.recursive(
-    ATOMS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
-)
+LISTS = st.lists(ATOMS, max_size=4)
+TABLES = st.dictionaries(st.text(max_size=5), ATOMS | LISTS, max_size=3)
+VALUES = ATOMS | LISTS | TABLES | st.lists(LISTS | TABLES, max_size=3)
 
 
 @given(key=st.sampled_from([*keys(), "nothing", ""]), value=VALUES, name=st.sampled_from(["a.py", "x/" * 20 + "b"]))

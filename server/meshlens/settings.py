@@ -18,6 +18,8 @@ _VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,9}(?!\.?[0-9])")
 _MOST_PATTERNS = 10_000
 _LONGEST_PATTERN = 4096
 _LONGEST_PATH = 4096
+_MOST_RULES = 1000
+_LONGEST_RULE = 100
 _DEEPEST_SHOWN = 3
 _LONGEST_SHOWN = 60
 _MOST_BITS = 200
@@ -82,6 +84,13 @@ def _strings(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _rules(value: object) -> tuple[str, ...]:
+    found = _strings(value)
+    if len(found) > _MOST_RULES or any(len(one) > _LONGEST_RULE for one in found):
+        raise BadSetting(f"expected at most {_MOST_RULES:,} rules, each of at most {_LONGEST_RULE} characters")
+    return found
+
+
 def _patterns(value: object) -> tuple[str, ...]:
     found = _strings(value)
     if len(found) > _MOST_PATTERNS:
@@ -108,7 +117,7 @@ def _strings_by_pattern(value: object) -> tuple[tuple[str, tuple[str, ...]], ...
     if not isinstance(value, Mapping):
         raise BadSetting("expected a table of file patterns with lists of rules")
     _patterns(tuple(map(str, value)))
-    return tuple((str(pattern), _strings(rules)) for pattern, rules in value.items())
+    return tuple((str(pattern), _rules(rules)) for pattern, rules in value.items())
 
 
 def _key(default: Any, *, kind: str, parse: Callable[[object], object], example: str, doc: str) -> Any:
@@ -127,7 +136,7 @@ class Settings:
     select: tuple[str, ...] = _key(
         (),
         kind="list of rules",
-        parse=_strings,
+        parse=_rules,
         example='select = ["AX1", "axis-not-in-mesh"]',
         doc="The rules that run: codes, the beginnings of codes, names, or `ALL`.\n"
         "Without it every rule runs that is on by default.",
@@ -135,14 +144,14 @@ class Settings:
     extend_select: tuple[str, ...] = _key(
         (),
         kind="list of rules",
-        parse=_strings,
+        parse=_rules,
         example='extend-select = ["AX503"]',
         doc="Rules that run besides those that `select` names.",
     )
     ignore: tuple[str, ...] = _key(
         (),
         kind="list of rules",
-        parse=_strings,
+        parse=_rules,
         example='ignore = ["AX602"]',
         doc="Rules that do not run.\n"
         "Where `select` and `ignore` both name a rule, the more exact one wins, then `ignore`.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from meshlens.foreign_files import NOTEBOOK, SOURCE, Unread, too_large
 from meshlens.project.python_text import as_utf8
 
 CLEAN, FOUND, BROKEN = 0, 1, 2
+_MOST_COMPLAINTS = 20
 
 
 @click.command("check")
@@ -110,7 +112,7 @@ def _without_bad_selectors(request: Request) -> Request:
     for group in request.groups:
         wrong = [
             f'{group.configuration.origins.get(key, "")}: "{key}": {message}'
-            for key, message in unknown_selectors(group.settings)
+            for key, message in islice(unknown_selectors(group.settings), _MOST_COMPLAINTS)
         ]
         errors += [line for line in wrong if line not in errors]
         if not wrong:
