@@ -204,19 +204,15 @@ def test_the_server_follows_names_into_other_encodings(tmp_path):
         assert "Traceback" not in server.log
 
 
-def test_the_server_fixes_a_file_in_another_encoding_at_the_right_columns(tmp_path):
-    inner = '# coding: latin-1\nimport jax\n\n\ndef total(x):\n    é = 1; return jax.lax.psum(x, "bacth")\n'
+def test_the_server_names_places_in_other_encodings_at_the_right_columns(tmp_path):
+    inner = '# coding: latin-1\nimport jax\n\n\ndef total(x):\n    é = 1; return jax.lax.psum(x, "batch")\n'
     root = write(tmp_path, {"total.py": inner.encode("latin-1"), "pyproject.toml": ""})
     call = 'import jax\nfrom total import total\n\nprint(jax.pmap(total, axis_name="batch")(jax.numpy.ones((1, 2))))\n'
     with served(root, PULLS) as server:
         uri = (root / "main.py").as_uri()
         server.open(uri, call)
-        server.findings(uri)
-        line = 5
-        at = {"line": 3, "character": call.split("\n")[3].index('"batch"') + 1}
-        found = server.request("textDocument/references", {"textDocument": {"uri": uri}, "position": at})
-        assert found is not None
-        inside = (root / "total.py").as_uri()
-        server.open(inside, inner)
-        (finding,) = server.findings(inside)
-        assert finding["range"]["start"] == {"line": line, "character": inner.split("\n")[line].index('"bacth"')}
+        at = {"line": 3, "character": call.split("\n")[3].index('"batch"')}
+        asked = {"textDocument": {"uri": uri}, "position": at, "context": {"includeDeclaration": True}}
+        found = server.request("textDocument/references", asked)
+        (inside,) = [one["range"]["start"] for one in found if one["uri"] == (root / "total.py").as_uri()]
+        assert inside == {"line": 5, "character": inner.split("\n")[5].index('"batch"')}
