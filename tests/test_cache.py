@@ -235,8 +235,7 @@ def test_results_that_do_not_hang_on_what_was_asked_for_do_not_hold(tmp_path):
 
 
 def test_results_notice_new_files_beside_old_ones(tmp_path):
-    source = tmp_path / "pkg" / "a.py"
-    source.parent.mkdir()
+    source = _source(tmp_path)
     cache = _results(cache_in(tmp_path / "c"))
     cache.put("q", [_aged(source)], [], 2 * 10**18)
     assert cache.get("q", [], list) == []

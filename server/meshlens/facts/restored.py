@@ -11,33 +11,28 @@ import json
 import logging
 import struct
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate
 from operator import le
 from sys import intern
-from typing import Any, TypeAlias
+from typing import Any
 
 from meshlens.facts.content import Shape, content_later, function_in
 from meshlens.facts.grammar import (
     BODY,
     CONSTANTS,
-    DEEPEST,
-    EXPRESSIONS,
-    FLAGS,
     FUNCTION,
-    FUNCTION_STATEMENT,
     HEADER,
-    HOWS,
     ROW,
     SAID,
     SPAN,
     STATEMENT,
-    STATEMENTS,
     WIDTHS,
     NotFacts,
 )
 from meshlens.facts.model import Block, DevicesSaid, FileFacts, Suppression
+from meshlens.facts.shape_reader import READ_KIND, Reader, statements, texts
 from meshlens.text import Span
 
 _log = logging.getLogger("meshlens")
@@ -70,7 +65,7 @@ def _restored(blob: bytes, size: int, *, is_whole: bool) -> FileFacts:
         raise NotFacts("other words or constants")
     words = list(map(intern, words))
     functions = {words[row[0]]: number for number, row in enumerate(rows) if row[1] == FUNCTION}
-    reader = _Reader(words, [..., *constants], functions)
+    reader = Reader(words, [..., *constants], functions)
     blocks: dict[str, Block] = {}
     for number, row in enumerate(rows):
         end = at + sum(row[6:])
@@ -94,13 +89,13 @@ def _restored(blob: bytes, size: int, *, is_whole: bool) -> FileFacts:
     )
 
 
-def _block_of(reader: _Reader, number: int, row: Sequence[int], data: bytes, size: int, *, is_whole: bool) -> Block:
+def _block_of(reader: Reader, number: int, row: Sequence[int], data: bytes, size: int, *, is_whole: bool) -> Block:
     key, kind, head_width, body_width, name_width, start, *lengths = row
     head, body, names, spans, pieces = accumulate(lengths)
     if pieces != len(data) or not lengths[3] or lengths[3] % SPAN or lengths[4] % SPAN:
         raise NotFacts("a block that is not all there")
     sites = lengths[3] // SPAN
-    header = reader.piece(_READ_KIND[kind], _numbers(head_width, data[:head]), number, sites)
+    header = reader.piece(READ_KIND[kind], _numbers(head_width, data[:head]), number, sites)
     later: Callable[[], Shape] | None = None
     function = function_in(header)
     if (function is None) != (kind == STATEMENT) or (function and function[BODY]):
@@ -109,24 +104,24 @@ def _block_of(reader: _Reader, number: int, row: Sequence[int], data: bytes, siz
         later = partial(
             _body if is_whole else _body_or_nothing, reader, _numbers(body_width, data[head:body]), number, sites
         )
-    mentioned = reader.piece(_texts, _numbers(name_width, data[body:names]), number, sites)
+    mentioned = reader.piece(texts, _numbers(name_width, data[body:names]), number, sites)
     numbers = array("i", data[spans:])
     places = tuple(zip(numbers[::2], numbers[1::2], strict=True))
     table = partial(_spans, data[names:spans], _longest(places, start, size))
     return Block(reader.words[key], content_later(header, later, table, mentioned), places, start)
 
 
-def _body(reader: _Reader, numbers: array[int], number: int, sites: int) -> Shape:
+def _body(reader: Reader, numbers: array[int], number: int, sites: int) -> Shape:
     """The body of a function.
 
     Raises:
         NotFacts: it is something else.
     """
-    body: Shape = reader.piece(_statements, numbers, number, sites)
+    body: Shape = reader.piece(statements, numbers, number, sites)
     return body
 
 
-def _body_or_nothing(reader: _Reader, numbers: array[int], number: int, sites: int) -> Shape:
+def _body_or_nothing(reader: Reader, numbers: array[int], number: int, sites: int) -> Shape:
     try:
         return _body(reader, numbers, number, sites)
     except NotFacts as error:
@@ -184,217 +179,3 @@ def _devices_said(value: Any) -> DevicesSaid | None:
     if type(text) is not str or how not in SAID:
         raise NotFacts("no devices")
     return DevicesSaid(text, how)
-
-
-class _Reader:
-    """What is being read.
-
-    Attributes:
-        take: the next number.
-        words, constants: the strings and the constants of the file.
-        blocks: the functions that are blocks of their own and that no `def` has named yet, and their rows.
-        row: the row of the block that is read.
-        sites: how many sites it has.
-        room: how many levels deeper a shape may go.
-    """
-
-    __slots__ = ("blocks", "constants", "room", "row", "sites", "take", "words")
-
-    def __init__(self, words: Sequence[str], constants: Sequence[Any], blocks: dict[str, int]) -> None:
-        self.words = words
-        self.constants = constants
-        self.blocks = blocks
-        self.row = 0
-        self.sites = 0
-        self.room = DEEPEST
-        self.take: Callable[[], int] = iter(array("B")).__next__
-
-    def piece(self, what: Callable[[_Reader], Any], numbers: Iterable[int], row: int, sites: int) -> Any:
-        """One thing, for which all the numbers are.
-
-        Raises:
-            NotFacts: the numbers are something else.
-        """
-        rest = iter(numbers)
-        self.take, self.row, self.sites, self.room = rest.__next__, row, sites, DEEPEST
-        try:
-            made = what(self)
-        except (StopIteration, IndexError, RuntimeError) as error:
-            raise NotFacts(str(error)) from None
-        if next(rest, None) is not None:
-            raise NotFacts("there is more than one piece")
-        return made
-
-
-def _site(reader: _Reader) -> int:
-    site = reader.take()
-    if site >= reader.sites:
-        raise NotFacts("a site that the block does not have")
-    return site
-
-
-def _text(reader: _Reader) -> str:
-    return reader.words[reader.take()]
-
-
-def _maybe_text(reader: _Reader) -> str | None:
-    return reader.words[reader.take()] if reader.take() else None
-
-
-def _number(reader: _Reader) -> int:
-    return reader.take()
-
-
-def _block(reader: _Reader) -> str:
-    key = reader.words[reader.take()]
-    # The rows of a block's functions come before its own: no block can hold itself, nor one that another holds.
-    if reader.blocks.pop(key, reader.row) >= reader.row:
-        raise NotFacts("a function that is none of the block's")
-    return key
-
-
-def _constant(reader: _Reader) -> Any:
-    return reader.constants[reader.take()]
-
-
-def _expression(reader: _Reader) -> Shape:
-    code = reader.take()
-    if code == 0:
-        return ("name", _site(reader), reader.words[reader.take()])
-    if code == 1:
-        return ("const", _site(reader), reader.constants[reader.take()])
-    reader.room -= 1
-    if reader.room < 0:
-        raise NotFacts("a shape that is nested too deeply")
-    made: Shape
-    if code == 2:
-        made = ("attr", _site(reader), _expression(reader), reader.words[reader.take()])
-    elif code == 3:
-        made = ("call", _site(reader), _expression(reader), _arguments(reader))
-    else:
-        tag, fields = _READ_EXPRESSION[code]
-        made = (tag, *[field(reader) for field in fields])
-    reader.room += 1
-    return made
-
-
-def _statement(reader: _Reader) -> Shape:
-    reader.room -= 1
-    if reader.room < 0:
-        raise NotFacts("a shape that is nested too deeply")
-    tag, fields = _READ_STATEMENT[reader.take()]
-    made = (tag, *[field(reader) for field in fields])
-    reader.room += 1
-    return made
-
-
-def _maybe(reader: _Reader) -> Shape | None:
-    return _expression(reader) if reader.take() else None
-
-
-def _expressions(reader: _Reader) -> Shape:
-    return tuple([_expression(reader) for _ in range(reader.take())])
-
-
-def _statements(reader: _Reader) -> Shape:
-    return tuple([_statement(reader) for _ in range(reader.take())])
-
-
-def _texts(reader: _Reader) -> tuple[str, ...]:
-    return tuple([reader.words[reader.take()] for _ in range(reader.take())])
-
-
-def _names(reader: _Reader) -> frozenset[str]:
-    return frozenset(_texts(reader))
-
-
-def _arguments(reader: _Reader) -> Shape:
-    return tuple([(_maybe_text(reader), _site(reader), _expression(reader)) for _ in range(reader.take())])
-
-
-def _pairs(reader: _Reader) -> Shape:
-    return tuple([(_maybe(reader), _expression(reader)) for _ in range(reader.take())])
-
-
-def _element(reader: _Reader) -> Shape:
-    return (_expression(reader), _expression(reader)) if reader.take() else _expression(reader)
-
-
-def _clauses(reader: _Reader) -> Shape:
-    return tuple([(_expression(reader), _expression(reader), _expressions(reader)) for _ in range(reader.take())])
-
-
-def _parameters(reader: _Reader) -> Shape:
-    return tuple(
-        [
-            (_text(reader), _site(reader), HOWS[reader.take()], _maybe(reader), _maybe(reader))
-            for _ in range(reader.take())
-        ]
-    )
-
-
-def _function(reader: _Reader) -> Shape:
-    reader.room -= 1
-    if reader.room < 0:
-        raise NotFacts("a shape that is nested too deeply")
-    made = (
-        _text(reader),
-        _site(reader),
-        _parameters(reader),
-        _expressions(reader),
-        _statements(reader),
-        _flags(reader),
-    )
-    reader.room += 1
-    return made
-
-
-def _flags(reader: _Reader) -> frozenset[str]:
-    return FLAGS[reader.take()]
-
-
-def _items(reader: _Reader) -> Shape:
-    return tuple([(_expression(reader), _maybe(reader)) for _ in range(reader.take())])
-
-
-def _handlers(reader: _Reader) -> Shape:
-    return tuple([(_maybe(reader), _maybe_text(reader), _statements(reader)) for _ in range(reader.take())])
-
-
-def _imports(reader: _Reader) -> Shape:
-    return tuple([(_text(reader), _maybe_text(reader), _site(reader)) for _ in range(reader.take())])
-
-
-def _arms(reader: _Reader) -> Shape:
-    return tuple([(_expression(reader), _maybe(reader), _statements(reader)) for _ in range(reader.take())])
-
-
-_Read: TypeAlias = Callable[[_Reader], Any]
-
-_READ: Mapping[str, _Read] = {
-    "site": _site,
-    "text": _text,
-    "maybe_text": _maybe_text,
-    "number": _number,
-    "block": _block,
-    "constant": _constant,
-    "expression": _expression,
-    "maybe": _maybe,
-    "expressions": _expressions,
-    "statements": _statements,
-    "texts": _texts,
-    "names": _names,
-    "arguments": _arguments,
-    "pairs": _pairs,
-    "element": _element,
-    "clauses": _clauses,
-    "parameters": _parameters,
-    "function": _function,
-    "items": _items,
-    "handlers": _handlers,
-    "imports": _imports,
-    "arms": _arms,
-}
-_READ_EXPRESSION = tuple((tag, tuple(_READ[field] for field in fields.split())) for tag, fields in EXPRESSIONS.items())
-_READ_STATEMENT = tuple((tag, tuple(_READ[field] for field in fields.split())) for tag, fields in STATEMENTS.items())
-_READ_KIND: Mapping[int, _Read] = {STATEMENT: _statement, FUNCTION: _function, FUNCTION_STATEMENT: _statement}
