@@ -17,6 +17,7 @@ from meshlens.cli.request import Group, Request
 from meshlens.project.configuration import is_project
 
 if TYPE_CHECKING:
+    from meshlens.cli.checking import Checked
     from meshlens.cli.fixing import Repaired
     from meshlens.cli.report import Report, Reported
     from meshlens.rules._model import Safety
@@ -103,11 +104,11 @@ def _check(group: Group, bar: Progress, cache: Cache | None) -> tuple[tuple[Repo
         known = results.get(asked, map(str, group.files), unpacked)
         if known is not None:
             return known, ()
-    from meshlens.cli.checking import check_workspace, open_group, reported
+    from meshlens.cli.checking import reported
     from meshlens.cli.report import packed
 
-    workspace = open_group(group, bar, cache)
-    checked = check_workspace(workspace, group, bar)
+    checked = _checked(group, bar, cache)
+    workspace = checked.workspace
     found = tuple(reported(workspace, checked.found))
     if results is not None and not checked.problems:
         results.put(asked, tuple(workspace.files), packed(found), started)
@@ -115,11 +116,22 @@ def _check(group: Group, bar: Progress, cache: Cache | None) -> tuple[tuple[Repo
 
 
 def _repair(group: Group, safeties: Collection[Safety], bar: Progress, cache: Cache | None) -> Repaired:
-    from meshlens.cli.checking import check_workspace, open_group
     from meshlens.cli.fixing import repair
 
-    workspace = open_group(group, bar, cache)
-    return repair(check_workspace(workspace, group, bar), group, safeties, bar)
+    return repair(_checked(group, bar, cache), group, safeties, bar)
+
+
+def _checked(group: Group, bar: Progress, cache: Cache | None) -> Checked:
+    """Checks a group; where that fails with facts from the cache, which should be impossible, without it."""
+    from meshlens.cli.checking import check_workspace, open_group
+
+    try:
+        return check_workspace(open_group(group, bar, cache), group, bar)
+    except Exception:
+        if cache is None:
+            raise
+        _log.info("the run failed, and begins again without the cache", exc_info=True)
+        return check_workspace(open_group(group, bar, None), group, bar)
 
 
 def _reported(repaired: Repaired) -> Iterator[Reported]:

@@ -1,7 +1,7 @@
 """Writes changed files in one step each: a reader, or a run that is stopped, never sees half of one.
 
 A file is written beside its place and then renamed into it, with the permissions, owner and extended attributes of the
-old one.  A file that has other names (hard links) would lose them, so it is written in place, once all others are ready.
+old one.  A file that has other names (hard links) would lose them, so it is written in place, when all are ready.
 A run that is killed leaves a `.meshlens-….part` at most, which the next write in that folder deletes.
 """
 
@@ -35,6 +35,8 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
     """
     prepared: list[tuple[str, str]] = []
     with _uninterrupted():
+        for folder in {os.path.dirname(os.path.realpath(path)) for path in contents}:
+            _clear_parts(folder)
         try:
             for path, content in contents.items():
                 prepared.append(_prepare(path, content))
@@ -66,14 +68,12 @@ def _uninterrupted() -> Iterator[None]:
 
 def _prepare(path: Path, content: bytes) -> tuple[str, str]:
     target = os.path.realpath(path)
-    _clear_parts(os.path.dirname(target))
     temporary = ""
     try:
         if os.path.exists(target) and not os.access(target, os.W_OK):
             raise PermissionError(13, "it is read-only")
-        handle, temporary = tempfile.mkstemp(
-            dir=os.path.dirname(target), prefix=f".meshlens-{os.getpid()}-", suffix=".part"
-        )
+        prefix = f".meshlens-{os.getpid()}-"
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=prefix, suffix=".part")
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()

@@ -59,6 +59,7 @@ class FactsCache:
         self._key = sealing_key(place, self._name)
         self._file: BinaryIO | None = None
         self._base = 0
+        self._size = 0
         self._entries: dict[bytes, _Entry] = {}
         self._used: set[bytes] = set()
         self._new: dict[bytes, bytes] = {}
@@ -136,7 +137,8 @@ class FactsCache:
                 return
             head = file.read(_COUNT.size)
             size = _COUNT.unpack(head)[0] * _ROW.size
-            if size > os.fstat(file.fileno()).st_size:
+            self._size = os.fstat(file.fileno()).st_size
+            if size > self._size:
                 raise ValueError("longer than the file")
             index = head + file.read(size)
             if not is_sealed(self._key, index, file.read(SEAL)):
@@ -151,7 +153,7 @@ class FactsCache:
 
     def _blob(self, digest: bytes) -> bytes | None:
         entry = self._entries.get(digest)
-        if entry is None or self._file is None or entry.size > _MOST_BYTES:
+        if entry is None or self._file is None or self._base + entry.offset + entry.size > self._size:
             return None
         try:
             self._file.seek(self._base + entry.offset)

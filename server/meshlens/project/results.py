@@ -94,7 +94,10 @@ class ResultsCache:
             ValueError, TypeError, LookupError, RecursionError: it was written by somebody else.
         """
         content = read_sealed(self._place, self._name, _MOST_BYTES)
-        return {} if content is None else {asked: _kept(*entry) for asked, entry in json.loads(content).items()}
+        found = json.loads(content) if content is not None else {}
+        if not isinstance(found, dict):
+            raise TypeError("not results")
+        return {asked: _kept(*entry) for asked, entry in found.items()}
 
 
 def question(*parts: object) -> str:
