@@ -94,6 +94,8 @@ def blobs_of(raw: bytes) -> dict[bytes, bytes]:
 
 def hostile_blob(blob: bytes, chance: random.Random) -> bytes:
     """Facts of which a part is hostile, while the rest stays where it was."""
+    if len(blob) < HEADER.size:
+        return foreign(chance)
     size, count = HEADER.unpack_from(blob)
     table = HEADER.size + size
     data = table + count * ROW.size
