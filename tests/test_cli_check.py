@@ -141,7 +141,7 @@ def test_another_cache_folder(tmp_path, monkeypatch):
         os.utime(path, (1_000_000_000, 1_000_000_000))
     cold = meshlens("check", "--cache-dir", "../given", cwd=root)
     assert _kept(root) == []
-    assert [path.name for path in sorted((tmp_path / "given").iterdir())][1:] == ["CACHEDIR.TAG", "key"]
+    assert {"CACHEDIR.TAG", "key"} < {path.name for path in (tmp_path / "given").iterdir()}
     monkeypatch.setenv("MESHLENS_CACHE_DIR", str(tmp_path / "given"))
     assert [path.name.split("-")[0] for path in _kept(root)] == ["facts", "results"]
     assert meshlens("check", cwd=root) == cold

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from array import array
 
-from meshlens.facts.content import function_in, with_body
+from meshlens.facts.content import Shape, function_in, with_body
 from meshlens.facts.grammar import (
     BODY,
     FUNCTION,
@@ -34,7 +34,9 @@ def stored(facts: FileFacts) -> bytes:
     data: list[bytes] = []
     for block in facts.blocks.values():
         function = function_in(block.shape)
-        kind, head, body = STATEMENT, block.shape, ()
+        kind = STATEMENT
+        head: Shape = block.shape
+        body: Shape = ()
         if function is not None:
             kind = FUNCTION if function is block.shape else FUNCTION_STATEMENT
             head, body = with_body(block.shape, ()), function[BODY]
