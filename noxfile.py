@@ -173,6 +173,8 @@ def lock(session: nox.Session) -> None:
     left_out = [f"--no-emit-package={name}" for name in ("rich", "markdown-it-py", "mdurl", "pygments")]
     session.run(
         *("python", "-m", "uv", "pip", "compile", "pyproject.toml", "--universal", "--python-version", PYTHONS[0]),
+        # One version for every Python: their wheels lie in one folder.
+        *("--fork-strategy", "fewest"),
         *("--upgrade", "--generate-hashes", "--no-annotate", "--custom-compile-command", "nox -s lock", *left_out),
         *("--quiet", "--output-file", "bundled/requirements.txt"),
     )

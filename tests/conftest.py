@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import logging
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -18,6 +21,10 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 # Servers that tests start ask no Python for its devices, but where a test is about that.
 os.environ.setdefault("MESHLENS_DETECT_DEVICES", "0")
+
+# Tests, and what they start, keep nothing in the folder of whoever runs them.
+os.environ["MESHLENS_CACHE_DIR"] = tempfile.mkdtemp(prefix="meshlens-caches-")
+atexit.register(shutil.rmtree, os.environ["MESHLENS_CACHE_DIR"], ignore_errors=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

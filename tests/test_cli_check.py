@@ -8,6 +8,7 @@ import os
 import pytest
 
 from command_line import CELL, CLEAN, FIXED, TYPO, meshlens, start, write
+from meshlens.caches.folder import cache_of
 
 MESSAGE = 'axis "bacth" is not bound here (bound: "batch"); did you mean "batch"?'
 
@@ -120,7 +121,7 @@ def test_warm_runs_say_the_same(tmp_path):
     for path in tmp_path.iterdir():
         os.utime(path, (1_000_000_000, 1_000_000_000))
     cold = meshlens("check", cwd=tmp_path)
-    assert (tmp_path / ".meshlens_cache" / ".gitignore").read_text().endswith("*\n")
+    assert [path.name.split("-")[0] for path in _kept(tmp_path)] == ["facts", "results"]
     assert meshlens("check", cwd=tmp_path) == cold
     write(tmp_path, {"a.py": FIXED})
     assert meshlens("check", cwd=tmp_path).code == 0
@@ -131,7 +132,32 @@ def test_warm_runs_say_the_same(tmp_path):
 def test_no_cache(tmp_path):
     write(tmp_path, {"a.py": TYPO, "pyproject.toml": ""})
     meshlens("check", "--no-cache", cwd=tmp_path)
-    assert not (tmp_path / ".meshlens_cache").exists()
+    assert _kept(tmp_path) == []
+
+
+def test_another_cache_folder(tmp_path, monkeypatch):
+    root = write(tmp_path / "project", {"a.py": TYPO, "pyproject.toml": ""})
+    for path in root.iterdir():
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    cold = meshlens("check", "--cache-dir", "../given", cwd=root)
+    assert _kept(root) == []
+    assert {"CACHEDIR.TAG", "key"} < {path.name for path in (tmp_path / "given").iterdir()}
+    monkeypatch.setenv("MESHLENS_CACHE_DIR", str(tmp_path / "given"))
+    assert [path.name.split("-")[0] for path in _kept(root)] == ["facts", "results"]
+    assert meshlens("check", cwd=root) == cold
+
+
+def test_a_cache_folder_in_the_project_is_refused(tmp_path):
+    write(tmp_path, {"a.py": TYPO, "pyproject.toml": ""})
+    ran = meshlens("check", "--cache-dir", "cache", cwd=tmp_path)
+    assert (ran.code, [path.name for path in sorted(tmp_path.iterdir())]) == (1, ["a.py", "pyproject.toml"])
+
+
+def _kept(project):
+    """The files that are kept of a project."""
+    cache = cache_of(project)
+    assert cache is not None
+    return sorted(cache.folder.iterdir()) if cache.folder.exists() else []
 
 
 def test_colours_only_on_a_terminal(tmp_path, monkeypatch):

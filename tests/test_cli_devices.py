@@ -13,6 +13,7 @@ import pytest
 
 from command_line import meshlens, write
 from fake_interpreters import ANSWER, answer, fake, raised, tpu_machine
+from meshlens.caches.folder import cache_of
 from meshlens.devices.picture import picture
 from meshlens.devices.report import Device
 
@@ -135,7 +136,8 @@ def test_a_project_that_is_not_trusted(tmp_path, monkeypatch):
     ran = meshlens("devices", "--untrusted", cwd=root)
     assert f"interpreter  {tmp_path}/outside/python3 (PATH)" in ran.out
     assert not (tmp_path / "log").exists()
-    assert not (root / ".meshlens_cache").exists()
+    kept = cache_of(root)
+    assert kept is not None and not kept.folder.exists()
     named = meshlens("devices", "--untrusted", "--interpreter", ".venv", cwd=root)
     assert (named.code, named.out, named.err) == (
         2,

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from fake_interpreters import answer, fake, raised
+from meshlens.caches.sealed import read_sealed, write_sealed
 from meshlens.devices.reports import FILE, kept_report, new_report, report_of
 from meshlens.devices.runner import Question
+from own_cache import cache_in
 
 NOWHERE = Path("/nonexistent")
 ENVIRON = {"PATH": "", "JAX_PLATFORMS": "cpu"}
@@ -25,7 +27,7 @@ class Asked:
         self.packages = self.environment / "lib" / "python3.11" / "site-packages"
         self.packages.mkdir(parents=True)
         self.log = tmp_path / "log"
-        self.folder = tmp_path / "cache"
+        self.cache = cache_in(tmp_path / "caches")
         self.python = self.says(answer())
 
     def says(self, line: str) -> str:
@@ -36,7 +38,7 @@ class Asked:
         return len(self.log.read_text()) if self.log.exists() else 0
 
     def report(self, environ=ENVIRON, **question):
-        return report_of(Question(self.python, **question), self.folder, environ=environ, root=NOWHERE)
+        return report_of(Question(self.python, **question), self.cache, environ=environ, root=NOWHERE)
 
 
 @pytest.fixture
@@ -45,16 +47,15 @@ def asked(tmp_path) -> Asked:
 
 
 def test_a_report_is_kept(asked):
-    assert kept_report(Question(asked.python), asked.folder, environ=ENVIRON, root=NOWHERE) is None
+    assert kept_report(Question(asked.python), asked.cache, environ=ENVIRON, root=NOWHERE) is None
     first = asked.report()
-    assert asked.report() == first == kept_report(Question(asked.python), asked.folder, environ=ENVIRON, root=NOWHERE)
+    assert asked.report() == first == kept_report(Question(asked.python), asked.cache, environ=ENVIRON, root=NOWHERE)
     assert asked.times() == 1
-    assert (asked.folder / ".gitignore").exists()
 
 
 def test_again(asked):
     asked.report()
-    new_report(Question(asked.python), asked.folder, environ=ENVIRON, root=NOWHERE)
+    new_report(Question(asked.python), asked.cache, environ=ENVIRON, root=NOWHERE)
     assert asked.times() == 2
 
 
@@ -84,7 +85,7 @@ def test_what_a_report_hangs_on(asked, change):
 
 def test_a_container_that_is_handed_a_gpu(asked, tmp_path):
     def report() -> None:
-        report_of(Question(asked.python), asked.folder, environ=ENVIRON, root=tmp_path / "root")
+        report_of(Question(asked.python), asked.cache, environ=ENVIRON, root=tmp_path / "root")
 
     report()
     (tmp_path / "root" / "dev" / "dri").mkdir(parents=True)
@@ -111,26 +112,34 @@ def test_what_failed_is_asked_again(asked):
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff\x00", b"[" * 100_000, b'{"devices": 3}'])
 def test_a_damaged_file_is_made_anew(asked, content):
     first = asked.report()
-    (asked.folder / FILE).write_bytes(content)
+    write_sealed(asked.cache, FILE, content)
     assert asked.report().devices == first.devices
     assert asked.times() == 2
     assert asked.report().devices == first.devices
+    assert asked.times() == 2
+
+
+def test_a_file_that_is_not_sealed_is_made_anew(asked):
+    assert asked.report().python == "3.11.8"
+    path = asked.cache.folder / FILE
+    path.write_bytes(path.read_bytes().replace(b"3.11.8", b"3.11.9"))
+    assert asked.report().python == "3.11.8"
     assert asked.times() == 2
 
 
 @pytest.mark.parametrize("change", [{"contract": 2}, {"devices": 3}, {"level": None}])
 def test_a_damaged_entry_is_made_anew(asked, change):
     asked.report()
-    entries = json.loads((asked.folder / FILE).read_text())
+    entries = json.loads(read_sealed(asked.cache, FILE, 1 << 22))
     for entry in entries.values():
         entry["report"].update(change)
-    (asked.folder / FILE).write_text(json.dumps(entries))
+    write_sealed(asked.cache, FILE, json.dumps(entries).encode())
     assert asked.report().failure is None
     assert asked.times() == 2
 
 
 def test_a_cache_that_cannot_be_written_is_no_failure(asked):
-    asked.folder.write_text("a file where the folder should be")
+    asked.cache.folder.parent.write_text("a file where the folder should be")
     assert asked.report().failure is None
     assert asked.report().failure is None
     assert asked.times() == 2
@@ -138,7 +147,7 @@ def test_a_cache_that_cannot_be_written_is_no_failure(asked):
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_must_not_be_written_is_no_failure(asked):
-    asked.folder.mkdir(mode=0o500)
+    asked.cache.folder.parent.mkdir(mode=0o500)
     assert asked.report().failure is None
 
 
@@ -146,12 +155,12 @@ def test_an_untrusted_workspace_has_no_part_in_it(asked, tmp_path):
     elsewhere = tmp_path / "workspace"
     elsewhere.mkdir()
     asked.report(untrusted=(elsewhere,), level="installed")
-    assert not asked.folder.exists()
+    assert not asked.cache.folder.exists()
     asked.report(level="installed")
-    entries = json.loads((asked.folder / FILE).read_text())
+    entries = json.loads(read_sealed(asked.cache, FILE, 1 << 22))
     for entry in entries.values():
         entry["report"]["python"] = "planted"
-    (asked.folder / FILE).write_text(json.dumps(entries))
+    write_sealed(asked.cache, FILE, json.dumps(entries).encode())
     assert asked.report(level="installed").python == "planted"
     assert asked.report(untrusted=(elsewhere,), level="installed").python == "3.11.8"
 
@@ -159,7 +168,7 @@ def test_an_untrusted_workspace_has_no_part_in_it(asked, tmp_path):
 def test_few_are_kept(asked, tmp_path):
     for number in range(25):
         python = fake(tmp_path / f"{number}", f"print({answer()!r})")
-        report_of(Question(python), asked.folder, environ=ENVIRON, root=NOWHERE)
-    entries = json.loads((asked.folder / FILE).read_text())
+        report_of(Question(python), asked.cache, environ=ENVIRON, root=NOWHERE)
+    entries = json.loads(read_sealed(asked.cache, FILE, 1 << 22))
     assert len(entries) == 20
     assert list(entries)[-1].endswith(f"{tmp_path / '24' / 'python'}")

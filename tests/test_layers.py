@@ -11,7 +11,7 @@ import pytest
 SERVER = Path(__file__).parents[1] / "server" / "meshlens"
 
 LEVELS = (
-    ("text", "cache_files", "foreign_files"),
+    ("text", "caches", "foreign_files"),
     ("devices", "trace"),
     ("settings",),
     ("syntax",),
@@ -30,6 +30,7 @@ HOMES = {
     "tree_sitter": "syntax/",
     "tree_sitter_python": "syntax/",
     "jedi": "project/jedi_bridge.py",
+    "platformdirs": "caches/",
     "pygls": "lsp/",
     "lsprotocol": "lsp/",
     "rich": "cli/",

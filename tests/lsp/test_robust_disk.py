@@ -40,20 +40,22 @@ ROOT_MAY_WRITE = pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, re
 
 
 @pytest.mark.parametrize("kind", ["a file", "nowhere", pytest.param("not ours", marks=ROOT_MAY_WRITE)])
-def test_a_cache_that_cannot_be_written(tmp_path: Path, kind: str):
-    root = write(tmp_path, {f"part{number}.py": WRONG + "# " + "x" * 30_000 + "\n" for number in range(9)})
+def test_a_cache_that_cannot_be_written(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch):
+    folder = tmp_path / "caches"
+    monkeypatch.setenv("MESHLENS_CACHE_DIR", str(folder))
+    root = write(tmp_path / "project", {f"part{number}.py": WRONG + "# " + "x" * 30_000 + "\n" for number in range(9)})
     if kind == "a file":
-        (root / ".meshlens_cache").write_text("")
+        folder.write_text("")
     elif kind == "nowhere":
-        (root / ".meshlens_cache").symlink_to(tmp_path / "gone" / "away")
+        folder.symlink_to(tmp_path / "gone" / "away")
     else:
-        (root / ".meshlens_cache").mkdir(mode=0o500)
+        folder.mkdir(mode=0o500)
     with served(root, PULLS) as server:
         uri = (root / "part1.py").as_uri()
         server.open(uri, WRONG)
         assert [one["code"] for one in server.findings(uri)] == ["AX101"]
         assert len(server.request("workspace/symbol", {"query": ""})) == 9
-        assert f"the cache in {root / '.meshlens_cache'} is not written: " in server.log
+        assert f"no cache in {folder}: " in server.log
         assert "Traceback" not in server.log
 
 

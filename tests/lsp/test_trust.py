@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from fake_interpreters import program
+from meshlens.caches.folder import cache_of
+from meshlens.devices.reports import FILE
 from raw_client import Server
 
 NAMES = ("jax", "jaxlib", "json", "platform", "tree_sitter", "sitecustomize", "usercustomize")
@@ -78,7 +80,9 @@ def test_nothing_in_it_runs(tmp_path: Path, named: str | None):
     assert "the workspace is not trusted" in words
     assert "jax is not imported here" in words
     assert str(root / ".venv") not in words.partition("interpreter:")[2]
-    assert not (root / ".meshlens_cache" / "devices.json").exists()
+    kept = cache_of(root)
+    assert kept is not None
+    assert not (kept.folder / FILE).exists()
 
 
 def test_the_traps_would_catch_what_runs(tmp_path: Path):

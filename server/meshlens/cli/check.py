@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
 
+from meshlens.caches.folder import VARIABLE, OpenCache, cache_of
 from meshlens.cli.formats import NAMES, render
 from meshlens.cli.options import options_from, settings_options
 from meshlens.cli.progress import progress
 from meshlens.cli.request import STDIN, Group, Request, absolute, ask, shown
-from meshlens.cli.run import Outcome, run
+from meshlens.cli.run import Outcome, no_cache, run
 from meshlens.cli.terminal import complain, print_full, speak_utf8
 from meshlens.foreign_files import NOTEBOOK, SOURCE, Unread, too_large
 from meshlens.project.python_text import as_utf8
@@ -38,7 +40,12 @@ _MOST_COMPLAINTS = 20
 @click.option("--baseline", metavar="FILE", help="Leave out the findings that this file lists.")
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the --baseline file.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even where something was found.")
-@click.option("--no-cache", is_flag=True, help="Neither read nor write .meshlens_cache.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write caches.")
+@click.option(
+    "--cache-dir",
+    metavar="FOLDER",
+    help=f"Where caches are kept instead of the user's cache folder; {VARIABLE} says the same.",
+)
 @click.option("--stdin-filename", metavar="PATH", help="What the text on stdin is called; - as a path reads it.")
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Check files and folders, the working folder by default.
@@ -50,12 +57,14 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     typed = _stdin(paths, options["stdin_filename"])
     texts = _as_utf8(typed)
     settings, exclude = options_from(options)
-    request = ask([] if texts else (paths or (".",)), settings, exclude, texts)
+    given = absolute(options["cache_dir"]) if options["cache_dir"] else None
+    open_cache: OpenCache = no_cache if options["no_cache"] else partial(cache_of, given=given)
+    request = ask([] if texts else (paths or (".",)), settings, exclude, texts, partial(cache_of, given=given))
     request = _without_bad_selectors(request)
     for error in request.errors:
         complain(error)
     with progress() as bar:
-        outcome = run(request, _safeties(options), bar, cached=not options["no_cache"])
+        outcome = run(request, _safeties(options), bar, open_cache)
     for problem in outcome.report.problems[len(request.errors) :]:
         complain(problem)
     return _finish(outcome, options, typed)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from meshlens.caches.folder import Cache
 from meshlens.cli.progress import Progress
 from meshlens.cli.report import Places, Reported
 from meshlens.cli.request import Group, shown
@@ -33,13 +34,13 @@ class Checked:
     problems: tuple[str, ...]
 
 
-def open_group(group: Group, bar: Progress, cache: Path | None) -> Workspace:
+def open_group(group: Group, bar: Progress, cache: Cache | None) -> Workspace:
     """Reads the files of a group.
 
     Args:
         group: what to read.
         bar: shows how far it has come.
-        cache: the folder where facts are kept; None for nowhere.
+        cache: where facts are kept; None for nowhere.
     """
     bar.stage("Reading", None)
 

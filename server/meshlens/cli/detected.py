@@ -10,10 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from meshlens.caches.folder import OpenCache
 from meshlens.settings import Settings
 
 
-def with_detected(settings: Settings, root: Path, options: Mapping[str, Any]) -> tuple[Settings, str | None]:
+def with_detected(
+    settings: Settings, root: Path, options: Mapping[str, Any], open_cache: OpenCache
+) -> tuple[Settings, str | None]:
     """The settings with the devices that there are, where they ask for those, and a sentence where that failed.
 
     With `--devices detected` the project's Python is asked; where only its configuration says so, what
@@ -23,10 +26,10 @@ def with_detected(settings: Settings, root: Path, options: Mapping[str, Any]) ->
         settings: those of a project, after the options.
         root: the folder of the project.
         options: fields of the settings that the command line sets.
+        open_cache: gives the caches of a project.
     """
     if settings.devices != "detected":
         return settings, None
-    from meshlens.cache_files import FOLDER
     from meshlens.devices.interpreters import Wishes, choose_interpreter
     from meshlens.devices.reports import kept_report, report_of
     from meshlens.devices.runner import Question
@@ -37,7 +40,8 @@ def with_detected(settings: Settings, root: Path, options: Mapping[str, Any]) ->
     if chosen is None:
         return settings, 'no Python was found to detect devices with; set "interpreter"' if asked else None
     question = Question(chosen.path)
-    report = report_of(question, root / FOLDER) if asked else kept_report(question, root / FOLDER)
+    cache = open_cache(root)
+    report = report_of(question, cache) if asked else kept_report(question, cache)
     if report is None:
         return settings, None
     if report.failure is not None:

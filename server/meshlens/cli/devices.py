@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import click
 
-from meshlens.cache_files import FOLDER
+from meshlens.caches.folder import cache_of
 from meshlens.cli.device_table import render
 from meshlens.cli.options import read_by
 from meshlens.cli.progress import progress
@@ -86,7 +86,7 @@ def command(
     ask = new_report if refresh else report_of
     with progress() as bar:
         bar.stage(f"Asking {chosen.path}", None)
-        found = ask(question, root / FOLDER)
+        found = ask(question, cache_of(root))
     report = _noted(found, installed=installed or untrusted)
     target = target_of(settings.devices, report)
     _print(chosen, report, target, as_json=as_json)

@@ -156,18 +156,50 @@ def packed(findings: Iterable[Reported]) -> tuple[Any, ...]:
     return tuple(astuple(finding) for finding in findings)
 
 
-def unpacked(data: Iterable[Any]) -> tuple[Reported, ...]:
-    """Findings from what `packed` made of them."""
-    return tuple(
-        Reported(
-            code, name, severity, message, Place(*place), _fix(fix), tuple((text, Place(*at)) for text, at in related)
-        )
-        for code, name, severity, message, place, fix, related in data
-    )
+def unpacked(data: Any) -> tuple[Reported, ...]:
+    """Findings from what `packed` made of them, after a trip through JSON.
+
+    Raises:
+        ValueError, TypeError: they are something else.
+    """
+    return tuple([_finding(*one) for one in _list(data)])
+
+
+def _finding(code: Any, name: Any, severity: Any, message: Any, place: Any, fix: Any, related: Any) -> Reported:
+    places = tuple([(_text(text), _place(*_list(at))) for text, at in map(_list, _list(related))])
+    words = (_text(code), _text(name), _text(severity), _text(message))
+    return Reported(*words, _place(*_list(place)), _fix(fix), places)
 
 
 def _fix(data: Any) -> ReportedFix | None:
     if data is None:
         return None
-    title, safety, why, edits = data
-    return ReportedFix(title, safety, why, tuple((Place(*place), text) for place, text in edits))
+    title, safety, why, edits = _list(data)
+    made = tuple([(_place(*_list(place)), _text(text)) for place, text in map(_list, _list(edits))])
+    return ReportedFix(_text(title), _text(safety), _text(why), made)
+
+
+def _place(path: Any, cell: Any, start: Any, end: Any) -> Place:
+    return Place(_text(path), None if cell is None else _number(cell), _position(*_list(start)), _position(*_list(end)))
+
+
+def _position(row: Any, column: Any) -> tuple[int, int]:
+    return _number(row), _number(column)
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise TypeError("not a text")
+    return value
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError("not a row or a column")
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if type(value) is not list:
+        raise TypeError("not a list")
+    return value

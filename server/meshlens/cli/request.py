@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from meshlens.caches.folder import OpenCache, cache_of
 from meshlens.cli.detected import with_detected
 from meshlens.project.configuration import (
     Configuration,
@@ -76,6 +77,7 @@ def ask(
     options: Mapping[str, Any],
     exclude: tuple[str, ...] = (),
     texts: Mapping[Path, bytes] | None = None,
+    open_cache: OpenCache = cache_of,
 ) -> Request:
     """Finds the files and the settings that hold for each.
 
@@ -84,6 +86,7 @@ def ask(
         options: fields of the settings that the command line sets.
         exclude: patterns of the command line, relative to the working folder.
         texts: files whose text does not come from the disk; they are checked too.
+        open_cache: gives the caches of a project.
     """
     errors: list[str] = []
     wanted: dict[tuple[Path, Path | None], list[Path]] = {}
@@ -113,7 +116,7 @@ def ask(
         configuration = _configuration(home, configurations)
         if configuration.errors:
             continue
-        group, trouble = _group(root, configuration, options, sorted(files), texts or {})
+        group, trouble = _group(root, configuration, options, sorted(files), texts or {}, open_cache)
         groups.append(group)
         errors += [trouble] if trouble else []
     for configuration in configurations.values():
@@ -150,8 +153,9 @@ def _group(
     options: Mapping[str, Any],
     files: Sequence[Path],
     texts: Mapping[Path, bytes],
+    open_cache: OpenCache,
 ) -> tuple[Group, str | None]:
-    settings, trouble = with_detected(with_options(configuration.settings, options), root, options)
+    settings, trouble = with_detected(with_options(configuration.settings, options), root, options, open_cache)
     folders = find_jax_folders(files, root, settings)
     jax = locate_jax_version(root, settings) or default_jax_version()
     settings = replace(settings, jax_version=jax.version)

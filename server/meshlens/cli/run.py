@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshlens.cache_files import FOLDER
+from meshlens.caches.folder import Cache, OpenCache
 from meshlens.cli.progress import Progress
 from meshlens.cli.request import Group, Request
 from meshlens.project.configuration import is_project
 
 if TYPE_CHECKING:
+    from meshlens.cli.checking import Checked
     from meshlens.cli.fixing import Repaired
     from meshlens.cli.report import Report, Reported
     from meshlens.rules._model import Safety
@@ -43,21 +44,25 @@ class Outcome:
         return {path: content for one in self.repaired for path, content in one.contents.items()}
 
 
-def cache_folder(group: Group) -> Path | None:
-    """Where facts and results of a group are kept: in its project, but not beside a few loose files."""
-    if len(group.files) > _WORTH_CACHING or is_project(group.root):
-        return group.root / FOLDER
-    return None
+def no_cache(project: Path) -> None:
+    """The caches where there shall be none."""
 
 
-def run(request: Request, safeties: Collection[Safety], bar: Progress, *, cached: bool) -> Outcome:
+def _cache(group: Group, open_cache: OpenCache) -> Cache | None:
+    """Where facts and results of a group are kept; nowhere for a few loose files or for text that is on no disk."""
+    if group.texts or (len(group.files) <= _WORTH_CACHING and not is_project(group.root)):
+        return None
+    return open_cache(group.root)
+
+
+def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cache: OpenCache) -> Outcome:
     """Checks every group of a request, without garbage collection: the process is short and its objects live long.
 
     Args:
         request: what to check.
         safeties: which fixes to work out; none for a plain check.
         bar: shows how far it has come.
-        cached: whether the caches may be used.
+        open_cache: gives the caches of a project.
     """
     from meshlens.cli.report import Report, in_order
     from meshlens.cli.sources import line_reader
@@ -72,14 +77,14 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, *, cached
     for group in request.groups:
         texts.update(group.texts)
         if safeties:
-            one = _repair(group, safeties, bar, cached=cached)
+            one = _repair(group, safeties, bar, _cache(group, open_cache))
             repaired.append(one)
             fixed.update(one.fixed)
             texts.update(one.contents)
             findings += _reported(one)
             problems += [*one.checked.problems, *one.problems]
         else:
-            found, wrong = _check(group, bar, cached=cached)
+            found, wrong = _check(group, bar, _cache(group, open_cache))
             findings += found
             problems += wrong
     files = sum(len(group.files) for group in request.groups)
@@ -87,34 +92,46 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, *, cached
     return Outcome(report, tuple(repaired))
 
 
-def _check(group: Group, bar: Progress, *, cached: bool) -> tuple[tuple[Reported, ...], tuple[str, ...]]:
+def _check(group: Group, bar: Progress, cache: Cache | None) -> tuple[tuple[Reported, ...], tuple[str, ...]]:
     from meshlens.project.results import ResultsCache, question
 
     started = time.time_ns()
-    folder = cache_folder(group) if cached and not group.texts else None
     asked = question(group.settings, group.jax_folders, str(group.root), tuple(map(str, group.files)))
-    results = ResultsCache(folder) if folder is not None else None
-    if results is not None and (known := results.get(asked)) is not None:
+    results = ResultsCache(cache) if cache is not None else None
+    if results is not None:
         from meshlens.cli.report import unpacked
 
-        return unpacked(known), ()
-    from meshlens.cli.checking import check_workspace, open_group, reported
+        known = results.get(asked, map(str, group.files), unpacked)
+        if known is not None:
+            return known, ()
+    from meshlens.cli.checking import reported
     from meshlens.cli.report import packed
 
-    workspace = open_group(group, bar, folder)
-    checked = check_workspace(workspace, group, bar)
+    checked = _checked(group, bar, cache)
+    workspace = checked.workspace
     found = tuple(reported(workspace, checked.found))
     if results is not None and not checked.problems:
         results.put(asked, tuple(workspace.files), packed(found), started)
     return found, checked.problems
 
 
-def _repair(group: Group, safeties: Collection[Safety], bar: Progress, *, cached: bool) -> Repaired:
-    from meshlens.cli.checking import check_workspace, open_group
+def _repair(group: Group, safeties: Collection[Safety], bar: Progress, cache: Cache | None) -> Repaired:
     from meshlens.cli.fixing import repair
 
-    workspace = open_group(group, bar, cache_folder(group) if cached and not group.texts else None)
-    return repair(check_workspace(workspace, group, bar), group, safeties, bar)
+    return repair(_checked(group, bar, cache), group, safeties, bar)
+
+
+def _checked(group: Group, bar: Progress, cache: Cache | None) -> Checked:
+    """Checks a group; where that fails with facts from the cache, which should be impossible, without it."""
+    from meshlens.cli.checking import check_workspace, open_group
+
+    try:
+        return check_workspace(open_group(group, bar, cache), group, bar)
+    except Exception:
+        if cache is None:
+            raise
+        _log.info("the run failed, and begins again without the cache", exc_info=True)
+        return check_workspace(open_group(group, bar, None), group, bar)
 
 
 def _reported(repaired: Repaired) -> Iterator[Reported]:

@@ -1,18 +1,29 @@
-"""Writes changed files in one step each: a reader, or a run that is stopped, never sees half of one."""
+"""Writes changed files in one step each: a reader, or a run that is stopped, never sees half of one.
+
+A file is written beside its place and then renamed into it, with the permissions, owner and extended attributes of the
+old one.  A file that has other names (hard links) would lose them, so it is written in place, when all are ready.
+A run that is killed leaves a `.meshlens-….part` at most, which the next write in that folder deletes.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
 
 from meshlens.foreign_files import NOTEBOOK, SOURCE, Unread, read_bytes
 from meshlens.project.python_text import as_on_disk, as_utf8
+
+_PART = re.compile(r"\.meshlens-(\d+)-\w+\.part")
+_STALE_SECONDS = 3600.0
 
 
 class CannotWrite(Exception):
@@ -27,12 +38,14 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
     """
     prepared: list[tuple[str, str]] = []
     with _uninterrupted():
+        for folder in {os.path.dirname(os.path.realpath(path)) for path in contents}:
+            _clear_parts(folder)
         try:
             for path, content in contents.items():
                 prepared.append(_prepare(path, content))
             while prepared:
                 temporary, target = prepared[-1]
-                os.replace(temporary, target)
+                _put(temporary, target)
                 prepared.pop()
         finally:
             for temporary, _ in prepared:
@@ -101,7 +114,8 @@ def _prepare(path: Path, content: bytes) -> tuple[str, str]:
     try:
         if os.path.exists(target) and not os.access(target, os.W_OK):
             raise PermissionError(13, "it is read-only")
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".meshlens-", suffix=".part")
+        prefix = f".meshlens-{os.getpid()}-"
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=prefix, suffix=".part")
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
@@ -109,6 +123,7 @@ def _prepare(path: Path, content: bytes) -> tuple[str, str]:
         if os.path.exists(target):
             shutil.copymode(target, temporary)
             _copy_owner(target, temporary)
+            _copy_attributes(target, temporary)
         else:
             os.chmod(temporary, 0o666 & ~_umask())
     except BaseException as error:
@@ -119,6 +134,76 @@ def _prepare(path: Path, content: bytes) -> tuple[str, str]:
             raise CannotWrite(f"{path}: cannot be written: {error.strerror or error}") from error
         raise
     return temporary, target
+
+
+def _put(temporary: str, target: str) -> None:
+    """Has a file take the place of another, or its content, where that has more names.
+
+    Raises:
+        CannotWrite: the file with more names cannot be written; it is what it was.
+    """
+    if not os.path.exists(target) or os.stat(target).st_nlink == 1:
+        os.replace(temporary, target)
+        return
+    with open(temporary, "rb") as file:
+        new = file.read()
+    try:
+        with open(target, "r+b", buffering=0) as file:
+            old = file.read()
+            try:
+                _overwrite(file, new)
+            except BaseException:
+                _overwrite(file, old)
+                raise
+    except OSError as error:
+        raise CannotWrite(f"{target}: cannot be written: {error.strerror or error}") from error
+    os.unlink(temporary)
+
+
+def _overwrite(file: FileIO, content: bytes) -> None:
+    file.seek(0)
+    rest = memoryview(content)
+    while rest:
+        rest = rest[file.write(rest) :]
+    file.truncate()
+    os.fsync(file.fileno())
+
+
+def _copy_attributes(target: str, temporary: str) -> None:
+    """Copies extended attributes, access lists among them, as far as the system lets us."""
+    if not hasattr(os, "listxattr"):
+        return
+    with suppress(OSError):
+        for name in os.listxattr(target):
+            with suppress(OSError):
+                os.setxattr(temporary, name, os.getxattr(target, name))
+
+
+def _clear_parts(folder: str) -> None:
+    """Deletes what our runs left that were killed while they wrote in a folder."""
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            part = _PART.fullmatch(entry.name)
+            if part is None or not entry.is_file(follow_symlinks=False):
+                continue
+            status = entry.stat(follow_symlinks=False)
+            is_own = os.name != "posix" or status.st_uid == os.geteuid()
+            if is_own and (not _lives(int(part[1])) or time.time() - status.st_mtime > _STALE_SECONDS):
+                with suppress(OSError):
+                    os.unlink(entry.path)
+
+
+def _lives(process: int) -> bool:
+    """Whether a process may still be there; where that cannot be asked, it may."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _copy_owner(target: str, temporary: str) -> None:

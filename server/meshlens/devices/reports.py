@@ -14,14 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import meshlens
-from meshlens.cache_files import write_cache_file
+from meshlens.caches.folder import Cache
+from meshlens.caches.sealed import read_sealed, write_sealed
 from meshlens.devices.child_environment import child_environment
 from meshlens.devices.environments import environment_of, packages_of
 from meshlens.devices.machine import device_files
 from meshlens.devices.report import BadReport, Report, from_json, to_json
 from meshlens.devices.runner import Question, never, run_probe
 
-FILE = "devices.json"
+FILE = "devices-1.bin"
 
 _MOST_BYTES = 1 << 22
 _MOST_KEPT = 20
@@ -30,7 +31,7 @@ _BOOT = "proc/sys/kernel/random/boot_id"
 
 def report_of(
     question: Question,
-    folder: Path | None,
+    cache: Cache | None,
     *,
     is_stopped: Callable[[], bool] = never,
     environ: Mapping[str, str] = os.environ,
@@ -40,8 +41,7 @@ def report_of(
 
     Args:
         question: what is asked of whom.
-        folder: the folder of the project's caches, None to keep nothing.  In an untrusted workspace nothing is read
-            from it or written to it, as its content may not be ours.
+        cache: the project's caches, None to keep nothing.  Of an untrusted workspace nothing is kept.
         is_stopped: asked a few times a second whether nobody waits for the answer any more.
         environ: the environment that the user's programs see.
         root: where the system's files are.
@@ -49,21 +49,21 @@ def report_of(
     Raises:
         ProbeStopped: `is_stopped` said so.
     """
-    kept = kept_report(question, folder, environ=environ, root=root)
-    return kept or new_report(question, folder, is_stopped=is_stopped, environ=environ, root=root)
+    kept = kept_report(question, cache, environ=environ, root=root)
+    return kept or new_report(question, cache, is_stopped=is_stopped, environ=environ, root=root)
 
 
 def kept_report(
     question: Question,
-    folder: Path | None,
+    cache: Cache | None,
     *,
     environ: Mapping[str, str] = os.environ,
     root: Path = Path("/"),
 ) -> Report | None:
     """The report that is kept and still holds; starts nothing."""
-    if folder is None or question.untrusted:
+    if cache is None or question.untrusted:
         return None
-    entries, stamp = _entries(folder / FILE), _stamp(question, environ, root)
+    entries, stamp = _entries(cache), _stamp(question, environ, root)
     # What a TPU said when a user asked for it goes before what was told without starting it.
     for wanted in dict.fromkeys((replace(question, may_start_tpu=True), question)):
         entry = entries.get(_key(wanted))
@@ -75,7 +75,7 @@ def kept_report(
 
 def new_report(
     question: Question,
-    folder: Path | None,
+    cache: Cache | None,
     *,
     is_stopped: Callable[[], bool] = never,
     environ: Mapping[str, str] = os.environ,
@@ -87,22 +87,21 @@ def new_report(
         ProbeStopped: `is_stopped` said so.
     """
     report = run_probe(question, is_stopped=is_stopped, environ=environ, root=root)
-    if folder is not None and report.failure is None and not question.untrusted:
-        entries = _entries(folder / FILE)
+    if cache is not None and report.failure is None and not question.untrusted:
+        entries = _entries(cache)
         entries.pop(_key(question), None)
         entries[_key(question)] = {"stamp": _stamp(question, environ, root), "report": to_json(report)}
         newest = dict(list(entries.items())[-_MOST_KEPT:])
-        write_cache_file(folder / FILE, json.dumps(newest).encode("ascii"))
+        write_sealed(cache, FILE, json.dumps(newest).encode("ascii"))
     return report
 
 
-def _entries(path: Path) -> dict[str, object]:
+def _entries(cache: Cache) -> dict[str, object]:
     """What the file holds; nothing where it is damaged."""
+    content = read_sealed(cache, FILE, _MOST_BYTES)
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            return {}
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        found = json.loads(content) if content is not None else {}
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

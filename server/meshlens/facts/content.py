@@ -1,13 +1,16 @@
 """What the text of a block says.
 
-Of a block that comes from the disk or from another process the body of a function and the spans may stay bytes until
-somebody asks for them.
+Of a block that comes from the disk or from another process the body of a function and the spans are read when somebody
+asks for them.
 """
 
 from __future__ import annotations
 
+import logging
 import marshal
 from array import array
+from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 from meshlens.facts.mentioned import names_of
@@ -16,12 +19,13 @@ from meshlens.facts.walking import is_function
 Shape: TypeAlias = tuple[Any, ...]
 
 _BODY = 4
+_log = logging.getLogger("meshlens")
 
 
 class Content:
     """The shape of a block, its spans, and the names that it mentions, whatever file the block stands in."""
 
-    __slots__ = ("_ahead", "_body", "_header", "_names", "_shape", "_spans", "_table")
+    __slots__ = ("_ahead", "_header", "_later", "_names", "_shape", "_spans", "_table")
 
     def __init__(self, shape: Shape, spans: array[int], names: tuple[str, ...] | None = None, ahead: int = 0) -> None:
         """The content of a block that was just read.
@@ -34,9 +38,9 @@ class Content:
         """
         self._shape: Shape | None = shape
         self._header = shape
-        self._body = b""
+        self._later: Callable[[], Shape] | None = None
         self._spans: array[int] | None = spans
-        self._table: tuple[str, bytes] = ("", b"")
+        self._table: Callable[[], array[int]] | None = None
         self._names = names
         self._ahead = ahead
 
@@ -51,11 +55,16 @@ class Content:
         return self._shape or self.decode()
 
     def decode(self) -> Shape:
-        """The whole shape, from its bytes if need be."""
+        """The whole shape, from its bytes if need be.
+
+        Raises:
+            ValueError: the bytes are something else.
+        """
         shape = self._shape
         if shape is None:
-            shape = self._shape = with_body(self._header, marshal.loads(self._body))
-            self._body = b""
+            assert self._later is not None
+            shape = self._shape = with_body(self._header, self._later())
+            self._later = None
         return shape
 
     @property
@@ -63,8 +72,9 @@ class Content:
         """Start and end of each site, as offsets into the block's own text."""
         spans = self._spans
         if spans is None:
-            spans = self._spans = array(*self._table)
-            self._table = ("", b"")
+            assert self._table is not None
+            spans = self._spans = self._table()
+            self._table = None
         if self._ahead:
             spans = self._spans = array("i", [offset - self._ahead for offset in spans])
             self._ahead = 0
@@ -88,15 +98,12 @@ class Content:
         Raises:
             ValueError: the shape is nested too deeply.
         """
-        spans = self._spans
-        table = (spans.typecode, spans.tobytes()) if spans is not None else self._table
-        rest = *table, self._ahead, self.names
-        if self._shape is None:
-            return self._header, self._body, *rest
-        function = function_in(self._shape)
+        spans = self.spans
+        rest = spans.typecode, spans.tobytes(), self.names
+        function = function_in(self.shape)
         if function is None:
-            return self._shape, b"", *rest
-        return with_body(self._shape, ()), marshal.dumps(function[_BODY]), *rest
+            return self.shape, b"", *rest
+        return with_body(self.shape, ()), marshal.dumps(function[_BODY]), *rest
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Content):
@@ -108,11 +115,29 @@ class Content:
 
 def unpacked(parts: tuple[Any, ...]) -> Content:
     """The content that `Content.packed` gave."""
-    header, body, typecode, table, ahead, names = parts
-    content = Content(header, _NO_SPANS, names, ahead)
-    content._spans, content._table = None, (typecode, table)
-    if body:
-        content._shape, content._body = None, body
+    header, body, typecode, table, names = parts
+    later = partial(marshal.loads, body) if body else None
+    return content_later(header, later, partial(array, typecode, table), names)
+
+
+def content_later(
+    header: Shape,
+    body: Callable[[], Shape] | None,
+    spans: Callable[[], array[int]],
+    names: tuple[str, ...],
+) -> Content:
+    """The content of a block of which some is read when it is asked for.
+
+    Args:
+        header: the shape, without the body of a function.
+        body: reads that body; None where there is none, and the header is all.
+        spans: reads the spans.
+        names: what the shape mentions.
+    """
+    content = Content(header, _NO_SPANS, names)
+    content._spans, content._table = None, spans
+    if body is not None:
+        content._shape, content._later = None, body
     return content
 
 

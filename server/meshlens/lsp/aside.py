@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO
 
-from meshlens.cache_files import FOLDER
+from meshlens.caches.folder import cache_of
 from meshlens.foreign_files import Unread
 from meshlens.project.devices import target_of
 from meshlens.project.discover import python_files
@@ -107,7 +107,7 @@ def _open(root: Path, settings: Settings, version: tuple[int, ...], overlay: Map
         jax_folders=find_jax_folders(files, root, settings),
         devices=target_of(settings.devices, None),
         overlay=overlay,
-        cache=root / FOLDER,
+        cache=cache_of(root),
     )
     return Project(root, settings, workspace, dict(overlay))
 

@@ -11,9 +11,8 @@ from collections.abc import AsyncIterator, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from meshlens.cache_files import FOLDER
+from meshlens.caches.folder import cache_of
 from meshlens.facts.model import FileFacts
-from meshlens.facts.packing import unpacked_as_needed
 from meshlens.foreign_files import Unread
 from meshlens.lsp.documents import is_nowhere
 from meshlens.lsp.folders import Folder
@@ -157,7 +156,8 @@ async def load_facts(
         root: the project.
         paths: the files that are wanted.
     """
-    cache = FactsCache(root / FOLDER)
+    place = cache_of(root)
+    cache = FactsCache(place) if place is not None else None
     known = session.folders[root].workspace.files
     waiting = sorted(path for path in paths if not session.is_open(path))
     for start in range(0, len(waiting), _SLICE):
@@ -168,13 +168,14 @@ async def load_facts(
             if raw is None or (str(path) in known and known[str(path)].raw == raw):
                 continue
             raws[path] = raw
-            found = cache.get(raw, unpacked_as_needed)
+            found = cache.get(raw, len(raw), is_whole=False) if cache is not None else None
             if found is not None:
                 facts[path] = found
         if raws:
             yield raws, facts
         await asyncio.sleep(0)
-    cache.close()
+    if cache is not None:
+        cache.close()
 
 
 def _read(session: Session, paths: Iterable[Path], known: Iterable[str]) -> dict[Path, bytes]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from meshlens.cache_files import FOLDER
+from meshlens.caches.folder import Cache, cache_of
 from meshlens.devices.report import Report
 from meshlens.lsp.folders import Folder
 from meshlens.lsp.session import Session
@@ -250,12 +250,14 @@ def _check_again(session: Session, root: Path) -> None:
     session.pull_again()
 
 
-def _cache_of(root: Path) -> Path | None:
-    """Where reports are kept: in a project, but not beside a few loose files."""
-    return root / FOLDER if is_project(root) else None
+def _cache_of(root: Path) -> Cache | None:
+    """Where reports are kept: for a project, but not for a few loose files."""
+    return cache_of(root) if is_project(root) else None
 
 
-def _report(python: str, untrusted: tuple[Path, ...], cache: Path | None, run: _Run, *, by_user: bool) -> Report | None:
+def _report(
+    python: str, untrusted: tuple[Path, ...], cache: Cache | None, run: _Run, *, by_user: bool
+) -> Report | None:
     """Asks, in a thread; whatever goes wrong is in the report, or None where nobody waits any more."""
     from meshlens.devices.reports import new_report, report_of
     from meshlens.devices.runner import ProbeStopped, Question

@@ -55,20 +55,21 @@ def read_all(
     problems: list[tuple[Path, str]] = []
     new: list[tuple[Path, bytes, Notebook | None]] = []
     for path, raw in raws.items():
-        facts = cache.get(raw) if cache is not None else None
         try:
             notebook = read_notebook(raw) if path.suffix == ".ipynb" else None
         except ValueError as error:
             problems.append((path, str(error)))
             continue
+        facts = cache.get(raw, len(notebook.source if notebook else raw)) if cache is not None else None
         if facts is not None:
             read[str(path)] = SourceFile(path, raw, notebook.source if notebook else raw, facts, notebook)
         else:
             new.append((path, raw, notebook))
-    for (path, raw, notebook), facts in zip(
-        new, extract_all([notebook.source if notebook else raw for _, raw, notebook in new]), strict=True
+    sources = [notebook.source if notebook else raw for _, raw, notebook in new]
+    for (path, raw, notebook), source, one in zip(
+        new, sources, extract_all(sources, is_stored=cache is not None), strict=True
     ):
-        read[str(path)] = SourceFile(path, raw, notebook.source if notebook else raw, facts, notebook)
-        if cache is not None:
-            cache.put(raw, facts)
+        read[str(path)] = SourceFile(path, raw, source, one.facts, notebook)
+        if cache is not None and one.stored:
+            cache.put_stored(raw, one.stored)
     return read, problems

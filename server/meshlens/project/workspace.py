@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from meshlens.caches.folder import Cache
 from meshlens.devices.report import Report
 from meshlens.devices.topology import Topology, parse_topology
 from meshlens.facts.model import FileFacts
@@ -204,7 +205,7 @@ def open_workspace(
     jax_folders: JaxFolders = (),
     devices: Topology | int | None = None,
     overlay: Mapping[Path, bytes] | None = None,
-    cache: Path | None = None,
+    cache: Cache | None = None,
 ) -> Workspace:
     """Reads files into a workspace.
 
@@ -215,7 +216,7 @@ def open_workspace(
         jax_folders: folders that say themselves which version their files use.
         devices: the devices that the code is meant for; a number of them will do.
         overlay: texts that stand in for what is on disk.
-        cache: the folder where facts are kept between runs; None for nowhere.
+        cache: where facts are kept between runs; None for nowhere.
     """
     kept = FactsCache(cache) if cache is not None else None
     given = {path.absolute(): raw for path, raw in (overlay or {}).items()}

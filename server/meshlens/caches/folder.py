@@ -1,0 +1,114 @@
+"""Which folder of the user's holds a project's caches, and whether it may be trusted.
+
+A cache stands for work that is not done again, so whoever can write it decides what is reported.  It lies in the user's
+own cache folder and never in a project; each file in it is sealed with a random key of the user's (`sealed.py`).  A
+folder that a repository could carry, that is a link or that somebody else owns or may write to is left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from meshlens.caches.own_files import NotOurs, check_folder, make_folder
+from meshlens.caches.user_key import user_key
+
+VARIABLE = "MESHLENS_CACHE_DIR"
+"""The environment variable that names another folder."""
+
+_REPOSITORY_MARKS = (".git", ".hg", ".jj", ".svn")
+_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# Caches of MeshLens; they can be deleted at any time.\n"
+_log = logging.getLogger("meshlens")
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """The caches of one project.
+
+    Attributes:
+        folder: where they lie.
+        key: what seals them.
+    """
+
+    folder: Path
+    key: bytes
+
+
+OpenCache: TypeAlias = "Callable[[Path], Cache | None]"
+"""Gives the caches of a project, None where there are none."""
+
+
+def cache_of(project: Path, given: Path | None = None) -> Cache | None:
+    """The caches of a project, or None where there can be none; the log then says why.
+
+    Args:
+        project: the project's folder.
+        given: the folder that the user named on the command line.
+    """
+    try:
+        root = given or default_folder()
+        if not root.is_absolute():
+            raise NotOurs("it is not an absolute path")
+        if (around := _repository_around(root, project)) is not None:
+            raise NotOurs(f"it lies in {around}, which could bring its own")
+        if make_folder(root):
+            _tag(root)
+        key = user_key(root)
+        folder = root / _name(project)
+        if os.path.lexists(folder):
+            check_folder(folder)
+    except (OSError, NotOurs, ValueError, RuntimeError) as error:
+        level = logging.INFO if given is None else logging.WARNING
+        _log.log(level, "no cache in %s: %s", given or os.environ.get(VARIABLE) or "the user's cache folder", error)
+        return None
+    return Cache(folder, key)
+
+
+def default_folder() -> Path:
+    """The folder that the environment names, or else the one that the system has for such things."""
+    if named := os.environ.get(VARIABLE):
+        return Path(os.path.abspath(named))
+    import platformdirs
+
+    return platformdirs.user_cache_path("meshlens", appauthor=False)
+
+
+def _name(project: Path) -> str:
+    return hashlib.blake2b(os.fsencode(os.path.realpath(project)), digest_size=12).hexdigest()
+
+
+def _tag(root: Path) -> None:
+    with open(root / "CACHEDIR.TAG", "xb") as file:
+        file.write(_TAG)
+
+
+def _repository_around(root: Path, project: Path) -> Path | None:
+    """The project, or a repository, that a folder lies in; the home folder is the user's own even if it is one."""
+    project_is, home_is = _identity(project), _identity(Path.home())
+    for folder in (*_above(root), *_above(Path(os.path.realpath(root)))):
+        identity = _identity(folder)
+        if identity is not None and identity == project_is:
+            return folder
+        if identity != home_is and any(os.path.lexists(folder / mark) for mark in _REPOSITORY_MARKS):
+            return folder
+    return None
+
+
+def _above(folder: Path) -> Iterator[Path]:
+    yield folder
+    yield from folder.parents
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """The device and the number of a folder, however its path is spelled."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None

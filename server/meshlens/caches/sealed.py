@@ -1,0 +1,126 @@
+"""What is kept, sealed: nothing is decoded that was not written with the user's key."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+import time
+from contextlib import suppress
+from hmac import compare_digest
+from pathlib import Path
+
+from meshlens.caches.folder import Cache
+from meshlens.caches.own_files import (
+    NotOurs,
+    check_folder,
+    clear_parts,
+    make_folder,
+    own_files,
+    read_file,
+    replace_file,
+)
+
+SEAL = 16
+"""The length of a seal."""
+
+MOST_PROJECTS = 100
+MOST_BYTES = 1 << 30
+OLDEST_SECONDS = 90 * 24 * 3600.0
+"""How much is kept of all projects together; the oldest goes first."""
+
+_PROJECT = re.compile(r"[0-9a-f]{24}")
+_FILE = re.compile(r"(facts|results|devices)-[0-9a-f]+\.bin|\..+\.part")
+_log = logging.getLogger("meshlens")
+
+
+def sealing_key(cache: Cache, kind: str) -> bytes:
+    """The key for one kind of cache of one project: what is sealed with it is good for nothing else."""
+    return hashlib.blake2b(f"{cache.folder.name} {kind}".encode(), key=cache.key, digest_size=32).digest()
+
+
+def seal(key: bytes, content: bytes) -> bytes:
+    """What only the owner of a key can put beside a content."""
+    return hashlib.blake2b(content, key=key, digest_size=SEAL).digest()
+
+
+def is_sealed(key: bytes, content: bytes, found: bytes) -> bool:
+    """Whether a seal is that of a content."""
+    return compare_digest(seal(key, content), found)
+
+
+def read_sealed(cache: Cache, name: str, most: int) -> bytes | None:
+    """The content of a file, None if there is none that was sealed with the user's key.
+
+    Args:
+        cache: the project's.
+        name: the file.
+        most: how many bytes it may have.
+    """
+    try:
+        content = read_file(cache.folder / name, most + SEAL)
+    except (OSError, NotOurs) as error:
+        _log.info("the cache in %s is not read: %s", cache.folder, error)
+        return None
+    if content is None or not is_sealed(sealing_key(cache, name), content[SEAL:], content[:SEAL]):
+        return None
+    return content[SEAL:]
+
+
+def write_sealed(cache: Cache, name: str, content: bytes) -> None:
+    """Writes a file with its seal, as `write_cache_file` does."""
+    write_cache_file(cache, name, seal(sealing_key(cache, name), content) + content)
+
+
+def write_cache_file(cache: Cache, name: str, content: bytes) -> None:
+    """Writes a file in one step, and clears away what is outdated.
+
+    A disk that is full or must not be written to is no error: the next run will be slower.
+    """
+    folder = cache.folder
+    try:
+        make_folder(folder)
+        replace_file(folder / name, content)
+    except (OSError, NotOurs) as error:
+        _log.info("the cache in %s is not written: %s", folder, error)
+        return
+    kind = name.split("-")[0]
+    for path, _ in own_files(folder):
+        if path.name != name and path.match(f"{kind}-*.bin"):
+            with suppress(OSError):
+                path.unlink()
+    clear_parts(folder)
+    clear_projects(folder.parent, folder)
+
+
+def clear_projects(root: Path, kept: Path) -> None:
+    """Deletes the caches of projects that were not written for long, and the oldest ones where there are too many.
+
+    Args:
+        root: the folder of all caches.
+        kept: the project that stays in any case.
+    """
+    projects = []
+    with suppress(OSError):
+        for entry in os.scandir(root):
+            if _PROJECT.fullmatch(entry.name) and entry.name != kept.name and entry.is_dir(follow_symlinks=False):
+                files = [status for _, status in own_files(Path(entry.path))]
+                newest = max((status.st_mtime for status in files), default=entry.stat().st_mtime)
+                projects.append((newest, sum(status.st_size for status in files), Path(entry.path)))
+    size = sum(status.st_size for _, status in own_files(kept))
+    for number, (newest, own, folder) in enumerate(sorted(projects, reverse=True), 2):
+        size += own
+        if number > MOST_PROJECTS or size > MOST_BYTES or time.time() - newest > OLDEST_SECONDS:
+            size -= own
+            _delete(folder)
+
+
+def _delete(folder: Path) -> None:
+    with suppress(OSError, NotOurs):
+        check_folder(folder)
+        for path, _ in own_files(folder):
+            if _FILE.fullmatch(path.name):
+                path.unlink()
+        # It stays where something lies in it that is not ours.
+        folder.rmdir()

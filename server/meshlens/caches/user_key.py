@@ -1,0 +1,57 @@
+"""The user's key: random bytes, made once, that seal what is kept, so that nobody else can make a cache."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from meshlens.caches.own_files import NotOurs, clear_parts, read_file, write_part
+
+_SIZE = 32
+_SETTLED_SECONDS = 60.0
+
+
+def user_key(root: Path) -> bytes:
+    """The key in the folder of all caches, which is made if there is none.
+
+    Raises:
+        NotOurs: it is a link, or others own it or may read or write it.
+        OSError: it can be neither read nor made.
+    """
+    path = root / "key"
+    key = _read(path)
+    if key is None:
+        part = write_part(path, os.urandom(_SIZE))
+        try:
+            # Unlike a rename, a link never takes the place of a key that another run has made meanwhile.
+            os.link(part, path)
+        except FileExistsError:
+            pass
+        except OSError:
+            os.replace(part, path)
+        finally:
+            with suppress(OSError):
+                part.unlink()
+            clear_parts(root)
+        key = _read(path)
+    if key is None:
+        raise NotOurs("the key is gone")
+    return key
+
+
+def _read(path: Path) -> bytes | None:
+    """The key, None if there is none or only half of one, which is deleted once nobody can be writing it any more."""
+    key = read_file(path, _SIZE)
+    if key is None:
+        return None
+    status = path.stat()
+    if os.name == "posix" and status.st_mode & 0o077:
+        raise NotOurs("others may read the key")
+    if len(key) == _SIZE:
+        return key
+    if time.time() - status.st_mtime > _SETTLED_SECONDS:
+        path.unlink()
+        return None
+    raise NotOurs("the key is being written")

@@ -1,0 +1,87 @@
+"""What facts are on the disk: the grammar of shapes, and the layout of a file's bytes."""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Mapping
+
+EXPRESSIONS: Mapping[str, str] = {
+    "name": "site text",
+    "const": "site constant",
+    "attr": "site expression text",
+    "call": "site expression arguments",
+    "sub": "site expression expression",
+    "tuple": "site expressions",
+    "list": "site expressions",
+    "set": "site expressions",
+    "star": "site expression",
+    "dict": "site pairs",
+    "fstr": "site expressions",
+    "lambda": "site parameters expression",
+    "ifexp": "site expression expression expression",
+    "bool": "site text expressions",
+    "not": "site expression",
+    "unary": "site text expression",
+    "bin": "site text expression expression",
+    "cmp": "site texts expressions",
+    "slice": "site maybe maybe maybe",
+    "comp": "site text element clauses",
+    "walrus": "site text expression",
+    "yield": "site maybe",
+    "opaque": "site expressions",
+    "hole": "site names names",
+}
+STATEMENTS: Mapping[str, str] = {
+    "expr": "site expression",
+    "assign": "site expressions expression",
+    "ann": "site expression expression maybe",
+    "aug": "site expression text expression",
+    "def": "site block",
+    "fn": "site function",
+    "class": "site text site arguments expressions statements",
+    "return": "site maybe",
+    "raise": "site maybe",
+    "if": "site expression statements statements",
+    "while": "site expression statements statements",
+    "for": "site expression expression statements statements",
+    "with": "site items statements",
+    "try": "site statements handlers statements statements",
+    "import": "site imports",
+    "from": "site number text imports",
+    "global": "site texts",
+    "nonlocal": "site texts",
+    "del": "site expressions",
+    "assert": "site expression maybe",
+    "match": "site expression arms",
+    "break": "site",
+    "continue": "site",
+    "pass": "site",
+}
+"""The fields after the tag of each node, as `model.py` describes them."""
+HOWS = ("only", "any", "*", "key", "**")
+FLAGS = (frozenset[str](), frozenset({"async"}), frozenset({"generator"}), frozenset({"async", "generator"}))
+DEEPEST = 400
+"""No shape is nested deeper: `lowering.py` stops long before."""
+
+HEADER = struct.Struct("<II")
+"""The length of the JSON, and how many rows there are."""
+
+ROW = struct.Struct("<IBBBBIIIIII")
+"""The block's key, its kind, the widths of the numbers of its head, body and names, where it begins in the file, and
+the lengths of its head, body, names, spans and pieces."""
+
+STATEMENT, FUNCTION, FUNCTION_STATEMENT = range(3)
+"""The kinds of blocks."""
+
+BODY = 4
+"""Where the body of a function stands in it."""
+
+WIDTHS = (("B", 1 << 8), ("H", 1 << 16), ("I", 1 << 32))
+SPAN = 2 * array("i").itemsize
+SAID = ("comment", "code")
+CONSTANTS = frozenset({str, int, float, bool, type(None)})
+
+
+class NotFacts(ValueError):
+    """Bytes that are not facts, or facts that the grammar does not know."""
