@@ -118,7 +118,7 @@ class Trainer:
     self.update = jax.jit(self.step)
 
   def step(self, params, batch):
-    return params - jax.lax.stop_gradient(params)
+    return params - jax.lax.stop_gradient(params) * batch.ndim
 
 
 train_step = jax.jit(step)

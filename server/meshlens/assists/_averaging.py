@@ -8,8 +8,8 @@ from typing import TypeAlias
 from meshlens.assists._following import Follow
 from meshlens.assists._following_statements import follow_body
 from meshlens.assists._functions import Target, line_of
-from meshlens.assists._gradients import named_makers
 from meshlens.assists._kinds import OVER_DEVICES, Kind, either, flat
+from meshlens.assists._made import used_as_arrays
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._scopes import home_of
 from meshlens.assists._spelling import Spelling
@@ -48,12 +48,11 @@ def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reduct
         Obstacle: it takes gradients of something that is not known to be a mean over the rows.
     """
     inside: dict[int, tuple[Node, str]] = {}
-    follow = Follow(view, {one[0]: "same" if one[0] in shared else "rows" for one in target.node[2][2]})
-    follow.makers = {name: (maker, None) for name, maker in named_makers(view, target).items()}
+    follow = Follow(view, {one[0]: "same" if one[0] in shared else "tree" for one in target.node[2][2]})
     follow.reduce = lambda node, how: inside.setdefault(node[1], (node, how))
     follow.lines = {}
     follow.reduced_later = _reduced(target)
-    follow.home = home_of(view, target.at(target.node[1]))
+    _place(follow, target)
     follow_body(follow, target.body)
     lines = tuple((statement, names, _REDUCERS[kind]) for (_, kind), (statement, names) in follow.lines.items())
     return Reductions(lines, tuple(inside.values()), _out(follow.returned))
@@ -68,14 +67,21 @@ def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, 
         axes: for every parameter, None if it is the same on every device.
     """
     places = dict(zip((one[0] for one in target.parameters), axes, strict=False))
-    follow = Follow(view, {one[0]: "same" if places.get(one[0], 0) is None else "rows" for one in target.node[2][2]})
-    follow.makers = {name: (maker, None) for name, maker in named_makers(view, target).items()}
-    follow.home = home_of(view, target.at(target.node[1]))
+    follow = Follow(view, {one[0]: "same" if places.get(one[0], 0) is None else "tree" for one in target.node[2][2]})
+    _place(follow, target)
     try:
         follow_body(follow, target.body)
     except Obstacle:
         return 0
     return _out(follow.returned)
+
+
+def _place(follow: Follow, target: Target) -> None:
+    """Tells a scope which function it is that of."""
+    follow.home = home_of(follow.view, target.at(target.node[1]))
+    follow.arrays = used_as_arrays(target.node)
+    parameters = {one[0] for one in target.node[2][2]}
+    follow.made = {name: made for name, made in follow.outside().made.items() if name not in parameters}
 
 
 def _out(returned: list[Kind]) -> OutAxes:

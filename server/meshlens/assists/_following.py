@@ -7,34 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from meshlens.assists._functions import dotted_name, functions_called
 from meshlens.assists._kinds import (
     LINEAR,
-    MEANS,
-    OVER_DEVICES,
-    SUMS,
-    UNCHANGED,
     Kind,
     applied,
     combined,
-    couples,
     either,
     flat,
-    is_product,
     kept,
-    over_rows,
-    reduced,
     together,
 )
+from meshlens.assists._made import MAKES, made_outside, times_bound, used_as_arrays
 from meshlens.assists._scopes import home_of
-from meshlens.project.trees import Node, names_used
+from meshlens.jaxapi.names import canonical
+from meshlens.project.trees import Node, definitions, name_of_block, names_used, walk
 from meshlens.project.view import FileView
 
 DEPTH = 6
 _PLAIN_DECORATORS = frozenset({"jax.jit", "jax.checkpoint", "jax.remat", "jax.named_call"})
-_PLAIN = ("axis", "keepdims", "dtype")
 Env = dict[str, Kind]
+Functions: TypeAlias = "dict[str, tuple[Node, Follow | None]]"
 
 
 @dataclass(slots=True)
@@ -46,23 +41,28 @@ class Follow:
         env: the kinds of variables.
         local: the functions that are defined in it, with the variables that they see.
         depth: how many calls deep this is.
-        makers: the names that stand for a `grad(…)`, with the function that binds them.
+        made: the names that stand for a function that an expression makes, such as `grad(…)` or `vmap(…)`, with the
+            function that binds them.
+        imports: what import statements inside the function bind.
         reduce: is told of an expression that is to be reduced over the devices, and by what; None inside helpers.
         lines: of the step itself, the statements that bind what is to be reduced below them, by site and kind.
         reduced_later: the names that the step reduces itself.
         home: the outermost function around the step; None for the top level.
+        arrays: the names that are arrays and no trees of such.
         returned: the kinds that it returns.
     """
 
     view: FileView
     env: Env
-    local: dict[str, tuple[Node, Follow | None]] = field(default_factory=dict)
+    local: Functions = field(default_factory=dict)
     depth: int = 0
-    makers: dict[str, tuple[Node, Follow | None]] = field(default_factory=dict)
+    made: Functions = field(default_factory=dict)
+    imports: dict[str, str] = field(default_factory=dict)
     reduce: Callable[[Node, str], object] | None = None
     lines: dict[tuple[int, str], tuple[Node, tuple[str, ...]]] | None = None
     reduced_later: frozenset[str] = frozenset()
     home: str | None = None
+    arrays: frozenset[str] = frozenset()
     returned: list[Kind] = field(default_factory=list)
 
     def kind(self, node: Node) -> Kind:
@@ -97,8 +97,90 @@ class Follow:
             return applied((around or self).names(body)) if self.depth < DEPTH else "mixed"
         return self.env.get(name, "same")
 
+    def binds(self, name: str) -> bool:
+        """Whether a name means something here that the file's top level does not say."""
+        return name in self.env or name in self.local or name in self.imports
 
-def called(follow: Follow, function: Node, around: Follow | None, arguments: list[tuple[str | None, Kind]]) -> Kind:
+    def forget(self, name: str) -> None:
+        """Takes it that a name means something else from now on."""
+        for known in (self.env, self.local, self.made, self.imports):
+            known.pop(name, None)
+
+    def dotted(self, node: Node) -> str:
+        """What a name or attribute means by the imports, "" if they do not say."""
+        root = node
+        while root[0] == "attr":
+            root = root[2]
+        if root[0] != "name" or not self.binds(root[2]):
+            return dotted_name(self.view, node)
+        if root[2] not in self.imports:
+            return ""
+        attributes: list[str] = []
+        while node[0] == "attr":
+            attributes.append(node[3])
+            node = node[2]
+        return canonical(".".join((self.imports[root[2]], *reversed(attributes))))
+
+    def meant(self, callee: Node) -> tuple[Follow, Node]:
+        """What a callee stands for, after the scope in which its names mean what they mean."""
+        home = self
+        for _ in range(DEPTH):
+            if callee[0] != "name" or callee[2] not in home.made or callee[2] in home.local:
+                break
+            callee, around = home.made[callee[2]]
+            home = around or home.outside()
+        return home, callee
+
+    def outside(self) -> Follow:
+        """The scope around a function of the file that is followed from here."""
+        made: Functions = {**made_outside(self.view, self.home)}
+        return Follow(self.view, {}, depth=self.depth, made=made, home=self.home)
+
+    def frozen(self) -> Follow:
+        """The scope as it is now, for a function that takes from it what it needs when it is made."""
+        inner = Follow(self.view, dict(self.env), dict(self.local), self.depth, dict(self.made), dict(self.imports))
+        inner.home, inner.arrays = self.home, self.arrays
+        return inner
+
+
+def made_by(follow: Follow, value: Node) -> tuple[Node, Follow] | None:
+    """The function that an expression certainly makes or names, with the scope of its names; None for others."""
+    if value[0] == "name" and value[2] in follow.env and value[2] not in follow.made:
+        return None
+    home, callee = follow.meant(value)
+    if callee[0] == "name" and function_defined(home, callee) is not None:
+        return callee, home.frozen()
+    if callee[0] in ("name", "attr"):
+        return (callee, home) if home.dotted(callee) else None
+    is_made = callee[0] == "lambda" or (
+        callee[0] == "call"
+        and (home.dotted(callee[2]) in {*MAKES, "functools.partial"} or returns_function(home, callee[2]))
+    )
+    return (callee, home.frozen()) if is_made else None
+
+
+def returns_function(follow: Follow, callee: Node) -> bool:
+    """Whether a function of the file returns one that it defines or makes."""
+    known = function_defined(follow, callee)
+    if known is None or known[0][0] != "fn":
+        return known is not None and known[0][3][0] == "lambda"
+    inside = {name_of_block(one[2]) if one[0] == "def" else one[2][0] for one in definitions(known[0][2][4])}
+    returned = [one[2] for one in walk(known[0]) if one[0] in ("return", "yield") and one[2] is not None]
+    return any(
+        one[0] == "lambda"
+        or (one[0] == "name" and one[2] in inside)
+        or (one[0] == "call" and follow.dotted(one[2]) in {*MAKES, "functools.partial"})
+        for one in returned
+    )
+
+
+def called(
+    follow: Follow,
+    function: Node,
+    around: Follow | None,
+    arguments: list[tuple[str | None, Kind]],
+    handed: tuple[Node, ...] = (),
+) -> Kind:
     """The kind that a function of the file returns.
 
     Args:
@@ -106,24 +188,34 @@ def called(follow: Follow, function: Node, around: Follow | None, arguments: lis
         function: its "fn" or "lambda" node.
         around: the function that it is defined in, whose variables it sees.
         arguments: the kinds of the arguments, with their keywords.
+        handed: the arguments themselves, where they are known.
     """
     from meshlens.assists._following_statements import follow_body
 
     if follow.depth >= DEPTH or any(label in ("*", "**") for label, _ in arguments):
-        return applied(kind for _, kind in arguments)
+        return "same" if applied(kind for _, kind in arguments) == "same" else "mixed"
     parameters = function[2][2] if function[0] == "fn" else function[2]
-    env: Env = dict(around.env) if around is not None else {}
+    scope = around.frozen() if around is not None else follow.outside()
+    inner = Follow(follow.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
+    inner.home = follow.home
+    inner.arrays = used_as_arrays(function)
     positional = [kind for label, kind in arguments if label is None]
     by_name = {label: kind for label, kind in arguments if label is not None}
+    nodes = [value for label, _, value in handed if label is None]
+    nodes_by_name = {label: value for label, _, value in handed if label is not None}
     for name, _, how, _, _ in parameters:
+        inner.forget(name)
+        given = nodes_by_name.get(name)
         if how in ("only", "any") and positional:
-            env[name] = positional.pop(0)
+            inner.env[name] = positional.pop(0)
+            given = nodes.pop(0) if nodes else None
         elif how in ("*", "**"):
-            env[name] = together((*positional, *by_name.values()))
+            inner.env[name] = together((*positional, *by_name.values()))
         else:
-            env[name] = by_name.get(name, "same")
-    inner = Follow(follow.view, env, dict(around.local) if around is not None else {}, follow.depth + 1)
-    inner.makers, inner.home = dict((around or follow).makers), follow.home
+            inner.env[name] = by_name.get(name, "same")
+        made = made_by(follow, given) if given is not None else None
+        if made is not None:
+            inner.made[name] = made
     if function[0] == "lambda":
         return inner.kind(function[3])
     follow_body(inner, function[2][4])
@@ -138,20 +230,27 @@ def function_of(follow: Follow, callee: Node) -> tuple[Node, Follow | None] | No
 
     None if decorators make something else of it.
     """
+    known = function_defined(follow, callee)
+    if known is None or (known[0][0] == "fn" and not all(_is_plain(follow.view, one) for one in known[0][2][3])):
+        return None
+    return known
+
+
+def function_defined(follow: Follow, callee: Node) -> tuple[Node, Follow | None] | None:
+    """The function of the file that an expression means, whatever its decorators make of it."""
     if callee[0] == "lambda":
         return callee, follow
     if callee[0] != "name":
         return None
-    known: tuple[Node, Follow | None] | None = follow.local.get(callee[2])
-    if known is None and callee[2] not in follow.env:
-        found = [one for one in functions_called(follow.view, callee[2]) if not one.is_method]
-        homes = {one.site: home_of(follow.view, one.at(one.node[1])) for one in found}
-        inside = [one for one in found if homes[one.site] == follow.home] if follow.home is not None else []
-        found = inside or [one for one in found if homes[one.site] is None]
-        known = (found[0].node, None) if len(found) == 1 else None
-    if known is None or (known[0][0] == "fn" and not all(_is_plain(follow.view, one) for one in known[0][2][3])):
-        return None
-    return known
+    known = follow.local.get(callee[2])
+    if known is not None or callee[2] in follow.env:
+        return known
+    found = [one for one in functions_called(follow.view, callee[2]) if not one.is_method]
+    homes = {one.site: home_of(follow.view, one.at(one.node[1])) for one in found}
+    inside = [one for one in found if homes[one.site] == follow.home] if follow.home is not None else []
+    found = inside or [one for one in found if homes[one.site] is None]
+    is_one = len(found) == 1 and times_bound(follow.view, follow.home if inside else None, callee[2]) <= 1
+    return (found[0].node, None) if is_one else None
 
 
 def _is_plain(view: FileView, decorator: Node) -> bool:
@@ -161,77 +260,15 @@ def _is_plain(view: FileView, decorator: Node) -> bool:
     return dotted_name(view, decorator[2] if decorator[0] == "call" else decorator) in _PLAIN_DECORATORS
 
 
-def _call(follow: Follow, node: Node) -> Kind:
-    from meshlens.assists._gradients import gradient_kind, takes
-
-    callee, arguments = node[2], node[3]
-    name = str(callee[-1]) if callee[0] in ("name", "attr") else ""
-    maker: tuple[Node, Follow | None] | None = (callee, follow) if takes(follow.view, callee) else None
-    maker = maker or (follow.makers.get(name) if callee[0] == "name" else None)
-    if maker is not None:
-        return gradient_kind(follow, maker[0], maker[1], node)
-    known = function_of(follow, callee)
-    if known is not None:
-        return called(follow, *known, [(label, follow.kind(value)) for label, _, value in arguments])
-    if name in OVER_DEVICES:
-        return "same"
-    is_method = callee[0] == "attr" and not dotted_name(follow.view, callee)
-    values = [*((callee[2],) if is_method else ()), *(value for label, _, value in arguments if label != "axis")]
-    if not values:
-        return "same"
-    if name in MEANS or name in SUMS:
-        return _reduction(follow, node, name, values, is_method)
-    first = follow.kind(values[0])
-    if name in UNCHANGED:
-        return first
-    if name == "len" and first == "rows":
-        return "count"
-    kinds = [first, *(follow.kind(value) for value in values[1:])]
-    if name == "arange" and "count" in kinds:
-        return "rows"
-    kinds = [follow.settled(value, kind) for value, kind in zip(values, kinds, strict=True)]
-    if not is_method and callee[0] not in ("name", "attr"):
-        kinds += follow.names(callee)
-    elif callee[0] == "name":
-        kinds.append(follow.look_up(callee[2]))
-        if "rows" in map(flat, kinds) and callee[2] in follow.env:
-            # An object that is called may keep something of what it got, as layers keep statistics of the batch.
-            follow.env[callee[2]] = "mixed"
-    axis = over_rows(_axis(node, is_method, 1))
-    if couples(name, axis) and "rows" in map(flat, kinds):
-        return applied(kinds, coupled=True) if is_product(name) else "mixed"
-    return applied(kinds)
-
-
-def _reduction(follow: Follow, node: Node, name: str, values: list[Node], is_method: bool) -> Kind:
-    result = "mean" if name in MEANS else "total"
-    operand = follow.kind(values[0])
-    if name == "sum" and node[2][0] == "name":
-        # Python's own sum adds up the entries of a list as they are.
-        return flat(operand) if values[0][0] in ("comp", "list", "tuple") else applied((operand,), coupled=False)
-    axis = _axis(node, is_method, 1)
-    plain = (axis, values[0])
-    rest = [follow.kind(value) for label, _, value in node[3] if label not in _PLAIN and value not in plain]
-    if any(flat(kind) != "same" for kind in rest):
-        return "mixed"
-    return reduced(operand, over_rows(axis), result)
-
-
-def _axis(node: Node, is_method: bool, place: int) -> Node | None:
-    for label, _, value in node[3]:
-        if label == "axis":
-            found: Node = value
-            return found
-    positional = [value for label, _, value in node[3] if label is None]
-    place -= is_method
-    return positional[place] if place < len(positional) else None
-
-
 def _attribute(follow: Follow, node: Node) -> Kind:
     kind = follow.kind(node[2])
-    if flat(kind) == "rows" and node[3] in ("shape", "size", "ndim", "dtype"):
-        return {"shape": "shape", "size": "count"}.get(node[3], "same")
-    return flat(kind)
+    if flat(kind) in ("rows", "turned") and node[3] in ("ndim", "dtype"):
+        return "same"
+    if flat(kind) == "rows" and node[3] in ("shape", "size"):
+        return {"shape": "shape", "size": "count"}[node[3]]
+    if flat(kind) in ("rows", "turned") and node[3] in ("T", "mT", "shape", "size"):
+        return "mixed"
+    return "tree" if kind == "tree" else flat(kind)
 
 
 def _item(follow: Follow, node: Node) -> Kind:
@@ -241,12 +278,40 @@ def _item(follow: Follow, node: Node) -> Kind:
         return kind[number] if number is not None and -len(kind) <= number < len(kind) else flat(kind)
     if kind == "shape":
         return "count" if index[0] != "const" or index[2] == 0 else "same"
-    first = index[2][0] if index[0] == "tuple" and index[2] else index
-    is_part = first[0] == "slice" and any(part is not None for part in first[2:5])
-    if kind == "rows" and is_part:
+    if kind == "tree" and not (node[2][0] == "name" and node[2][2] in follow.arrays) and _is_key(index):
+        return "tree" if flat(follow.kind(index)) == "same" else "mixed"
+    if flat(kind) == "rows":
+        return _rows_of(follow, index)
+    if kind == "turned":
         return "mixed"
+    first = index[2][0] if index[0] == "tuple" and index[2] else index
     inside = "same" if first[0] in ("slice", "const") else applied(follow.names(index))
     return kind if inside == "same" else applied((kind, inside))
+
+
+def _is_key(index: Node) -> bool:
+    """Whether an index can be that of a tree; slices and several indices are those of arrays."""
+    return index[0] in ("const", "name", "attr", "unary") and not (index[0] == "const" and index[2] in (None, ...))
+
+
+def _rows_of(follow: Follow, index: Node) -> Kind:
+    """The kind of what an index takes of an array with rows."""
+    items = index[2] if index[0] == "tuple" else (index,)
+    first, rest = items[0], [flat(follow.kind(one)) for one in items[1:]]
+    if first[0] == "const" and first[2] is None:
+        return "turned" if all(one[0] == "slice" or one[2:] == (...,) for one in items[1:]) else "mixed"
+    if first[0] == "slice":
+        is_whole = all(part is None for part in first[2:5])
+        return "rows" if is_whole and set(rest) <= {"same"} else "mixed"
+    if first[0] == "const" and first[2] is ...:
+        return "rows" if set(rest) <= {"same"} else "mixed"
+    if first[0] == "const" and isinstance(first[2], str):
+        return "rows"
+    return (
+        "rows"
+        if rest and {flat(follow.kind(first)), *rest} <= {"rows", "same"} and "rows" in (flat(follow.kind(first)),)
+        else "mixed"
+    )
 
 
 def _binary(follow: Follow, node: Node) -> Kind:
@@ -267,14 +332,35 @@ def _operand(follow: Follow, node: Node) -> Kind:
 
 
 def _comprehension(follow: Follow, node: Node) -> Kind:
-    inner = Follow(follow.view, dict(follow.env), dict(follow.local), follow.depth, dict(follow.makers))
-    inner.home = follow.home
+    inner = follow.frozen()
     for target, iterable, _ in node[4]:
-        kind = flat(inner.kind(iterable))
+        kind = inner.kind(iterable)
+        is_array = kind == "rows" or (iterable[0] == "name" and iterable[2] in follow.arrays and flat(kind) == "rows")
         for name in names_used(target):
-            inner.env[name] = kind
+            inner.forget(name)
+            inner.env[name] = "mixed" if is_array else "tree" if kind == "tree" else flat(kind)
+    for one in walk(node):
+        if one[0] == "walrus":
+            follow.forget(one[2])
+            follow.env[one[2]] = "mixed"
     parts = node[3] if isinstance(node[3][0], tuple) else (node[3],)
     return together(inner.kind(part) for part in parts)
+
+
+def _walrus(follow: Follow, node: Node) -> Kind:
+    kind = follow.kind(node[3])
+    made = made_by(follow, node[3])
+    follow.forget(node[2])
+    follow.env[node[2]] = kind
+    if made is not None:
+        follow.made[node[2]] = made
+    return kind
+
+
+def _call(follow: Follow, node: Node) -> Kind:
+    from meshlens.assists._following_calls import call_kind
+
+    return call_kind(follow, node)
 
 
 def _each(follow: Follow, nodes: tuple[Node, ...]) -> Kind:
@@ -296,5 +382,5 @@ _EXPRESSIONS: dict[str, Callable[[Follow, Node], Kind]] = {
     "cmp": lambda follow, node: _each(follow, node[3]),
     "bool": lambda follow, node: _each(follow, node[3]),
     "comp": _comprehension,
-    "walrus": lambda follow, node: "mixed",
+    "walrus": _walrus,
 }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
-from meshlens.assists._following import Env, Follow
-from meshlens.assists._gradients import takes
+from meshlens.assists._following import Env, Follow, Functions, made_by
 from meshlens.assists._kinds import LINEAR, Kind, applied, combined, either, flat, together
-from meshlens.project.trees import Node, name_of_block, names_bound, tree
+from meshlens.assists._mentions import mentions_of
+from meshlens.project.trees import Node, children, name_of_block, names_bound, tree, walk
 
 
 def follow_body(follow: Follow, body: Iterable[Node]) -> None:
@@ -16,26 +17,65 @@ def follow_body(follow: Follow, body: Iterable[Node]) -> None:
         follower = _STATEMENTS.get(statement[0])
         if follower is not None:
             follower(follow, statement)
-        elif statement[0] not in ("pass", "break", "continue", "import", "from", "raise", "assert", "global"):
-            follow.env |= dict.fromkeys(names_bound([statement]), "mixed")
+        elif statement[0] not in ("pass", "break", "continue", "raise", "assert", "global"):
+            _lose(follow, statement)
+
+
+def _lose(follow: Follow, statement: Node) -> None:
+    """Takes it that nothing is known of what a statement binds, and of what it returns."""
+    for name in names_bound([statement]):
+        follow.forget(name)
+        follow.env[name] = "mixed"
+    if _returns(statement):
+        follow.returned.append("mixed")
+
+
+def _returns(node: Node) -> bool:
+    """Whether a statement has a `return` of the function that it stands in."""
+    if node[0] in ("fn", "lambda", "def"):
+        return False
+    return node[0] == "return" or any(map(_returns, children(node)))
+
+
+def _walruses(follow: Follow, *nodes: Node) -> None:
+    """Follows the names that expressions bind which are not looked at otherwise."""
+    for node in (inner for one in nodes for inner in walk(one) if inner[0] == "walrus"):
+        follow.kind(node)
 
 
 def _assign(follow: Follow, statement: Node) -> None:
-    if takes(follow.view, statement[3]):
-        follow.makers |= {target[2]: (statement[3], follow) for target in statement[2] if target[0] == "name"}
+    value = statement[3]
+    made = made_by(follow, value)
     is_plain = statement[3][0] not in ("dict", "tuple", "list") and all(map(_is_name, statement[2]))
     kind = follow.kind(statement[3]) if is_plain else follow.whole(statement[3])
+    if value[0] == "name" and value[2] in follow.arrays and flat(kind) == "rows" and statement[2][0][0] == "tuple":
+        kind = "mixed"
     for target in statement[2]:
+        functions = _functions_in(follow, target, value)
         _bind(follow, target, kind)
-        if statement[3][0] == "lambda" and target[0] == "name":
-            follow.local[target[2]] = (statement[3], follow)
+        if target[0] == "name" and value[0] == "lambda":
+            follow.local[target[2]] = (value, follow)
             del follow.env[target[2]]
+        elif target[0] == "name" and made is not None:
+            functions = {target[2]: made}
+        follow.made |= functions
     _reduce(follow, statement, statement[2])
+
+
+def _functions_in(follow: Follow, target: Node, value: Node) -> Functions:
+    """The functions among several values that are given names at once."""
+    if target[0] not in ("tuple", "list") or value[0] not in ("tuple", "list") or len(target[2]) != len(value[2]):
+        return {}
+    pairs = [(one[2], made_by(follow, part)) for one, part in zip(target[2], value[2], strict=True) if one[0] == "name"]
+    return {name: made for name, made in pairs if made is not None}
 
 
 def _annotated(follow: Follow, statement: Node) -> None:
     if statement[4] is not None:
-        _bind(follow, statement[2], follow.kind(statement[4]))
+        kind, made = follow.kind(statement[4]), made_by(follow, statement[4])
+        _bind(follow, statement[2], kind)
+        if made is not None and statement[2][0] == "name":
+            follow.made[statement[2][2]] = made
         _reduce(follow, statement, (statement[2],))
 
 
@@ -48,12 +88,17 @@ def _reduce(follow: Follow, statement: Node, targets: tuple[Node, ...]) -> None:
     """Has the means and sums that a statement of the step itself binds reduced in the line below it."""
     if follow.lines is None or len(targets) != 1:
         return
-    names = [name for name in _names(targets[0]) if name not in follow.reduced_later]
+    names = [name for name in _names(targets[0]) if name not in follow.reduced_later and _is_read(follow, name)]
     for kind in LINEAR:
         found = tuple(name for name in names if flat(follow.env.get(name, "same")) == kind)
         if found:
             follow.lines.setdefault((statement[1], kind), (statement, found))
             follow.env |= dict.fromkeys(found, "same")
+
+
+def _is_read(follow: Follow, name: str) -> bool:
+    """Whether a name may be read; by custom one that begins with "_" is not."""
+    return not name.startswith("_") or bool(mentions_of(follow.view, name))
 
 
 def _is_name(target: Node) -> bool:
@@ -68,8 +113,8 @@ def _names(target: Node) -> list[str]:
 
 def _bind(follow: Follow, target: Node, kind: Kind) -> None:
     if target[0] == "name":
+        follow.forget(target[2])
         follow.env[target[2]] = kind
-        follow.local.pop(target[2], None)
     elif target[0] in ("tuple", "list"):
         for item, part in zip(target[2], _parts(kind, len(target[2])), strict=True):
             _bind(follow, item, part)
@@ -77,7 +122,8 @@ def _bind(follow: Follow, target: Node, kind: Kind) -> None:
         _bind(follow, target[2], flat(kind))
     elif target[0] in ("attr", "sub"):
         for name in names_bound([("assign", 0, (target,), ("const", 0, None))]):
-            follow.env[name] = together((follow.look_up(name), kind))
+            before = follow.look_up(name)
+            follow.env[name] = before if before == "tree" and flat(kind) == "rows" else together((before, kind))
 
 
 def _parts(kind: Kind, count: int) -> tuple[Kind, ...]:
@@ -85,11 +131,12 @@ def _parts(kind: Kind, count: int) -> tuple[Kind, ...]:
         return kind
     if kind == "shape":
         return ("count", *["same"] * (count - 1))
-    return (flat(kind),) * count
+    return ("tree" if kind == "tree" else flat(kind),) * count
 
 
 def _expression(follow: Follow, statement: Node) -> None:
     node = statement[2]
+    _walruses(follow, node)
     if node[0] != "call":
         return
     given = applied(follow.kind(value) for _, _, value in node[3])
@@ -107,28 +154,32 @@ def _return(follow: Follow, statement: Node) -> None:
 
 
 def _if(follow: Follow, statement: Node) -> None:
-    before = dict(follow.env)
+    _walruses(follow, statement[2])
+    before = _state(follow)
     follow_body(follow, statement[3])
-    then, follow.env = follow.env, before
+    then = _state(follow)
+    _restore(follow, before)
     follow_body(follow, statement[4])
-    follow.env = _joined(then, follow.env)
+    _join(follow, then)
 
 
 def _for(follow: Follow, statement: Node) -> None:
     kind = flat(follow.kind(statement[3]))
-    _loop(follow, statement[4], lambda: _bind(follow, statement[2], "mixed" if kind == "rows" else kind))
+    _loop(follow, statement[4], lambda: _bind(follow, statement[2], "mixed" if kind in ("rows", "turned") else kind))
+    follow_body(follow, statement[5])
 
 
 def _while(follow: Follow, statement: Node) -> None:
-    _loop(follow, statement[3], lambda: None)
+    _loop(follow, statement[3], lambda: _walruses(follow, statement[2]))
+    follow_body(follow, statement[4])
 
 
 def _loop(follow: Follow, body: Iterable[Node], begin: Callable[[], None]) -> None:
     for _ in range(2):
-        before = dict(follow.env)
+        before = _state(follow)
         begin()
         follow_body(follow, body)
-        follow.env = _joined(before, follow.env)
+        _join(follow, before)
 
 
 def _with(follow: Follow, statement: Node) -> None:
@@ -139,28 +190,101 @@ def _with(follow: Follow, statement: Node) -> None:
 
 
 def _try(follow: Follow, statement: Node) -> None:
+    before = _state(follow)
     follow_body(follow, statement[2])
-    after = dict(follow.env)
-    for handler in statement[3]:
-        follow_body(follow, handler[2])
-        after = _joined(after, follow.env)
-    follow.env = after
-    follow_body(follow, (*statement[4], *statement[5]))
+    after = _state(follow)
+    _join(follow, before)
+    raised = _state(follow)
+    _restore(follow, after)
+    follow_body(follow, statement[4])
+    for _, name, body in statement[3]:
+        after = _state(follow)
+        _restore(follow, raised)
+        if name is not None:
+            _bind(follow, ("name", 0, name), "same")
+        follow_body(follow, body)
+        _join(follow, after)
+    follow_body(follow, statement[5])
 
 
 def _function(follow: Follow, statement: Node) -> None:
+    follow.forget(statement[2][0])
     follow.local[statement[2][0]] = (statement, follow)
-    follow.env.pop(statement[2][0], None)
 
 
 def _block(follow: Follow, statement: Node) -> None:
     found = tree(follow.view, str(follow.view.path), statement[2])
     if found is not None:
+        follow.forget(name_of_block(statement[2]))
         follow.local[name_of_block(statement[2])] = (found, follow)
 
 
-def _joined(left: Env, right: Env) -> Env:
-    return {name: either(left.get(name, "same"), right.get(name, "same")) for name in dict.fromkeys((*left, *right))}
+def _class(follow: Follow, statement: Node) -> None:
+    kind = applied(follow.names(statement))
+    _bind(follow, ("name", 0, statement[2]), kind)
+
+
+def _import(follow: Follow, statement: Node) -> None:
+    for name, alias, _ in statement[-1]:
+        bound = alias or name.split(".")[0]
+        follow.forget(bound)
+        if statement[0] == "from":
+            follow.imports[bound] = f"{'.' * statement[2]}{statement[3]}.{name}"
+        else:
+            follow.imports[bound] = name if alias else bound
+
+
+class _State(NamedTuple):
+    """What names mean at one place."""
+
+    env: Env
+    local: Functions
+    made: Functions
+    imports: dict[str, str]
+
+    def function(self, name: str) -> tuple[object, object, str | None]:
+        """The function that a name stands for, and what it is imported as."""
+        return self.local.get(name), self.made.get(name), self.imports.get(name)
+
+    def binds(self, name: str) -> bool:
+        """Whether a name means anything."""
+        return name in self.env or self.function(name) != (None, None, None)
+
+
+def _state(follow: Follow) -> _State:
+    return _State(dict(follow.env), dict(follow.local), dict(follow.made), dict(follow.imports))
+
+
+def _restore(follow: Follow, state: _State) -> None:
+    follow.env, follow.local = dict(state.env), dict(state.local)
+    follow.made, follow.imports = dict(state.made), dict(state.imports)
+
+
+def _join(follow: Follow, other: _State) -> None:
+    """Keeps of what names mean that in which two ways to the same place agree; the rest is not known."""
+    mine = _state(follow)
+    for name in dict.fromkeys(name for part in (*mine, *other) for name in part):
+        if not other.binds(name):
+            continue
+        if not mine.binds(name):
+            _take(follow, other, name)
+        elif all(one is two for one, two in zip(mine.function(name), other.function(name), strict=True)):
+            if name in mine.env or name in other.env:
+                follow.env[name] = either(mine.env.get(name, "same"), other.env.get(name, "same"))
+        else:
+            follow.forget(name)
+            follow.env[name] = "mixed"
+
+
+def _take(follow: Follow, state: _State, name: str) -> None:
+    if name in state.env:
+        follow.env[name] = either(state.env[name], "same")
+    if name in state.local:
+        follow.local[name] = state.local[name]
+    if name in state.made:
+        follow.made[name] = state.made[name]
+    if name in state.imports:
+        follow.imports[name] = state.imports[name]
 
 
 _STATEMENTS: dict[str, Callable[[Follow, Node], None]] = {
@@ -176,5 +300,7 @@ _STATEMENTS: dict[str, Callable[[Follow, Node], None]] = {
     "try": _try,
     "fn": _function,
     "def": _block,
-    "class": lambda follow, statement: None,
+    "class": _class,
+    "import": _import,
+    "from": _import,
 }

@@ -42,26 +42,30 @@ def takes(view: FileView, node: Node) -> bool:
     return node[0] == "call" and dotted_name(view, node[2]) in TAKES
 
 
-def gradient_kind(follow: Follow, maker: Node, around: Follow | None, node: Node) -> Kind:
+def gradient_kind(follow: Follow, maker: Node, home: Follow, node: Node) -> Kind:
     """The kind of what a call of `grad(…)(…)` gives.
 
     Args:
         follow: where it is called.
         maker: the `grad(…)`.
-        around: the function that makes it; None for the top level.
+        home: where the names in it mean what they mean.
         node: the call.
 
     Raises:
         Obstacle: it is taken of something that is not known to be a mean over the rows.
     """
+    from meshlens.assists._following_calls import call_of
+
     given = [(label, follow.kind(value)) for label, _, value in node[3]]
     operand = next((value for label, _, value in maker[3] if label is None), None)
-    home = around or follow
     seen = home.names(operand) if operand is not None else []
     if applied((*(kind for _, kind in given), *seen)) == "same":
         return "same"
-    known = function_of(home, operand) if operand is not None else None
+    scope, loss_function = home.meant(operand) if operand is not None else (home, ("", 0))
+    known = function_of(scope, loss_function)
     loss: Kind = called(follow, *known, given) if known is not None else "mixed"
+    if loss_function[0] == "call" and operand is not None:
+        loss = call_of(follow, scope, loss_function, node)
     with_aux = any(label == "has_aux" and value[-1] is not False for label, _, value in maker[3])
     aux: Kind = "mixed"
     if with_aux and isinstance(loss, tuple) and len(loss) == 2:

@@ -13,13 +13,16 @@ from meshlens.text import Edit, FileEdit, Span
 _BLOCK = re.compile(rb"^(?:def|class|if|for|with|try|while)\b[^\n]*:[ \t]*\r?\n([ \t]+)(?=\S)", re.MULTILINE)
 
 
-def with_helper(view: FileView, wanted: str, template: str, **names: str) -> tuple[str, tuple[FileEdit, ...]]:
+def with_helper(
+    view: FileView, wanted: str, template: str, at: int | None = None, **names: str
+) -> tuple[str, tuple[FileEdit, ...]]:
     """What a helper is called in a file, and the edit that puts it behind the imports if it is not there yet.
 
     Args:
         view: the file.
         wanted: its name, unless that is taken.
         template: its text, with `{name}` for the name.
+        at: where it is used; None if that is not known.
         names: what stands for the other fields of the template.
     """
     template = _indented(view, template)
@@ -29,17 +32,17 @@ def with_helper(view: FileView, wanted: str, template: str, **names: str) -> tup
             text = view.source[span.start : span.end].decode("utf-8", "replace").replace("\r\n", "\n")
             if text.rstrip() == template.format(name=key, **names):
                 return key, ()
-    at, blank = behind_imports(view)
+    start, blank = behind_imports(view, at or 0)
     for edit in view.draft.edits:
         for name in re.findall(rf"^def ({wanted}\w*)\(", edit.text, re.MULTILINE):
             if template.format(name=name, **names) in edit.text:
                 return name, ()
     name = fresh(view, wanted)
     text = template.format(name=name, **names)
-    if not at:
+    if not start:
         edit = Edit(Span(0, 0), f"{text}\n\n\n")
     else:
-        edit = Edit(Span(at, at), f"\n\n\n{text}" + "\n" * max(2 - blank, 0))
+        edit = Edit(Span(start, start), f"\n\n\n{text}" + "\n" * max(2 - blank, 0))
     return name, (FileEdit(view.path, edit),)
 
 

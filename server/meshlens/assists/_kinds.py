@@ -2,6 +2,8 @@
 
 "same": every device has it alike.
 "rows": one entry for each row, of which a device has its own.
+"tree": an argument that holds rows: an array, or a tree of arrays.
+"turned": what has rows, but not on its first axis.
 "mean", "total": the mean or the sum over the rows of a device, or a linear expression of such.
 "count": how many rows a device has, or a multiple of that.
 "shape": the shape of what has rows.
@@ -19,7 +21,7 @@ from meshlens.project.trees import Node
 Kind: TypeAlias = "str | tuple[Kind, ...]"
 
 LINEAR = frozenset({"mean", "total"})
-MEANS = frozenset({"mean", "average", "nanmean"})
+MEANS = frozenset({"mean", "average"})
 SUMS = frozenset({"sum", "nansum"})
 UNCHANGED = frozenset(
     "asarray array astype stop_gradient squeeze float float32 copy device_put block_until_ready".split()
@@ -34,7 +36,9 @@ _PRODUCTS = frozenset("dot matmul einsum tensordot inner outer vdot kron convolv
 
 def flat(kind: Kind) -> str:
     """One kind for a value and its parts."""
-    return kind if isinstance(kind, str) else together(kind)
+    if isinstance(kind, tuple):
+        return together(kind)
+    return "rows" if kind == "tree" else kind
 
 
 def together(kinds: Iterable[Kind]) -> str:
@@ -67,22 +71,25 @@ def combined(operator: str, left: Kind, right: Kind) -> str:
         # A constant that is added to a mean is a mean of itself; a sum would count it once for each device.
         return together((one, other)) if "count" not in (one, other) and {one, other} != {"total", "same"} else "mixed"
     if operator == "*":
-        return together((one, other)) if "same" in (one, other) or one == other == "rows" else "mixed"
+        return together((one, other)) if "same" in (one, other) or one == other in ("rows", "turned") else "mixed"
     if operator == "/":
+        if "turned" in (one, other):
+            return applied((one, other), elementwise=True)
         if (one, other) == ("total", "count"):
             return "mean"
         return one if other == "same" else "rows" if other == "rows" and one in ("same", "rows") else "mixed"
     if operator == "@":
         return "rows" if sorted((one, other)) == ["rows", "same"] else applied((one, other), coupled=True)
-    return applied((one, other))
+    return applied((one, other), elementwise=True)
 
 
-def applied(kinds: Iterable[Kind], *, coupled: bool = False) -> str:
-    """The kind of what an unknown function makes of its arguments.
+def applied(kinds: Iterable[Kind], *, coupled: bool = False, elementwise: bool = False) -> str:
+    """The kind of what a function that works row by row makes of its arguments.
 
     Args:
         kinds: those of the arguments.
         coupled: whether it lets rows meet rows.
+        elementwise: whether it does not care which axis the rows are on.
     """
     found = [flat(kind) for kind in kinds]
     differing = set(found) - {"same", "shape"}
@@ -90,20 +97,23 @@ def applied(kinds: Iterable[Kind], *, coupled: bool = False) -> str:
         return "same"
     if differing == {"rows"}:
         return "mixed" if coupled and found.count("rows") > 1 else "rows"
-    return "mixed"
+    return "turned" if differing == {"turned"} and elementwise else "mixed"
 
 
-def reduced(kind: Kind, over_rows: bool | None, result: str) -> str:
+def reduced(kind: Kind, over_rows: bool | None, result: str, *, every_axis: bool = False) -> str:
     """The kind of a mean or a sum.
 
     Args:
         kind: that of what is reduced.
         over_rows: whether the axes are those of the rows, too; None if that is not known.
         result: "mean" or "total".
+        every_axis: whether all axes are reduced.
     """
     one = flat(kind)
     if one == "rows":
         return "mixed" if over_rows is None else result if over_rows else "rows"
+    if one == "turned":
+        return result if every_axis else "mixed"
     return one if one in ("same", "mean", "total") else "mixed"
 
 

@@ -40,6 +40,7 @@ def mapped_axis_helper(view: FileView, spelling: Spelling) -> tuple[str, tuple[F
         view,
         _NAME,
         _TEXT,
+        spelling.at,
         tree_map=spelling.tree_map(),
         expand_dims=spelling.jax_numpy("expand_dims"),
         squeeze=spelling.jax_numpy("squeeze"),

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from meshlens.axes.values import Site
 from meshlens.facts.model import Block
+from meshlens.project.new_imports import end_of_line
 from meshlens.project.trees import Node, path_to
 from meshlens.project.view import FileView
 
 _STATEMENTS = frozenset(
     "expr assign ann aug fn class return raise if while for with try global nonlocal del assert match".split()
 )
+_BETWEEN_IMPORTS = frozenset({"import", "from", "expr", "assign", "ann", "aug", "if", "try", "assert"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +57,23 @@ def place_before(view: FileView, site: Site) -> Place | None:
     return None
 
 
-def behind_imports(view: FileView) -> tuple[int, int]:
-    """Where the imports that the file begins with end, and how many blank lines follow there."""
+def behind_imports(view: FileView, at: int = 0) -> tuple[int, int]:
+    """Where the imports that the file begins with end, and how many blank lines follow there.
+
+    Args:
+        view: the file.
+        at: an offset; imports before it belong to those of the beginning if only plain statements stand between them.
+    """
     end = 0
+    is_first = True
     for key in view.facts.top:
         block = view.facts.blocks[key]
-        if block.shape[0] not in ("import", "from") and not _is_text(block):
+        is_import = block.shape[0] in ("import", "from")
+        is_first = is_first and (is_import or _is_text(block))
+        if not is_first and (block.span(0).start > at or block.shape[0] not in _BETWEEN_IMPORTS):
             break
-        end = block.span(0).end
+        if is_first or is_import:
+            end = end_of_line(view, block.span(0).end)
     rest = view.source[end:]
     blank = rest[: len(rest) - len(rest.lstrip())]
     return end, max(blank.count(b"\n") - (1 if end else 0), 0)

@@ -43,7 +43,7 @@ def shard_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
         spelling: spells the names.
         count: the number of devices as code.
     """
-    return with_helper(view, "shard", _SHARD, count=count, tree_map=spelling.tree_map())
+    return with_helper(view, "shard", _SHARD, spelling.at, count=count, tree_map=spelling.tree_map())
 
 
 def replicate_helper(view: FileView, spelling: Spelling, devices: str) -> Helper:
@@ -63,6 +63,7 @@ def replicate_helper(view: FileView, spelling: Spelling, devices: str) -> Helper
         view,
         "replicate",
         _REPLICATE,
+        spelling.at,
         devices=devices,
         mesh=spelling.mesh(),
         named_sharding=spelling.named_sharding(),
@@ -79,4 +80,4 @@ def first_replica_helper(view: FileView, spelling: Spelling) -> Helper:
     flax = name_of_module(view, "flax.jax_utils")
     if flax is not None:
         return f"{flax}.unreplicate", ()
-    return with_helper(view, "unreplicate", _FIRST_REPLICA, tree_map=spelling.tree_map())
+    return with_helper(view, "unreplicate", _FIRST_REPLICA, spelling.at, tree_map=spelling.tree_map())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meshlens.project.drafts import Import, is_written_in
 from meshlens.project.import_statements import name_of_module
-from meshlens.project.new_imports import is_written, spelled
+from meshlens.project.new_imports import is_written, late_import, spelled
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
@@ -17,32 +17,35 @@ class Spelling:
 
     Attributes:
         needed: the imports that the file lacks, in the order in which they were asked for.
+        at: the first place that the code is written to, before which the names have to be imported; None for anywhere.
     """
 
-    def __init__(self, view: FileView) -> None:
+    def __init__(self, view: FileView, at: int | None = None) -> None:
         self._view = view
+        self.at = at
+        self._before = late_import(view, at) if at is not None else None
         self.needed: list[Import] = []
 
     def of(self, module: str, name: str) -> str:
         """What to write for `module.name`."""
-        text, needed = spelled(self._view, module, name)
+        text, needed = spelled(self._view, module, name, self._before)
         self.needed += needed
         return text
 
     def numpy(self, name: str) -> str:
         """What to write for a name of NumPy."""
-        if name_of_module(self._view, "numpy") is None and not is_written(self._view, "np"):
-            self.needed.append(Import("numpy", alias="np"))
+        if name_of_module(self._view, "numpy", self._before) is None and not is_written(self._view, "np"):
+            self.needed.append(Import("numpy", alias="np", before=self._before))
             return f"np.{name}"
         return self.of("numpy", name)
 
     def jax_numpy(self, name: str) -> str:
         """What to write for a name of `jax.numpy`."""
-        known = name_of_module(self._view, "jax.numpy")
+        known = name_of_module(self._view, "jax.numpy", self._before)
         if known is not None:
             return f"{known}.{name}"
         if not is_written(self._view, "jnp"):
-            self.needed.append(Import("jax.numpy", alias="jnp"))
+            self.needed.append(Import("jax.numpy", alias="jnp", before=self._before))
             return f"jnp.{name}"
         return self.of("jax", f"numpy.{name}")
 
@@ -63,7 +66,7 @@ class Spelling:
     def spec(self) -> str:
         """What to write for `jax.sharding.PartitionSpec`."""
         for known in ("jax.sharding.PartitionSpec", "jax.P", "jax.experimental.PartitionSpec"):
-            name = name_of_module(self._view, known)
+            name = name_of_module(self._view, known, self._before)
             if name is not None:
                 return name
         return self._imported("jax.sharding", "PartitionSpec", "P")
@@ -79,7 +82,7 @@ class Spelling:
         return "check_vma=False" if self._view.jax_version >= _SHARD_MAP_IN_JAX else "check_rep=False"
 
     def _imported(self, module: str, name: str, alias: str) -> str:
-        own = name_of_module(self._view, f"{module}.{name}")
+        own = name_of_module(self._view, f"{module}.{name}", self._before)
         if own is not None:
             return own
         if is_written(self._view, alias):
@@ -87,7 +90,8 @@ class Spelling:
                 alias = name
             else:
                 return self.of(module, name)
-        self.needed.append(Import(module, (name if alias == name else f"{name} as {alias}",)))
+        names = (name if alias == name else f"{name} as {alias}",)
+        self.needed.append(Import(module, names, before=self._before))
         return alias
 
 

@@ -101,6 +101,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     shared = {
         parameter[0] for place, parameter in enumerate(target.parameters) if place >= len(axes) or axes[place] is None
     }
+    _must_read_its_batch(target, axes)
     found = reductions(view, target, frozenset({*shared, *_receiver(target)}))
     if form.calls and (found.out == 0 or (isinstance(found.out, tuple) and 0 in found.out)):
         raise Obstacle("unreduced-output", f'"{target.name}" returns what differs between the devices')
@@ -114,6 +115,20 @@ def averaged(view: FileView, target: Target, step: Step, spelling: Spelling) -> 
     added = new_parameter(view, target, AXIS_PARAMETER)
     guard = f"if {AXIS_PARAMETER} is not None:"
     return [added, *reducing(view, target, step.reductions, spelling, AXIS_PARAMETER, guard)]
+
+
+def _must_read_its_batch(target: Target, axes: tuple[int | None, ...]) -> None:
+    """Makes sure that a function looks at what is split, for otherwise all devices do the same work.
+
+    Raises:
+        Obstacle: it does not.
+    """
+    split = [one[0] for one, axis in zip(target.parameters, axes, strict=False) if axis is not None]
+    read = {node[2] for statement in target.body for node in walk(statement) if node[0] in ("name", "def")}
+    inner = any(node[0] == "def" for statement in target.body for node in walk(statement))
+    if split and not inner and read.isdisjoint(split):
+        names = " and ".join(f'"{name}"' for name in split)
+        raise Obstacle("unread-batch", f'"{target.name}" never reads {names}, so every device would do the same work')
 
 
 def _receiver(target: Target) -> tuple[str, ...]:

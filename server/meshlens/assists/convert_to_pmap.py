@@ -100,7 +100,7 @@ def convert_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
 def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tuple[FileEdit, ...]:
     form = form_of(view, target, span, wishes)
     step = read_step(view, target, wishes, form)
-    spelling = Spelling(view)
+    spelling = Spelling(view, view.span(target.at(target.node[1])).start)
     name, applied = mapped_by_pmap(view, target, step, spelling, pmap_devices(wishes, spelling))
     averages = averaged(view, target, step, spelling)
     shard, helper = _shard(view, spelling, wishes) if form.calls else ("", ())

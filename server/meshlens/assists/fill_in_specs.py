@@ -100,7 +100,7 @@ def _written(view: FileView, binding: Binding, missing: list[str]) -> tuple[File
     axes = (
         in_axes_of(view, target, (), differentiated(view, target), ()) if given is None else _given(target, given.value)
     )
-    spelling = Spelling(view)
+    spelling = Spelling(view, view.span(binding.binder.site).start)
     spec = spelling.spec()
     specs: dict[str, Prefix] = {"in_specs": Items("tuple", axes)}
     if "out_specs" in missing:

@@ -112,7 +112,7 @@ def _written(view: FileView, target: Target, names: list[str], maps: frozenset[B
     if len(axes) != 1 or any(binder.open for binder in maps):
         raise Obstacle("no-one-axis", "no one axis name is bound here")
     axis = quoted(view, str(axes.pop()))
-    spelling = Spelling(view)
+    spelling = Spelling(view, view.span(target.at(target.node[1])).start)
     fold, index = spelling.of("jax", "random.fold_in"), spelling.of("jax", "lax.axis_index")
     first = next((one for one in target.body if not _is_text(one)), None)
     if first is None:

@@ -133,7 +133,7 @@ def _under(view: FileView, site: Site) -> Iterator[AxisUse]:
 
 
 def _written(view: FileView, binding: Binding, name: str) -> tuple[FileEdit, ...]:
-    spelling = Spelling(view)
+    spelling = Spelling(view, view.span(binding.binder.site).start)
     site = binding.binder.site
     span = view.span(site)
     given = binding.binder.argument("axis_name")

@@ -103,7 +103,7 @@ def nested_pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answ
         must_not_be_unwrapped(view, nest.outer.binding)
         must_not_be_unwrapped(view, nest.inner.binding)
         must_run_in_one_process(view, nest.outer, "each process hands pmap its own rows, shard_map takes those of all")
-        spelling = Spelling(view)
+        spelling = Spelling(view, view.span(nest.outer.binder.site).start)
         edits = _written(view, nest, wishes, spelling)
     except Obstacle as obstacle:
         return Refused(_TITLE, obstacle.code, obstacle.message)

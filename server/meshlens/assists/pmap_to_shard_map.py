@@ -109,7 +109,7 @@ def pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
         pmap = _readable(view, read_pmap(view, binding))
         keyword_edits, in_axes, names = by_position(view, pmap)
         pmap = replace(pmap, in_axes=_with_static(view, pmap, in_axes))
-        spelling = Spelling(view)
+        spelling = Spelling(view, view.span(pmap.binder.site).start)
         edits = (*_written(view, pmap, spelling, names), *keyword_edits)
     except Obstacle as obstacle:
         return Refused(_TITLE, obstacle.code, obstacle.message)

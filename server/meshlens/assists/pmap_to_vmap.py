@@ -75,7 +75,7 @@ def pmap_to_vmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
         must_run_in_one_process(view, pmap, "each process hands pmap its own rows, and vmap sees no others")
         _must_not_look_at_shards(view, pmap)
         must_work_under_vmap(view, pmap)
-        spelling = Spelling(view)
+        spelling = Spelling(view, view.span(binding.binder.site).start)
         edit = _written(view, pmap, spelling)
     except Obstacle as obstacle:
         return Refused(_TITLE, obstacle.code, obstacle.message)

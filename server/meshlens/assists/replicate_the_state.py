@@ -123,7 +123,7 @@ def replicate_the_state(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 
 def _written(view: FileView, chosen: list[Handed], call: MappedCall) -> tuple[FileEdit, ...]:
-    spelling = Spelling(view)
+    spelling = Spelling(view, chosen[0].span.start)
     replicate, helper = replicate_helper(view, spelling, device_list(view, call, spelling))
     loop = _loop_around(view, call)
     edits: list[FileEdit] = []

@@ -102,7 +102,7 @@ def shard_the_batch(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 
 def _written(view: FileView, chosen: list[Handed], call: MappedCall) -> tuple[FileEdit, ...]:
-    spelling = Spelling(view)
+    spelling = Spelling(view, chosen[0].span.start)
     shard, helper = shard_helper(view, spelling, device_count(view, call, spelling))
     wrapped = [edit for one in chosen for edit in wrapping(view, one.span, f"{shard}(", ")")]
     return in_order((*import_edits(view, spelling.needed), *helper, *wrapped))

@@ -77,7 +77,7 @@ def split_the_key(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 
 def _written(view: FileView, chosen: list[Handed], call: MappedCall) -> tuple[FileEdit, ...]:
-    spelling = Spelling(view)
+    spelling = Spelling(view, chosen[0].span.start)
     split, count = spelling.of("jax", "random.split"), device_count(view, call, spelling)
     wrapped = [edit for one in chosen for edit in wrapping(view, one.span, f"{split}(", f", {count})")]
     return in_order((*import_edits(view, spelling.needed), *wrapped))

@@ -79,7 +79,7 @@ def synchronize_gradients(view: FileView, span: Span, wishes: Wishes) -> Answer:
         found = reductions(view, target, _shared(view, target))
         if not found.lines and not found.inside:
             return None
-        spelling = Spelling(view)
+        spelling = Spelling(view, view.span(target.at(target.node[1])).start)
         edits = reducing(view, target, found, spelling, axis)
     except Obstacle as obstacle:
         return Refused(_TITLE, obstacle.code, obstacle.message)

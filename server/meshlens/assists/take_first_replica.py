@@ -70,6 +70,6 @@ def take_first_replica(view: FileView, span: Span, wishes: Wishes) -> Answer:
 def _written(view: FileView, replica: Replica) -> tuple[FileEdit, ...]:
     if replica.is_array:
         return tuple(wrapping(view, replica.span, "", "[0]"))
-    spelling = Spelling(view)
+    spelling = Spelling(view, replica.span.start)
     name, helper = first_replica_helper(view, spelling)
     return in_order((*import_edits(view, spelling.needed), *helper, *wrapping(view, replica.span, f"{name}(", ")")))

@@ -81,7 +81,7 @@ def vmap_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 
 def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) -> tuple[FileEdit, ...]:
-    spelling = Spelling(view)
+    spelling = Spelling(view, view.span(vmap.binder.site).start)
     folded = dict(outer.arguments) if outer is not None else {}
     # A jit has traced them already, so nothing depends on their values.
     static = plain_arguments(vmap) if outer is None else ()

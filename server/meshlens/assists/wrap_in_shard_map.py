@@ -101,7 +101,7 @@ def _written(view: FileView, target: Target, wishes: Wishes) -> tuple[FileEdit, 
     place = place_before(view, site)
     if place is None:
         raise Obstacle("no-place", "there is no place for a mesh before this function")
-    spelling = Spelling(view)
+    spelling = Spelling(view, view.span(site).start)
     mesh = device_mesh(wishes, step.axis, spelling)
     name, before = mesh_name(view, mesh, site, place)
     averages = averaged(view, target, step, spelling)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from meshlens.axes.context import Context
+from meshlens.axes.joining import join_all
 from meshlens.axes.ledger import MOST_PLAIN_RUNS, Key, Shared, most_runs
 from meshlens.axes.run import Run
 from meshlens.axes.values import (
@@ -84,7 +86,9 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     if not isinstance(latest, Shared):
         return UNKNOWN
     run.relied.add(latest.root)
-    return latest.value if latest.given == values else _whatever_given(latest.value)
+    if latest.given == values:
+        return latest.value
+    return _whatever_given(latest.value, _returned(run.body(function)))
 
 
 def _names_axes(run: Run, function: Function) -> bool:
@@ -93,17 +97,52 @@ def _names_axes(run: Run, function: Function) -> bool:
     return says
 
 
-def _whatever_given(value: Value) -> Value:
-    """What a function gives for other arguments as well: functions, objects, meshes, but no number, shape or key."""
+def _whatever_given(value: Value, written: tuple[Any, ...]) -> Value:
+    """What a function gives for other arguments as well: functions and meshes, but no number, shape, key or length.
+
+    Args:
+        value: what it gave for some.
+        written: the expressions that it returns; none where they do not show how many items there are.
+    """
     if isinstance(value, Seq):
-        return Seq(value.kind, tuple(map(_whatever_given, value.items)), value.open)
+        if not _is_written_out(written, ("tuple", "list"), len(value.items)):
+            return Seq(
+                value.kind, (join_all([_whatever_given(item, ()) for item in value.items]),) * bool(value.items), True
+            )
+        columns = zip(*(node[2] for node in written), strict=True)
+        items = [_whatever_given(item, column) for item, column in zip(value.items, columns, strict=True)]
+        return Seq(value.kind, tuple(items), value.open)
     if isinstance(value, Dict):
-        return Dict(tuple((key, _whatever_given(item)) for key, item in value.items), value.open)
+        is_open = value.open or not _is_written_out(written, ("dict",), len(value.items))
+        return Dict(tuple((key, _whatever_given(item, ())) for key, item in value.items), is_open)
     if isinstance(value, Union):
-        return Union(tuple(dict.fromkeys(map(_whatever_given, value.options))), value.of_table)
+        return Union(tuple(dict.fromkeys(_whatever_given(one, ()) for one in value.options)), value.of_table)
     if isinstance(value, Mesh):
         return replace(value, names=(), sizes=None, open=True)
     return UNKNOWN if isinstance(value, (Data, Const, Spec, Made)) else value
+
+
+def _is_written_out(written: tuple[Any, ...], tags: tuple[str, ...], count: int) -> bool:
+    """Whether expressions are displays that write out so many items."""
+    return bool(written) and all(
+        node[0] in tags and len(node[2]) == count and not any(item[0] in ("star", None) for item in node[2])
+        for node in written
+    )
+
+
+def _returned(statements: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The expressions that statements return, without those of functions inside them."""
+    found: list[Any] = []
+    waiting: list[Any] = list(statements)
+    while waiting:
+        node = waiting.pop()
+        if type(node) is not tuple or not node or node[0] in ("fn", "lambda", "class"):
+            continue
+        if node[0] in ("return", "yield") and len(node) == 3:
+            found.append(node[2] if node[2] is not None else node)
+        else:
+            waiting.extend(node)
+    return tuple(found)
 
 
 def tells(values: Iterable[Value]) -> bool:

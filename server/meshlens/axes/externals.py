@@ -81,9 +81,9 @@ def call_external(
         result = _ordinary(run, name, args, site, callee_site, frame, ctx, decorator)
     if recorded and (recorded == "all" or any(_is_text(arg.value) for arg in args)):
         mesh = run.ambient[-1] if run.ambient and name == "jax.lax.with_sharding_constraint" else None
-        run.records.calls.append(
-            ApiCall(name, site, callee_site, args, result, ctx, decorator, run.api_guard > 0 or ctx.expected, mesh)
-        )
+        guarded = run.api_guard > 0 or ctx.expected
+        written = dotted if dotted != name else ""
+        run.records.calls.append(ApiCall(name, site, callee_site, args, result, ctx, decorator, guarded, mesh, written))
     return result
 
 

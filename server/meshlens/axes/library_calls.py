@@ -213,6 +213,8 @@ def _make_key(how: str, args: tuple[Arg, ...], ctx: Context) -> Value:
         labels |= {"same"}
     if how == "same":
         return args[0].value if args else UNKNOWN
+    if how == "several":
+        return Data(labels | {"keys"})
     if how == "keys":
         count = by_parameter(("key", "num"), args).get("num")
         return Data(labels | {"keys"}, (2,) if count is None else arrays.sizes(count.value))

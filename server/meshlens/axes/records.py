@@ -54,6 +54,7 @@ class ApiCall:
         decorator: true for `@callee(…)`, whose result is then called with the decorated function.
         guarded: behind `try/except (ImportError|AttributeError|TypeError)`, `hasattr` or a version check.
         mesh: for a sharding constraint, the mesh that is in force.
+        written: its name before aliases of JAX were undone, where that is another one: `jax.experimental.pjit.pjit`.
     """
 
     dotted: str
@@ -65,6 +66,7 @@ class ApiCall:
     decorator: bool = False
     guarded: bool = False
     mesh: Value | None = None
+    written: str = ""
 
 
 @immutable

@@ -63,6 +63,9 @@ VERSIONED: dict[tuple[str, str], tuple[Version | None, Version | None]] = {
     ("jax.lax.all_gather", "to"): ((0, 8, 2), None),
 }
 
+BY_NAME_TOO: frozenset[tuple[str, str]] = frozenset({("jax.experimental.pjit.pjit", "fun")})
+"""What an alias takes by keyword in every release, though the function that it stands for does not."""
+
 
 @cache
 def keywords(dotted: str, version: Version) -> frozenset[str] | None:

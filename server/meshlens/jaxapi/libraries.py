@@ -25,11 +25,14 @@ KEY_MAKERS: dict[str, str] = {
     "jax.random.key_data": "same",
     "flax.linen.make_rng": "key",
     "haiku.next_rng_key": "key",
-    "haiku.next_rng_keys": "keys",
-    "haiku.PRNGSequence": "keys",
-    "flax.training.common_utils.shard_prng_key": "keys",
+    "haiku.next_rng_keys": "several",
+    "haiku.PRNGSequence": "several",
+    "flax.training.common_utils.shard_prng_key": "several",
 }
-"""What returns keys: "key" one key, "keys" an array of them, "folded" depends on the data too, "same" as given."""
+"""What returns keys: "key" one key, "keys" an array of `num` of them, "several" of them without saying how many.
+
+"folded" depends on the data too, "same" is the key that is given.
+"""
 
 VERDICTS = frozenset(
     "isfinite isnan isinf any all count_nonzero argmax argmin argsort equal not_equal less less_equal greater "

@@ -17,11 +17,13 @@ class Import(NamedTuple):
         module: the module it imports, or imports from.
         names: what follows `from … import`; empty for a plain import.
         alias: of a plain import.
+        before: an offset that it has to stand before; None for anywhere.
     """
 
     module: str
     names: tuple[str, ...] = ()
     alias: str | None = None
+    before: int | None = None
 
     @property
     def text(self) -> str:
@@ -53,9 +55,10 @@ class Draft:
     imports: tuple[Import, ...] = ()
     edits: tuple[Edit, ...] = ()
 
-    def name_of(self, dotted: str) -> str | None:
-        """How the file will call what it is going to import; None if it is not."""
-        return next((name for one in self.imports for known, name in one.bound if known == dotted), None)
+    def name_of(self, dotted: str, before: int | None = None) -> str | None:
+        """How the file will call what it is going to import; None if it is not, or not before an offset."""
+        early = [one for one in self.imports if before is None or (one.before is not None and one.before <= before)]
+        return next((name for one in early for known, name in one.bound if known == dotted), None)
 
     def has(self, name: str, inside: Span | None = None) -> bool:
         """Whether a name will be written, not behind a dot.

@@ -11,11 +11,19 @@ from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
 
-def name_of_module(view: FileView, dotted: str) -> str | None:
-    """How the top level of a file calls a module: "jnp" for "jax.numpy"; None if it does not import it."""
+def name_of_module(view: FileView, dotted: str, before: int | None = None) -> str | None:
+    """How the top level of a file calls a module: "jnp" for "jax.numpy"; None if it does not import it.
+
+    Args:
+        view: the file.
+        dotted: the module, or a name in one.
+        before: an offset; imports that begin at it or after it do not count.
+    """
     parent, _, last = dotted.rpartition(".")
     for key in view.facts.top:
         shape = view.facts.blocks[key].shape
+        if before is not None and view.facts.blocks[key].span(0).start >= before:
+            break
         if shape[0] == "import":
             for name, alias, _ in shape[2]:
                 if name == dotted and alias is not None:
@@ -26,7 +34,7 @@ def name_of_module(view: FileView, dotted: str) -> str | None:
             for name, alias, _ in shape[4]:
                 if name == last:
                     return str(alias or name)
-    return view.draft.name_of(dotted)
+    return view.draft.name_of(dotted, before)
 
 
 def local_name(view: FileView, site: Site) -> str | None:

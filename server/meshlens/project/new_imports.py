@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 
@@ -10,6 +11,8 @@ from meshlens.project.drafts import Import, is_written_in
 from meshlens.project.import_statements import name_of_module
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
+
+_HEAD = re.compile(rb"(?:#[^\n]*\n)*#[^\n]*(?=\r?\n\r?\n)|#![^\n]*")
 
 
 def spelled_or_imported(view: FileView, module: str, name: str) -> tuple[str, tuple[FileEdit, ...]]:
@@ -24,21 +27,31 @@ def spelled_or_imported(view: FileView, module: str, name: str) -> tuple[str, tu
     return spelling, import_edits(view, needed)
 
 
-def spelled(view: FileView, module: str, name: str) -> tuple[str, tuple[Import, ...]]:
+def spelled(view: FileView, module: str, name: str, before: int | None = None) -> tuple[str, tuple[Import, ...]]:
     """What to write for `module.name` in a file, and the import that it needs.
 
     Args:
         view: the file.
         module: a module, such as "functools".
         name: what is wanted of it, which may have dots.
+        before: the offset of an import that comes too late; None if none does.
     """
-    own = name_of_module(view, f"{module}.{name}")
+    own = name_of_module(view, f"{module}.{name}", before)
     if own is not None:
         return own, ()
-    known = name_of_module(view, module)
+    known = name_of_module(view, module, before)
     if known is not None:
         return f"{known}.{name}", ()
-    return f"{module}.{name}", (Import(module),)
+    return f"{module}.{name}", (Import(module, before=before),)
+
+
+def late_import(view: FileView, at: int) -> int | None:
+    """Where the first import of the top level begins that comes too late for code in the statement at an offset."""
+    top = [view.facts.blocks[key] for key in view.facts.top]
+    starts = [block.span(0).start for block in top if block.span(0).start <= at]
+    first = starts[-1] if starts else 0
+    late = (block.span(0).start for block in top if block.shape[0] in ("import", "from"))
+    return next((start for start in late if start > first), None)
 
 
 def is_written(view: FileView, name: str) -> bool:
@@ -53,7 +66,8 @@ def import_edits(view: FileView, needed: Iterable[Import]) -> tuple[FileEdit, ..
         key = (one.module, one.alias, bool(one.names))
         known = merged.get(key)
         names = tuple(dict.fromkeys((*known.names, *one.names))) if known is not None else one.names
-        merged[key] = one._replace(names=names)
+        offsets = [each.before for each in (known, one) if each is not None and each.before is not None]
+        merged[key] = one._replace(names=names, before=min(offsets, default=None))
     places: dict[int, list[str]] = {}
     for one in sorted(merged.values(), key=_order):
         at, text = _place(view, one)
@@ -71,27 +85,48 @@ def _joined(texts: list[str]) -> str:
 
 
 def _place(view: FileView, new: Import) -> tuple[int, str]:
-    blocks = [view.facts.blocks[key] for key in view.facts.top]
+    every = [view.facts.blocks[key] for key in view.facts.top]
+    blocks = [block for block in every if new.before is None or block.span(0).start < new.before]
     imports = [block for block in blocks if block.header[0] in ("import", "from")]
     later = [block for block in imports if _module(block.shape) != "__future__"]
     if not later:
-        at = imports[-1].span(0).end if imports else _behind_docstring(blocks)
+        at = end_of_line(view, imports[-1].span(0).end) if imports else _behind_docstring(view, blocks)
         return at, f"\n\n{new.text}" if at else f"{new.text}\n\n"
     same = [block for block in later if _section(_module(block.shape)) == _section(new.module)]
     behind = next((block for block in later if _order_of(block.shape) > _order(new)), None)
     if behind is None:
-        return later[-1].span(0).end, f"\n{new.text}" if same else f"\n\n{new.text}"
+        return end_of_line(view, later[-1].span(0).end), f"\n{new.text}" if same else f"\n\n{new.text}"
     if same and _section(_module(behind.shape)) != _section(new.module):
-        return same[-1].span(0).end, f"\n{new.text}"
-    start = view.lines.starts[view.lines.line_of(behind.span(0).start)]
-    return start, f"{new.text}\n" if same else f"{new.text}\n\n"
+        return end_of_line(view, same[-1].span(0).end), f"\n{new.text}"
+    return _above_comments(view, behind.span(0).start), f"{new.text}\n" if same else f"{new.text}\n\n"
 
 
-def _behind_docstring(blocks: list[Block]) -> int:
+def end_of_line(view: FileView, end: int) -> int:
+    """Where the line ends that a statement ends in, with the comment or the other statements behind it."""
+    while True:
+        found = view.source.find(b"\n", end)
+        at = found if found >= 0 else len(view.source)
+        spans = (view.facts.blocks[key].span(0) for key in view.facts.top)
+        inside = next((span for span in spans if span.start < at < span.end), None)
+        if inside is None:
+            return at - view.source[:at].endswith(b"\r")
+        end = inside.end
+
+
+def _above_comments(view: FileView, start: int) -> int:
+    """Where the line of an offset begins, or the comment right above it, unless that heads the file."""
+    first = line = view.lines.line_of(start)
+    while line and view.source[view.lines.starts[line - 1] : view.lines.starts[line]].lstrip().startswith(b"#"):
+        line -= 1
+    return view.lines.starts[line if line else first]
+
+
+def _behind_docstring(view: FileView, blocks: list[Block]) -> int:
     first = blocks[0] if blocks else None
     if first is not None and first.shape[0] == "expr" and first.shape[2][0] == "const":
-        return first.span(0).end
-    return 0
+        return end_of_line(view, first.span(0).end)
+    found = _HEAD.match(view.source)
+    return found.end() if found is not None else 0
 
 
 def _order(new: Import) -> tuple[int, bool, str]:

@@ -44,7 +44,7 @@ from meshlens.axes.records import ApiCall
 from meshlens.axes.values import Arg, Site
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.history import NEWEST, keyword_change
-from meshlens.jaxapi.keywords import MEANT, keywords, may_take
+from meshlens.jaxapi.keywords import BY_NAME_TOO, MEANT, keywords, may_take
 from meshlens.project.view import FileView
 from meshlens.rules._counting import counted
 from meshlens.rules._did_you_mean import closest
@@ -84,7 +84,7 @@ def unknown_argument(view: FileView) -> Iterator[Finding]:
 
 
 def _is_unknown(view: FileView, call: ApiCall, label: str) -> bool | None:
-    if call.guarded or all(arg.label != label for arg in call.args):
+    if call.guarded or (call.written, label) in BY_NAME_TOO or all(arg.label != label for arg in call.args):
         return False
     return not may_take(call.dotted, label, view.jax_version)
 

@@ -1,0 +1,152 @@
+"""Follows how rows go through calls: of functions of the file, of NumPy and JAX, and of what nobody can read."""
+
+from __future__ import annotations
+
+from meshlens.assists._following import Follow, called, function_defined, function_of, returns_function
+from meshlens.assists._kinds import (
+    MEANS,
+    OVER_DEVICES,
+    SUMS,
+    UNCHANGED,
+    Kind,
+    applied,
+    couples,
+    flat,
+    is_product,
+    over_rows,
+    reduced,
+)
+from meshlens.assists._mentions import bound_at_top
+from meshlens.assists._row_by_row import Given, is_of_arrays, is_of_library, makes_arrays, may_couple, row_by_row
+from meshlens.project.trees import Node
+
+_PLAIN = ("axis", "keepdims", "dtype")
+_WITH_ROWS = frozenset({"rows", "turned"})
+
+
+def call_kind(follow: Follow, node: Node) -> Kind:
+    """The kind of what a call gives."""
+    callee = node[2]
+    if callee[0] == "walrus":
+        follow.kind(callee)
+        callee = ("name", *callee[1:3])
+    return call_of(follow, *follow.meant(callee), node)
+
+
+def call_of(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
+    """The kind of what a call gives.
+
+    Args:
+        follow: where it is called.
+        home: where the names in the callee mean what they mean.
+        callee: what is called.
+        node: the call.
+    """
+    from meshlens.assists._gradients import gradient_kind, takes
+    from meshlens.assists._running import decorated_kind, transformed_kind
+
+    if takes(follow.view, callee):
+        return gradient_kind(follow, callee, home, node)
+    known = function_of(home, callee)
+    if known is not None:
+        given = [(label, follow.kind(value)) for label, _, value in node[3]]
+        return called(follow, *known, given, node[3])
+    defined = function_defined(home, callee)
+    if defined is not None:
+        return decorated_kind(follow, *defined, node)
+    special = transformed_kind(follow, home, callee, node)
+    return special if special is not None else _unread(follow, home, callee, node)
+
+
+def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
+    """The kind of what a function gives that is not in this file."""
+    name = str(callee[-1]) if callee[0] in ("name", "attr") else ""
+    dotted = home.dotted(callee)
+    is_known = is_of_library(dotted)
+    is_method = callee[0] == "attr" and not dotted
+    is_bare = callee[0] == "name" and not dotted and not home.binds(name) and not bound_at_top(follow.view, name)
+    if name in OVER_DEVICES:
+        return "same"
+    positional = [*((callee[2],) if is_method else ()), *(value for label, _, value in node[3] if label is None)]
+    named = {label: value for label, _, value in node[3] if label is not None}
+    values = [*positional, *(value for label, value in named.items() if label != "axis")]
+    if not values:
+        return "same"
+    if (is_known or is_method or is_bare) and (name in MEANS or name in SUMS):
+        return _reduction(follow, node, name, values, is_method)
+    first = follow.kind(values[0])
+    if name in UNCHANGED:
+        return first
+    if name == "len" and flat(first) == "rows":
+        return "count"
+    kinds = [first, *(follow.kind(value) for value in values[1:])]
+    if name == "arange" and "count" in kinds:
+        return "rows"
+    given = Given(name, positional, named, kinds, follow.kind)
+    if is_known and makes_arrays(name) and {"count", "shape"} & set(map(flat, kinds)):
+        return row_by_row(given)
+    kinds = [follow.settled(value, kind) for value, kind in zip(values, kinds, strict=True)]
+    has_rows = not _WITH_ROWS.isdisjoint(map(flat, kinds))
+    if not is_method and callee[0] not in ("name", "attr"):
+        kinds += home.names(callee)
+    elif callee[0] == "name":
+        kinds.append(home.look_up(name))
+        if has_rows and name in follow.env and home is follow:
+            # An object that is called may keep something of what it got, as layers keep statistics of the batch.
+            follow.env[name] = "mixed"
+    if not has_rows:
+        return applied(kinds)
+    if is_method and _is_update(callee):
+        return applied(kinds, elementwise=True)
+    is_array = is_method and flat(kinds[0]) in _WITH_ROWS and is_of_arrays(name)
+    if is_known or is_array:
+        return row_by_row(Given(name, positional, named, kinds, follow.kind)) if _is_plain(node) else "mixed"
+    return _of_anything(follow, home, callee, name, node, is_method, kinds)
+
+
+def _of_anything(
+    follow: Follow, home: Follow, callee: Node, name: str, node: Node, is_method: bool, kinds: list[Kind]
+) -> Kind:
+    """The kind of what a model or another object makes of rows: those of networks keep them apart."""
+    maker = str(callee[2][-1]) if callee[0] == "call" and callee[2][0] in ("name", "attr") else ""
+    axis = over_rows(_axis(node, is_method, 1))
+    if callee[0] == "call" and returns_function(home, callee[2]):
+        return "mixed"
+    rebound = callee[0] == "name" and name not in follow.env and bound_at_top(follow.view, name) > 1
+    if rebound or may_couple(name) or may_couple(maker) or (couples(name, axis) and not is_product(name)):
+        return "mixed"
+    found = applied(kinds, coupled=is_product(name))
+    return "tree" if found == "rows" else found
+
+
+def _is_update(callee: Node) -> bool:
+    """Tells whether this is a method of `x.at[…]`."""
+    return bool(callee[2][0] == "sub" and callee[2][2][0] == "attr" and callee[2][2][3] == "at")
+
+
+def _is_plain(node: Node) -> bool:
+    return all(label not in ("*", "**") for label, _, _ in node[3])
+
+
+def _reduction(follow: Follow, node: Node, name: str, values: list[Node], is_method: bool) -> Kind:
+    result = "mean" if name in MEANS else "total"
+    operand = follow.kind(values[0])
+    if name == "sum" and node[2][0] == "name":
+        # Python's own sum adds up the entries of a list as they are.
+        return flat(operand) if values[0][0] in ("comp", "list", "tuple") else applied((operand,), coupled=False)
+    axis = _axis(node, is_method, 1)
+    plain = (axis, values[0])
+    rest = [follow.kind(value) for label, _, value in node[3] if label not in _PLAIN and value not in plain]
+    if any(flat(kind) != "same" for kind in rest) or (axis is not None and flat(follow.kind(axis)) != "same"):
+        return "mixed"
+    return reduced(operand, over_rows(axis), result, every_axis=axis is None)
+
+
+def _axis(node: Node, is_method: bool, place: int) -> Node | None:
+    for label, _, value in node[3]:
+        if label == "axis":
+            found: Node = value
+            return found
+    positional = [value for label, _, value in node[3] if label is None]
+    place -= is_method
+    return positional[place] if place < len(positional) else None

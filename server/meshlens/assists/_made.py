@@ -1,0 +1,88 @@
+"""Which names outside a function stand for a function that an expression makes, and how often a scope binds a name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from meshlens.assists._functions import dotted_name, functions_called
+from meshlens.project.trees import Node, bound_by, children, tree, walk
+from meshlens.project.view import FileView
+
+MAKES = frozenset({"jax.jit", "jax.checkpoint", "jax.named_call", "jax.vmap", "jax.grad", "jax.value_and_grad"})
+_PARTIAL = "functools.partial"
+_OF_ARRAYS = frozenset("shape ndim dtype size T astype reshape sum mean max min at".split())
+
+
+def made_outside(view: FileView, home: str | None) -> dict[str, tuple[Node, None]]:
+    """The names that the top level, or the function around, binds once, to a function that an expression makes.
+
+    Args:
+        view: the file.
+        home: the outermost function around the one that is followed; None for the top level.
+    """
+    key = f"assists: functions made around {home or ''} in {view.path}"
+    found: dict[str, tuple[Node, None]] = view.solution.once(key, lambda _: dict(_made_outside(view, home)))
+    return found
+
+
+def times_bound(view: FileView, home: str | None, name: str) -> int:
+    """How often the top level, or a function itself, binds a name."""
+    key = f"assists: names bound in {home or ''} of {view.path}"
+    counted: Counter[str] = view.solution.once(key, lambda _: Counter(_bound(_statements(view, home))))
+    return counted[name]
+
+
+def makes_function(view: FileView, node: Node) -> bool:
+    """Tells whether an expression certainly makes or names a function that can be followed."""
+    if node[0] == "lambda":
+        return True
+    if node[0] == "call":
+        is_ours = node[2][0] == "name" and bool(functions_called(view, node[2][2]))
+        return is_ours or dotted_name(view, node[2]) in {*MAKES, _PARTIAL}
+    return bool(dotted_name(view, node)) or (node[0] == "name" and bool(functions_called(view, node[2])))
+
+
+def _made_outside(view: FileView, home: str | None) -> Iterator[tuple[str, tuple[Node, None]]]:
+    for scope in (None, home) if home is not None else (None,):
+        for statement in _every(_statements(view, scope)):
+            if statement[0] == "assign" and makes_function(view, statement[3]):
+                for target in statement[2]:
+                    if target[0] == "name" and times_bound(view, scope, target[2]) == 1:
+                        yield target[2], (statement[3], None)
+
+
+def _statements(view: FileView, home: str | None) -> tuple[Node, ...]:
+    if home is None:
+        return tuple(view.facts.blocks[key].shape for key in view.facts.top)
+    around = tree(view, str(view.path), home)
+    return tuple(around[2][4]) if around is not None and around[0] == "fn" else ()
+
+
+def _every(nodes: Iterable[Node]) -> Iterator[Node]:
+    """The nodes of a scope, without those of the functions and classes in it."""
+    for node in nodes:
+        yield node
+        if node[0] not in ("fn", "lambda", "class", "comp") and isinstance(node[1], int):
+            yield from _every(children(node))
+
+
+def _bound(statements: Iterable[Node]) -> Iterator[str]:
+    for node in _every(statements):
+        if node[0] != "comp":
+            yield from bound_by(node)
+
+
+def used_as_arrays(function: Node) -> frozenset[str]:
+    """The names that a function computes with as they are, so that they are arrays and no trees of such."""
+    found: set[str] = set()
+    for node in walk(function):
+        parts: tuple[Node, ...] = ()
+        if node[0] == "bin":
+            parts = node[3:5]
+        elif node[0] == "unary":
+            parts = (node[3],)
+        elif (node[0] == "attr" and node[3] in _OF_ARRAYS) or (node[0] == "sub" and node[3][0] in ("slice", "tuple")):
+            parts = (node[2],)
+        found.update(part[2] for part in parts if part[0] == "name")
+    return frozenset(found)

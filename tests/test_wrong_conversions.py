@@ -1,0 +1,343 @@
+"""What would come out wrong is refused with a reason, and what is converted runs with the same numbers.
+
+Every program is a jitted training step of the same kind; the tests differ in its loss, in how names are bound, and in
+where its file imports what it uses.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import numbers_of_programs
+from command_line import meshlens, write
+
+HEAD = "import jax\nimport jax.numpy as jnp\n"
+LOSS = """
+
+def loss_fn(params, batch):
+    return jnp.mean((batch @ params - 1) ** 2)
+
+"""
+STEP = """
+@jax.jit
+def step(params, batch):
+    loss, grads = jax.value_and_grad(loss_fn)(params, batch)
+    return params - 0.1 * grads, loss
+
+"""
+CALLS = """
+params = jnp.ones(3)
+batch = jnp.sin(jnp.arange(48.0)).reshape(16, 3)
+for _ in range(3):
+    params, loss = step(params, batch)
+"""
+TIME_MAJOR = CALLS.replace("48.0)).reshape(16, 3)", "384.0)).reshape(16, 8, 3)")
+LARGEST_OF_ROWS = """
+
+def of_rows(function):
+    return lambda *args: jax.tree.map(lambda x: jnp.max(x, 0), jax.vmap(function, (None, 0))(*args))
+
+
+@jax.jit
+def step(params, batch):
+    grad_fn = jax.value_and_grad(loss_fn)
+    REBOUND
+    loss, grads = grad_fn(params, batch[:, None])
+    return params - 0.1 * grads, loss
+
+"""
+COUPLES = {
+    "cumulative sum": "jnp.mean(jnp.cumsum(err, axis=0) ** 2)",
+    "cumulative sum of lax": "jnp.mean(jax.lax.cumsum(err) ** 2)",
+    "cumulative maximum": "jnp.mean(jax.lax.cummax(err, axis=0))",
+    "associative scan": "jnp.mean(jax.lax.associative_scan(jnp.add, err) ** 2)",
+    "sort": "jnp.mean(jnp.sort(err) * jnp.arange(16.0))",
+    "argsort": "jnp.mean(err[jnp.argsort(err)][::-1] * err)",
+    "transform": "jnp.mean(jnp.abs(jnp.fft.fft(err)) ** 2)",
+    "roll": "jnp.mean((err - jnp.roll(err, 1)) ** 2)",
+    "difference": "jnp.mean(jnp.diff(err) ** 2)",
+    "gradient of an array": "jnp.mean(jnp.gradient(err) ** 2)",
+    "convolution": 'jnp.mean(jnp.convolve(err, jnp.ones(3), mode="same") ** 2)',
+    "softmax over the rows": "jnp.mean(err * jax.nn.softmax(err, axis=0))",
+    "standardized": "jnp.mean(jax.nn.standardize(err) ** 3)",
+    "quantile": "jnp.quantile(err ** 2, 0.9)",
+    "percentile": "jnp.mean(jnp.percentile(err ** 2, 90))",
+    "median": "jnp.median(err ** 2)",
+    "unique": "jnp.mean(jnp.unique(err, size=4))",
+    "top": "jnp.mean(jax.lax.top_k(err, 2)[0])",
+    "sums of segments": "jnp.mean(jax.ops.segment_sum(err, jnp.arange(16) // 4, 4) ** 2)",
+    "pairs": "jnp.mean(jnp.abs(err[:, None] - err[None, :]))",
+    "one row": "jnp.mean((err - err[0]) ** 2)",
+    "one row set": "jnp.mean(err.at[0].set(0.0) ** 2)",
+    "rows in another order": "jnp.mean(err * err[ORDER])",
+    "other axis after a turn": "jnp.mean(jnp.cumsum(jnp.swapaxes(batch * params, 0, 1), axis=1) ** 2)",
+    "mapped over another axis": "jnp.mean(jax.vmap(jnp.cumsum, in_axes=1)(batch * params) ** 2)",
+    "branch that a row picks": "jnp.mean(jax.lax.cond(err[0] > 0, lambda e: e, lambda e: -2 * e, err))",
+    "mean of some": "jnp.nanmean(jnp.where(err > 0, err ** 2, jnp.nan))",
+    "an own function called mean": "Largest.mean(err ** 2)",
+    "a function by another name": "jnp.mean(accumulate(err) ** 2)",
+    "a function that is made": "jnp.mean(along_rows(err) ** 2)",
+    "einsum over the rows": 'jnp.mean(jnp.einsum("bi->i", batch * params) ** 2)',
+    "one scan over the rows": "jnp.mean(jax.lax.scan(lambda h, e: (h + e, h), 0.0, err)[1] ** 2)",
+    "a loop over the rows": "jax.lax.fori_loop(0, 16, lambda i, h: h + err[i] ** 2 * i, 0.0)",
+}
+HELPERS = """
+import functools
+
+ORDER = jnp.arange(16)[::-1]
+accumulate = jnp.cumsum
+along_rows = functools.partial(jnp.cumsum, axis=0)
+
+
+@functools.partial(jnp.vectorize, signature="(c),()->()")
+def of_entries(features, err):
+    return jnp.max(features) * err
+
+
+class Largest:
+    @staticmethod
+    def mean(x):
+        return jnp.max(x)
+
+
+def loss_fn(params, batch):
+    err = batch @ params - 1
+    return VALUE
+
+"""
+STAYS = {
+    "elementwise": "jnp.mean(jnp.tanh(err) ** 2)",
+    "softmax of features": "jnp.mean(jax.nn.softmax(batch * params) ** 2)",
+    "along features": "jnp.mean(jnp.cumsum(batch * params, axis=1) ** 2)",
+    "mapped rows": "jnp.mean(jax.vmap(lambda row: jnp.cumsum(row * params).sum())(batch) ** 2)",
+    "mapped by lax": "jnp.mean(jax.lax.map(lambda e: e ** 2, err))",
+    "einsum": 'jnp.mean(jnp.einsum("bi,i->b", batch, params) ** 2)',
+    "doubled": "jnp.mean(jnp.concatenate([err, 2 * err]) ** 2)",
+    "layers": "jnp.mean(jax.lax.scan(lambda h, w: (jnp.tanh(h * w), None), err, params)[0] ** 2)",
+    "several times": "jnp.mean(jax.lax.fori_loop(0, 3, lambda i, h: jnp.sin(h), err) ** 2)",
+    "zeros of rows": "jnp.mean((err + jnp.zeros(batch.shape[0])) ** 2)",
+    "vectorized": "jnp.mean(of_entries(batch * params, err))",
+    "flat": "jnp.mean(batch.reshape(batch.shape[0], -1) @ params)",
+}
+REBOUND = {
+    "if": "if True:\n        grad_fn = of_rows(grad_fn)",
+    "else": "if False:\n        pass\n    else:\n        grad_fn = of_rows(grad_fn)",
+    "try": "try:\n        grad_fn = of_rows(grad_fn)\n    except TypeError:\n        pass",
+    "except": "try:\n        raise TypeError\n    except TypeError:\n        grad_fn = of_rows(grad_fn)",
+    "for": "for wrap in (of_rows,):\n        grad_fn = wrap(grad_fn)",
+    "for target": "for grad_fn in (of_rows(grad_fn),):\n        pass",
+    "while": "while grad_fn is not None:\n        grad_fn = of_rows(grad_fn)\n        break",
+    "with": "with contextlib.nullcontext(of_rows(grad_fn)) as grad_fn:\n        pass",
+    "match": "match 1:\n        case 1:\n            grad_fn = of_rows(grad_fn)",
+    "walrus": "print(grad_fn := of_rows(grad_fn))",
+    "tuple": "grad_fn, _ = of_rows(grad_fn), None",
+    "def": "made = of_rows(grad_fn)\n\n    def grad_fn(*args):\n        return made(*args)",
+    "import": "import contextlib as grad_fn\n    grad_fn = of_rows(jax.value_and_grad(loss_fn))",
+}
+AT_TOP = {
+    "loss bound again": "loss_fn = (lambda f: lambda p, b: jnp.sqrt(f(p, b)))(loss_fn)\n",
+    "loss bound in a branch": "if True:\n    loss_fn = lambda p, b: jnp.max((b @ p - 1) ** 2)\n",
+}
+SCANS = {
+    "rows": "jax.lax.scan(tick, jnp.zeros(batch.shape[1]), batch)",
+    "rows by keyword": "jax.lax.scan(tick, init=jnp.zeros(batch.shape[1]), xs=batch)",
+    "imported inside": "scan(tick, jnp.zeros(batch.shape[1]), batch)",
+}
+
+
+def _time_major(unrolled: str) -> str:
+    body = f"""
+
+def loss_fn(params, batch):
+    from jax.lax import scan
+
+    def tick(h, x):
+        h = jnp.tanh(x @ params + 0.5 * h)
+        return h, h
+
+    _, hs = {unrolled}
+    return jnp.mean(hs**2)
+
+"""
+    return HEAD + body + STEP + TIME_MAJOR
+
+
+def _converted(tmp_path: Path, text: str, target: str) -> str:
+    write(tmp_path, {"main.py": text})
+    ran = meshlens("convert", "main.py::step", "--to", target, "--devices", "8", "--write", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    return (tmp_path / "main.py").read_text()
+
+
+def _refused(tmp_path: Path, text: str) -> str:
+    """Why a step is refused, for pmap as for shard_map."""
+    write(tmp_path, {"main.py": text})
+    reasons = set()
+    for target in ("pmap", "shard_map"):
+        ran = meshlens("convert", "main.py::step", "--to", target, "--write", cwd=tmp_path)
+        assert ran.code == 1, ran.err
+        reasons.add(ran.err.split("refused (")[1].split(")")[0])
+    assert (tmp_path / "main.py").read_text() == text
+    (reason,) = reasons
+    return reason
+
+
+def _runs_alike(tmp_path: Path, text: str, converted: str) -> None:
+    (tmp_path / "before.py").write_text(text)
+    (tmp_path / "after.py").write_text(converted)
+    assert numbers_of_programs.differences(tmp_path / "before.py", tmp_path / "after.py") == []
+
+
+@pytest.mark.parametrize("name", COUPLES)
+def test_rows_that_meet_stop_a_conversion(tmp_path, name):
+    text = HEAD + HELPERS.replace("VALUE", COUPLES[name]) + STEP + CALLS
+    assert _refused(tmp_path, text) == "no-mean"
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_a_scan_over_the_rows_stops_a_conversion(tmp_path, name):
+    assert _refused(tmp_path, _time_major(SCANS[name])) == "no-mean"
+
+
+@pytest.mark.parametrize("name", REBOUND)
+def test_a_name_that_is_bound_again_stops_a_conversion(tmp_path, name):
+    text = HEAD + "import contextlib\n" + LOSS + LARGEST_OF_ROWS.replace("REBOUND", REBOUND[name]) + CALLS
+    assert _refused(tmp_path, text) == "unreduced-output"
+
+
+@pytest.mark.parametrize("name", AT_TOP)
+def test_a_loss_that_the_file_binds_again_stops_a_conversion(tmp_path, name):
+    assert _refused(tmp_path, HEAD + LOSS + "\n" + AT_TOP[name] + "\n" + STEP + CALLS) == "no-mean"
+
+
+def test_gradients_of_each_row_are_not_averaged_before_they_are_clipped(tmp_path):
+    step = """
+@jax.jit
+def step(params, batch):
+    grad_fn = jax.grad(loss_fn)
+    if CLIPPED:
+        grad_fn = jax.vmap(grad_fn, in_axes=(None, 0))
+    grads = grad_fn(params, batch[:, None])
+    grads = grads / jnp.maximum(1.0, jnp.linalg.norm(grads, axis=-1, keepdims=True))
+    return params - 0.1 * grads.mean(0), grads.max()
+
+"""
+    assert _refused(tmp_path, HEAD + "\nCLIPPED = True\n" + LOSS + step + CALLS) == "unreduced-output"
+
+
+def test_a_batch_that_is_never_read_stops_a_conversion(tmp_path):
+    step = "\n\n@jax.jit\ndef step(params, batch):\n    return params * 0.9, jnp.sum(params)\n\n"
+    assert _refused(tmp_path, HEAD + step + CALLS) == "unread-batch"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("name", STAYS)
+def test_what_works_row_by_row_is_converted_and_gives_the_same_numbers(tmp_path, name, target):
+    text = HEAD + HELPERS.replace("VALUE", STAYS[name]) + STEP + CALLS
+    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_a_scan_over_time_beside_the_rows_gives_the_same_numbers(tmp_path, target):
+    text = _time_major("jax.lax.scan(tick, jnp.zeros(batch.shape[0]), jnp.swapaxes(batch, 0, 1))")
+    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+
+
+IMPORTS = {
+    "late": HEAD + LOSS + STEP + CALLS + "\nimport os\nimport math\n",
+    "late and needed": HEAD + LOSS + STEP + CALLS + "\nimport functools\nimport numpy as np\n",
+    "late from": HEAD + LOSS + STEP + CALLS + "\nfrom functools import partial\nfrom jax.sharding import Mesh\n",
+    "future": f"\"\"\"A program.\"\"\"\n\nfrom __future__ import annotations\n\n{HEAD}{LOSS}{STEP}{CALLS}\nimport os\n",
+    "for types alone": "from typing import TYPE_CHECKING\n\n" + HEAD
+    + "\nif TYPE_CHECKING:\n    import functools\n    import numpy as np\n" + LOSS + STEP + CALLS,
+    "path": 'import sys\nsys.path.insert(0, ".")\n' + HEAD + LOSS + STEP + CALLS,
+    "comments": "import os  # the system\nimport jax  # the library\nimport jax.numpy as jnp  # numbers\n" + LOSS + STEP
+    + CALLS,
+    "comment above": HEAD + "# These come last.\nimport os  # tools\n" + LOSS + STEP + CALLS,
+    "head": "#!/usr/bin/env python\n# A program.\n\n" + HEAD + LOSS + STEP + CALLS,
+    "one line": "import jax; import jax.numpy as jnp\n" + LOSS + STEP + CALLS,
+    "try": "try:\n    import functools\nexcept ImportError:\n    functools = None\n" + HEAD + LOSS + STEP + CALLS,
+    "inside": HEAD + LOSS + "\ndef late():\n    import functools\n\n    return functools\n\n" + STEP + CALLS,
+}  # fmt: skip
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("name", IMPORTS)
+def test_imports_stand_above_their_first_use(tmp_path, name, target):
+    text = IMPORTS[name]
+    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+
+
+def _imports(text: str) -> list[int]:
+    return [node.end_lineno or 0 for node in ast.parse(text).body if isinstance(node, (ast.Import, ast.ImportFrom))]
+
+
+@pytest.mark.parametrize("name", ["path", "comments", "one line"])
+def test_a_helper_stands_below_the_imports(tmp_path, name):
+    converted = _converted(tmp_path, IMPORTS[name], "pmap")
+    helper = next(node for node in ast.parse(converted).body if isinstance(node, ast.FunctionDef))
+    assert helper.name == "shard"
+    assert helper.lineno > max(_imports(converted))
+
+
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_comments_stay_where_they_are(tmp_path, target):
+    for name in ("comments", "comment above", "head"):
+        before = IMPORTS[name].split("\n")
+        after = _converted(tmp_path / name.replace(" ", "_"), IMPORTS[name], target).split("\n")
+        commented = [line for line in before if "#" in line]
+        assert [line for line in after if "#" in line] == commented
+    above = _converted(tmp_path / "again", IMPORTS["comment above"], target)
+    assert "# These come last.\nimport os  # tools\n" in above
+
+
+def test_a_name_for_nothing_is_not_reduced(tmp_path):
+    step = """
+def evaluate(params, batch):
+    err = batch @ params - 1
+    return jnp.mean(err**2), jnp.mean(jnp.abs(err))
+
+
+@jax.jit
+def step(params, batch):
+    _, error = evaluate(params, batch)
+    return params - 0.1 * jax.grad(loss_fn)(params, batch), error
+
+"""
+    converted = _converted(tmp_path, HEAD + LOSS + step + CALLS, "pmap")
+    assert "    error = jax.lax.pmean(error, " in converted
+
+
+KEYS = """\
+import jax
+import jax.numpy as jnp
+from flax.training import common_utils
+
+
+def step(w, key):
+    return w + jax.random.normal(key, w.shape)
+
+
+p_step = jax.pmap(step)
+
+
+def main():
+    keys = common_utils.shard_prng_key(jax.random.PRNGKey(0))
+    return p_step(jnp.zeros((jax.local_device_count(), 3)), keys)
+
+
+found = main()
+"""
+
+
+def test_the_rows_of_a_key_are_not_those_of_a_helper_that_splits_it(tmp_path):
+    write(tmp_path, {"main.py": KEYS})
+    ran = meshlens("convert", "main.py", "--all", "--to", "shard_map", "--write", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    assert "mesh = Mesh(np.array(jax.devices()), " in (tmp_path / "main.py").read_text()
