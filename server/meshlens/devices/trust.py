@@ -1,4 +1,4 @@
-"""Whether a path leads into one of the folders that nothing may be run from.
+"""Tells which folders an untrusted workspace may have come with, and whether a path leads into one of them.
 
 Follows every link on the way: an interpreter outside may be a link to one inside, or stand in a folder that is one.
 """
@@ -7,12 +7,38 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 _MOST_LINKS = 40
+_MOST_OF_A_CFG = 1 << 16
+_MARKS = (".git", ".hg", ".svn", ".jj", ".sl", "meshlens.toml", "pyproject.toml", "setup.py", "setup.cfg")
 _HOME = re.compile(r"(?im)^\s*(?:home|executable|base-[\w-]+)\s*=\s*(.+?)\s*$")
+
+
+def enclosing(folders: Iterable[Path]) -> tuple[Path, ...]:
+    """Returns the folders with whatever encloses them and may have come from the same place.
+
+    A folder that somebody opens can be a part of what they have downloaded: of a repository, of one that is nested in
+    another, of an archive that brings a `.git` of its own.  So each folder is taken together with the highest one
+    above it that bears the mark of a repository or a project.  The home folder and what encloses it are the user's.
+    """
+    return tuple(dict.fromkeys(path for folder in folders for path in (folder, _highest_marked(folder))))
+
+
+def _highest_marked(folder: Path) -> Path:
+    real = os.path.realpath(folder)
+    home = os.path.realpath(os.path.expanduser("~"))
+    found = above = real
+    while (parent := os.path.dirname(above)) != above:
+        if any(os.path.lexists(os.path.join(above, mark)) for mark in _MARKS):
+            found = above
+        if parent == home:
+            break
+        above = parent
+    return Path(found) if found != real else folder
 
 
 def leads_into(path: str | os.PathLike[str], folders: tuple[Path, ...]) -> bool:
@@ -68,4 +94,12 @@ def _bases(interpreter: str) -> Iterator[str]:
     beside = Path(interpreter).parent
     for folder in (beside, beside.parent):
         with suppress(OSError):
-            yield from _HOME.findall(Path(folder, "pyvenv.cfg").read_text(encoding="utf-8", errors="replace"))
+            yield from _HOME.findall(_text(folder / "pyvenv.cfg"))
+
+
+def _text(path: Path) -> str:
+    """Returns the beginning of a regular file; a link to a device would not end."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        return ""
+    with path.open("rb") as file:
+        return file.read(_MOST_OF_A_CFG).decode("utf-8", "replace")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from meshlens.launching import isolated
 from meshlens.lsp.aside import ANSWER, HEADER, PROGRESS
 from meshlens.settings import Settings
 
@@ -71,10 +72,7 @@ class Index:
         if self._process is None or self._process.returncode is not None:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
-                # Isolated, and with our own path, so that nothing in the working folder is imported.
-                "-I",
-                "-c",
-                f"import sys; sys.path[:] = {sys.path!r}; from meshlens.lsp.aside import main; main()",
+                *isolated("from meshlens.lsp.aside import main; main()"),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 limit=1 << 24,
