@@ -59,7 +59,21 @@ test("what has said that it runs is the server; what it says on stderr is logged
   const [said] = (await once(begun.process.stdout, "data")) as [Buffer];
   assert.equal(said.toString(), "hello\n");
   await once(begun.process, "close");
-  assert.deepEqual(lines, ["warned", `${join(room, "bundled", "run.py")} --tell server`]);
+  assert.deepEqual(lines, ["warned", `-I ${join(room, "bundled", "run.py")} --tell server`]);
+});
+
+test("the server that the extension brings sees nothing of the environment", () => {
+  const extension = join(room, "extension");
+  mkdirSync(join(extension, "bundled", "libs"), { recursive: true });
+  const script = join(extension, "bundled", "run.py");
+  assert.deepEqual(serverCommand(extension, "python3", "useBundled", false).args, [
+    "-I",
+    "-S",
+    script,
+    "--tell",
+    "server",
+  ]);
+  assert.deepEqual(serverCommand(extension, "python3", "fromEnvironment", false).args.slice(0, 2), ["-I", script]);
 });
 
 test("a program that refuses is believed, and what is no Python is told in a few words", async () => {
@@ -69,6 +83,7 @@ test("a program that refuses is believed, and what is no Python is told in a few
     [join(room, "nowhere"), "there is no such program"],
     [program("silent", "exit 0"), "it did not answer as Python does"],
     [program("broken", "echo first >&2; echo last >&2; exit 1"), "last"],
+    [program("ancient", "echo 'Unknown option: -I' >&2; echo usage >&2; exit 2"), "it is older than Python 3.4"],
     [program("talking", "seq 1000; exit 1"), "it did not answer as Python does"],
   ] as const) {
     assert.deepEqual(await started(path), [{ reason, isSentence: false }, []]);

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import os
+import site
 import sys
 from pathlib import Path
 
 import meshlens
+
+
+def program() -> tuple[str, ...]:
+    """Returns the arguments with which this Python is the program `meshlens`, and the working folder stays unread."""
+    own = Path(site.getusersitepackages())
+    if not Path(meshlens.__file__).is_relative_to(own):
+        return "-I", "-m", "meshlens"
+    # `-I` leaves out what was installed with `pip install --user`.
+    return "-I", "-c", f"import sys; sys.path.append({str(own)!r}); from meshlens.cli.main import main; main()"
 
 
 def isolated(code: str) -> tuple[str, ...]:
