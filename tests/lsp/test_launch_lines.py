@@ -23,8 +23,8 @@ RUN = ROOT / "bundled" / "run.py"
 
 # Modules that Python, its `-m`, our own packages and their children import; some of them only once a server runs.
 NAMES = (
-    "meshlens runpy pkgutil importlib json asyncio logging platform tree_sitter tree_sitter_python pygls lsprotocol attrs "
-    "cattrs click jedi parso site sitecustomize usercustomize encodings codecs pickle struct multiprocessing "
+    "meshlens runpy pkgutil importlib json asyncio logging platform tree_sitter tree_sitter_python pygls lsprotocol "
+    "attrs cattrs click jedi parso site sitecustomize usercustomize encodings codecs pickle struct multiprocessing "
     "concurrent ctypes typing_extensions tomllib zlib resource"
 ).split()
 

@@ -51,7 +51,7 @@ def trap(room: Path, place: Path, name: str = "python") -> Path:
 
 def above(room: Path, *marks: str) -> Attack:
     """An environment above the folder that is opened."""
-    top = write(room / "archive", {"sub/a.py": SOURCE} | {mark: "" for mark in marks})
+    top = write(room / "archive", {"sub/a.py": SOURCE} | dict.fromkeys(marks, ""))
     trap(room, top / ".venv")
     return Attack(room, top / "sub", top / "sub" / "a.py")
 
