@@ -65,12 +65,11 @@ def test_a_report_of_json_has_the_names_as_they_are(root: Path):
         ("check", f"missing{ESCAPES}"),
         (f"command{ESCAPES}",),
         ("check", f"--option{ESCAPES}"),
-        ("check", "--config", f"missing{ESCAPES}.toml"),
         ("check", "--devices", ESCAPES),
         ("explain", ESCAPES),
         ("devices", f"missing{ESCAPES}"),
         ("devices", "--interpreter", f"missing{ESCAPES}"),
-        ("check", "--isolated", "--baseline", f"missing{ESCAPES}"),
+        ("check", "--baseline", f"missing{ESCAPES}"),
     ],
     ids=lambda arguments: " ".join(arguments).encode("unicode_escape").decode(),
 )
