@@ -42,7 +42,7 @@ def test_a_named_test_exists(test: str):
     assert name in {node.name for node in ast.walk(tree) if isinstance(node, functions)}
 
 
-@pytest.mark.parametrize(("promise", "tests"), rows(), ids=lambda text: text[:60])
+@pytest.mark.parametrize(("promise", "tests"), list(rows()), ids=lambda text: text[:60])
 def test_a_promise_names_a_test(promise: str, tests: str):
     assert re.fullmatch(r"`tests/[^`]*::\w+`(?:, `tests/[^`]*::\w+`)*", tests), promise
 

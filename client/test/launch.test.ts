@@ -103,15 +103,15 @@ test("a program that is a server by itself is started as it is, if it is there",
   );
 });
 
-test("in a checkout the server is the checkout's; in the extension nothing is added", () => {
+test("in a checkout the launcher finds the server beside itself, and the user's environment stays as it is", () => {
   const checkout = mkdtempSync(join(room, "checkout-"));
   mkdirSync(join(checkout, "server"));
+  const script = join(checkout, "bundled", "run.py");
   const command = serverCommand(checkout, "python3", "useBundled", true);
-  assert.deepEqual(command.args, [join(checkout, "bundled", "run.py"), "--tell", "server"]);
-  assert.equal(command.environment["PYTHONPATH"], join(checkout, "server"));
+  assert.deepEqual(command.args, ["-I", script, "--tell", "server"]);
+  assert.equal(command.environment["PYTHONPATH"], process.env["PYTHONPATH"]);
   assert.equal(command.environment["MESHLENS_DEBUG"], "1");
   mkdirSync(join(checkout, "bundled", "libs"), { recursive: true });
   const bundled = serverCommand(checkout, "python3", "fromEnvironment", false);
-  assert.deepEqual(bundled.args, [join(checkout, "bundled", "run.py"), "--tell", "--from-environment", "server"]);
-  assert.equal(bundled.environment["PYTHONPATH"], process.env["PYTHONPATH"]);
+  assert.deepEqual(bundled.args, ["-I", script, "--tell", "--from-environment", "server"]);
 });
