@@ -80,7 +80,7 @@ async function inOrder(settings: StartSettings, extensions: PythonExtensions): P
     exists: existsSync,
     real: (path) => {
       try {
-        return realpathSync(path);
+        return realpathSync.native(path);
       } catch {
         return path;
       }

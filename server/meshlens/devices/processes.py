@@ -118,7 +118,9 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 def _end_whole(process: subprocess.Popen[bytes], mark: bytes) -> None:
     if sys.platform == "win32":
-        subprocess.run(["taskkill", "/T", "/F", "/PID", str(process.pid)], capture_output=True, check=False)
+        # A bare name would be looked for in the working folder first.
+        program = os.path.join(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", "taskkill.exe")
+        subprocess.run([program, "/T", "/F", "/PID", str(process.pid)], capture_output=True, check=False)
     else:
         if not _has_ended(process):
             _signal_group(process.pid, signal.SIGTERM)
