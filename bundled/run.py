@@ -1,7 +1,8 @@
 """Starts the server that lies beside this file, or says in one sentence why this Python cannot run it.
 
-The extension starts it as `python run.py --tell server`.  It is written so that every Python there is can read it, as
-the one that is found on a machine may be an old one.
+The extension starts it as `python -I -S run.py --tell server`, so that nothing of a workspace or of an environment is
+imported; without `-S` if a server that is installed beside this Python goes first.  It is written so that every Python
+there is can read it, as the one that is found on a machine may be an old one.
 """
 
 import json
@@ -28,7 +29,9 @@ def main(arguments):
     Returns:
         the exit code; 3 for a Python that cannot run the server.
     """
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != HERE]
+    sys.path[:] = [entry for entry in sys.path if os.path.isabs(entry) and os.path.abspath(entry) != HERE]
+    if FROM_ENVIRONMENT in arguments:
+        _see_user_packages()
     origin = "environment" if FROM_ENVIRONMENT in arguments and _is_installed() else "bundled"
     if origin == "bundled":
         # Ours go before everything, so that no other version of a dependency is mixed with them.
@@ -51,6 +54,15 @@ def main(arguments):
     from meshlens.cli.main import main as meshlens
 
     return meshlens()
+
+
+def _see_user_packages():
+    """Adds the packages that were installed with `pip install --user`, which `-I` leaves out."""
+    import site
+
+    own = site.getusersitepackages()
+    if sys.prefix == getattr(sys, "base_prefix", sys.prefix) and os.path.isdir(own) and own not in sys.path:
+        sys.path.append(own)
 
 
 def _refused():

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import meshlens as meshlens_package
+from launched import PROGRAM
 from meshlens.cli.main import main
 
 TYPO = """\
@@ -73,7 +74,7 @@ def start(*arguments: str, cwd: Path, **environment: str) -> subprocess.Popen[by
     """Starts `meshlens` as a program of its own, with variables added to its environment."""
     package = str(Path(meshlens_package.__file__).parents[1])
     return subprocess.Popen(
-        [sys.executable, "-m", "meshlens", *arguments],
+        [sys.executable, *PROGRAM, *arguments],
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": package, **environment},
         stdout=subprocess.PIPE,

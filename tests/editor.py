@@ -17,10 +17,9 @@ from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, default_converter, regist
 from pytest_lsp.protocol import LanguageClientProtocol
 
 from claims import Heard
+from launched import SERVER
 from meshlens.text import LineIndex
 from recorded_clients import claimed, recorded
-
-SERVER = ("-m", "meshlens", "server")
 
 
 class Protocol(LanguageClientProtocol):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import meshlens
+from launched import SERVER
 
 _PACKAGE = str(Path(meshlens.__file__).parents[1])
 SECONDS = 60.0
@@ -41,7 +42,7 @@ class Server:
     def __init__(
         self,
         root: Path,
-        code: Sequence[str] = ("-m", "meshlens", "server"),
+        code: Sequence[str] = SERVER,
         python: str = sys.executable,
         **environment: str,
     ) -> None:

@@ -16,8 +16,9 @@ import pytest
 
 import meshlens
 from command_line import write
+from launched import SERVER
 
-SERVER = (sys.executable, "-m", "meshlens", "server")
+COMMAND = (sys.executable, *SERVER)
 SECONDS = 120
 EDITORS = Path(__file__).parents[1] / "docs" / "editors.md"
 

@@ -91,7 +91,7 @@ def stand_in(folder: Path, message: Path) -> Path:
     folder.mkdir(parents=True)
     program = folder / "meshlens"
     recorder = Path(__file__).with_name("recorder.py")
-    command = f'{sys.executable} {recorder} {message} {sys.executable} -m meshlens "$@"'
+    command = f'{sys.executable} {recorder} {message} {sys.executable} -I -m meshlens "$@"'
     program.write_text(f"#!/bin/sh\nexec {command}\n", "utf-8")
     program.chmod(0o755)
     return program

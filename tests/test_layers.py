@@ -11,7 +11,7 @@ import pytest
 SERVER = Path(__file__).parents[1] / "server" / "meshlens"
 
 LEVELS = (
-    ("text", "caches", "foreign_files"),
+    ("text", "caches", "foreign_files", "launching"),
     ("devices", "trace"),
     ("settings",),
     ("syntax",),

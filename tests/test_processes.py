@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -50,6 +51,32 @@ def test_a_child_does_not_outlive_the_program(tmp_path, leave):
     )
     assert ended.how == "ended"
     assert not outlives(_number(file))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives an orphan to another process than the first")
+@pytest.mark.parametrize("forks", [1, 3])
+def test_a_daemon_with_an_empty_environment_does_not_outlive_the_program(tmp_path, forks):
+    """It has a session and an environment of its own, and its parents are gone."""
+    file, daemon = tmp_path / "child", tmp_path / "daemon.py"
+    daemon.write_text(f"import os, time\n{NUMBER.format(file=str(file))}\ntime.sleep(600)\n")
+    leave = "    os.setsid()\n    if os.fork(): os._exit(0)\n" * forks
+    started = f"    os.execve({sys.executable!r}, [{sys.executable!r}, '-IS', {str(daemon)!r}], {{}})\n"
+    waits = f"while not (os.path.exists({str(file)!r}) and open({str(file)!r}).read()): time.sleep(0.01)"
+    ended = run(fake(tmp_path, f"if not os.fork():\n{leave}{started}{waits}"))
+    assert ended.how == "ended"
+    assert not outlives(_number(file))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives an orphan to another process than the first")
+def test_what_we_started_ourselves_is_not_taken_for_an_orphan(tmp_path):
+    own = subprocess.Popen([sys.executable, "-IS", "-c", "import time; time.sleep(600)"])
+    try:
+        assert run(fake(tmp_path, "pass")).how == "ended"
+        assert is_alive(own.pid)
+        assert own.poll() is None
+    finally:
+        own.kill()
+        own.wait()
 
 
 def test_a_program_that_ignores_sigterm_is_killed(tmp_path):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import meshlens as package
+from launched import PROGRAM
 
 ROOT = Path(__file__).parents[1]
 TOUR = ROOT / "docs" / "tour"
@@ -34,7 +35,7 @@ def meshlens(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[s
     beside = str(Path(package.__file__).absolute().parents[1])
     environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1", "PYTHONUTF8": "1", "PYTHONPATH": beside}
     return subprocess.run(
-        [sys.executable, "-m", "meshlens", *arguments],
+        [sys.executable, *PROGRAM, *arguments],
         cwd=cwd,
         env=environment,
         capture_output=True,

@@ -1,6 +1,8 @@
 // Chooses the Python that runs the server: the first candidate that says it can, and does.
 
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname } from "node:path";
 import * as vscode from "vscode";
 import { type Candidate, candidates } from "./findPython";
 import { begin, type Begun, type Refusal, serverCommand } from "./launch";
@@ -70,10 +72,24 @@ async function inOrder(settings: StartSettings, extensions: PythonExtensions): P
     defaultOfPython: trusted
       ? vscode.workspace.getConfiguration("python", folders[0]?.uri).get("defaultInterpreterPath", "")
       : "",
-    folders: folders.map((folder) => folder.uri.fsPath),
+    folders: [...folders.map((folder) => folder.uri.fsPath), ...(trusted ? [] : foldersOfFiles())],
     path: process.env["PATH"] ?? process.env["Path"] ?? "",
     platform: process.platform,
     trusted,
+    home: homedir(),
     exists: existsSync,
+    real: (path) => {
+      try {
+        return realpathSync.native(path);
+      } catch {
+        return path;
+      }
+    },
   });
+}
+
+/** Where the files lie that are open, of which some belong to no folder that is. */
+function foldersOfFiles(): string[] {
+  const files = vscode.workspace.textDocuments.filter(({ uri }) => uri.scheme === "file");
+  return [...new Set(files.map(({ uri }) => dirname(uri.fsPath)))];
 }

@@ -21,9 +21,15 @@ export interface Places {
   readonly path: string;
   readonly platform: NodeJS.Platform;
   readonly trusted: boolean;
+  /** The user's own folder; nothing above it came with a workspace. */
+  readonly home: string;
   readonly exists: (path: string) => boolean;
+  /** A path without links, as far as it is there. */
+  readonly real: (path: string) => string;
 }
 
+// As in server/meshlens/devices/trust.py.
+const MARKS = [".git", ".hg", ".svn", ".jj", ".sl", "meshlens.toml", "pyproject.toml", "setup.py", "setup.cfg"];
 const ENVIRONMENTS = [".venv", "venv"];
 const NAMES = ["python3", "python", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10"];
 
@@ -34,14 +40,14 @@ const NAMES = ["python3", "python", "python3.14", "python3.13", "python3.12", "p
  * A workspace that is not trusted has no say: neither what lies in it is run nor what extensions made of it.
  */
 export function candidates(places: Places): Candidate[] {
-  const { setting, trusted, extensions, defaultOfPython, folders } = places;
+  const { setting, trusted, extensions, defaultOfPython } = places;
   const all = [
     ...programs(setting, "meshlens.interpreter", places),
     ...(trusted ? [...extensions, ...programs(defaultOfPython, "python.defaultInterpreterPath", places)] : []),
     ...(trusted ? environments(places) : []),
     ...onPath(places),
   ];
-  const allowed = trusted ? all : all.filter(({ program }) => !isInside(program, folders, places.platform));
+  const allowed = trusted ? all : all.filter(({ program }) => !leadsInside(program, places));
   return allowed.filter((one, index) => allowed.findIndex((other) => other.program === one.program) === index);
 }
 
@@ -67,16 +73,43 @@ function environments({ folders, platform, exists }: Places): Candidate[] {
     .filter(({ program }) => exists(program));
 }
 
-function onPath({ path, platform, exists, trusted, folders }: Places): Candidate[] {
+function onPath(places: Places): Candidate[] {
+  const { path, platform, exists, trusted } = places;
   const paths = pathOf(platform);
   const suffix = platform === "win32" ? ".exe" : "";
   const rooms = path
     .split(paths.delimiter)
-    .filter((room) => paths.isAbsolute(room) && (trusted || !isInside(paths.join(room, "python"), folders, platform)));
+    .filter((room) => paths.isAbsolute(room) && (trusted || !leadsInside(paths.join(room, "python"), places)));
   return NAMES.flatMap((name) => {
     const program = rooms.map((room) => paths.join(room, name + suffix)).find(exists);
     return program === undefined ? [] : [{ program, source: "PATH" }];
   });
+}
+
+/** Whether a program, or what a link on the way to it leads to, lies in the workspace or in what encloses it. */
+function leadsInside(program: string, places: Places): boolean {
+  const { folders, platform, real } = places;
+  const closed = folders.flatMap((folder) => [folder, real(folder), enclosing(real(folder), places)]);
+  const paths = pathOf(platform);
+  // A program that is not there yet may come; what its folder is a link to is known.
+  const spelled = [program, real(program), paths.join(real(paths.dirname(program)), paths.basename(program))];
+  return spelled.some((one) => isInside(one, closed, platform));
+}
+
+/** The highest folder around another one that has the mark of a repository or a project, short of the user's own. */
+function enclosing(folder: string, { platform, exists, home, real }: Places): string {
+  const paths = pathOf(platform);
+  let found = folder;
+  let above = folder;
+  const end = real(home);
+  while (paths.dirname(above) !== above) {
+    found = MARKS.some((mark) => exists(paths.join(above, mark))) ? above : found;
+    above = paths.dirname(above);
+    if (above === end) {
+      break;
+    }
+  }
+  return found;
 }
 
 function isInside(program: string, folders: readonly string[], platform: NodeJS.Platform): boolean {

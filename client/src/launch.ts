@@ -53,8 +53,8 @@ export function serverCommand(extension: string, program: string, strategy: Impo
   const options = strategy === "fromEnvironment" ? ["--tell", "--from-environment"] : ["--tell"];
   return {
     program,
-    args: [script, ...options, "server"],
-    environment: { ...environmentIn(extension), ...(debug ? { MESHLENS_DEBUG: "1" } : {}) },
+    args: [...isolation(extension, strategy), script, ...options, "server"],
+    environment: { ...process.env, ...(debug ? { MESHLENS_DEBUG: "1" } : {}) },
   };
 }
 
@@ -88,7 +88,8 @@ export function begin(
       refuse(error.code === "ENOENT" ? "there is no such program" : error.message);
     });
     process.on("close", () => {
-      refuse(before.at(-1) ?? "it did not answer as Python does");
+      const isAncient = before.some((line) => line.startsWith("Unknown option: -I"));
+      refuse(isAncient ? "it is older than Python 3.4" : (before.at(-1) ?? "it did not answer as Python does"));
     });
     createInterface({ input: process.stderr }).on("line", (line) => {
       if (answer !== undefined) {
@@ -160,9 +161,11 @@ export function readAnswer(line: string): Python | Refusal | undefined {
   return { executable: python, version, origin: origin === "environment" ? origin : "bundled" };
 }
 
-/** In a checkout nothing is bundled: the server is that of the checkout, and the environment has what it needs. */
-function environmentIn(extension: string): NodeJS.ProcessEnv {
-  const checkout = join(extension, "server");
-  const isCheckout = !existsSync(join(extension, "bundled", "libs")) && existsSync(checkout);
-  return isCheckout ? { ...process.env, PYTHONPATH: checkout } : process.env;
+/**
+ * What keeps Python from reading modules of the working folder or of PYTHONPATH, and, where the extension brings all
+ * that the server needs, from running the `.pth` files and the `sitecustomize` of its environment.
+ */
+function isolation(extension: string, strategy: ImportStrategy): readonly string[] {
+  const isWhole = strategy === "useBundled" && existsSync(join(extension, "bundled", "libs"));
+  return isWhole ? ["-I", "-S"] : ["-I"];
 }

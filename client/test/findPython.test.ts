@@ -10,7 +10,9 @@ const HERE: Places = {
   path: "/usr/bin:/bin",
   platform: "linux",
   trusted: true,
+  home: "/u/me",
   exists: () => false,
+  real: (path) => path,
 };
 
 const programs = (places: Partial<Places>) => candidates({ ...HERE, ...places }).map(({ program }) => program);
@@ -50,6 +52,28 @@ test("a workspace that is not trusted has no say", () => {
     "/w/evil/python",
     "/usr/bin/python3",
   ]);
+});
+
+test("what encloses a workspace that is not trusted has no say either, up to the top of its repository", () => {
+  const inner = {
+    trusted: false,
+    folders: ["/a/b/sub"],
+    path: "/a/.venv/bin:/a/b/bin:/usr/bin",
+    ...there("/a/.git", "/a/b/.git", "/a/.venv/bin/python3", "/a/b/bin/python", "/usr/bin/python3"),
+  };
+  assert.deepEqual(programs(inner), ["/usr/bin/python3"]);
+  assert.deepEqual(programs({ ...inner, setting: "/a/.venv/bin/python3" }), ["/usr/bin/python3"]);
+  // The user's own folder may be a repository; their Pythons stay theirs.
+  const own = { path: "/u/me/bin:/usr/bin", ...there("/u/me/.git", "/u/me/bin/python3") };
+  assert.deepEqual(programs({ ...own, trusted: false, folders: ["/u/me/w"] }), ["/u/me/bin/python3"]);
+});
+
+test("a link into a workspace that is not trusted is not followed", () => {
+  const real = (path: string) => path.replace(/^\/links\/bin/, "/w/.venv/bin").replace(/^\/shortcut/, "/w");
+  const linked = { trusted: false, real, path: "/links/bin:/usr/bin" };
+  const found = there("/links/bin/python3", "/usr/bin/python3", "/w/.venv/bin/python3");
+  assert.deepEqual(programs({ ...linked, ...found }), ["/usr/bin/python3"]);
+  assert.deepEqual(programs({ ...linked, ...found, folders: ["/shortcut"] }), ["/usr/bin/python3"]);
 });
 
 test("a sibling of the workspace with a similar name is not inside it", () => {

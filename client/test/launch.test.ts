@@ -59,7 +59,21 @@ test("what has said that it runs is the server; what it says on stderr is logged
   const [said] = (await once(begun.process.stdout, "data")) as [Buffer];
   assert.equal(said.toString(), "hello\n");
   await once(begun.process, "close");
-  assert.deepEqual(lines, ["warned", `${join(room, "bundled", "run.py")} --tell server`]);
+  assert.deepEqual(lines, ["warned", `-I ${join(room, "bundled", "run.py")} --tell server`]);
+});
+
+test("the server that the extension brings sees nothing of the environment", () => {
+  const extension = join(room, "extension");
+  mkdirSync(join(extension, "bundled", "libs"), { recursive: true });
+  const script = join(extension, "bundled", "run.py");
+  assert.deepEqual(serverCommand(extension, "python3", "useBundled", false).args, [
+    "-I",
+    "-S",
+    script,
+    "--tell",
+    "server",
+  ]);
+  assert.deepEqual(serverCommand(extension, "python3", "fromEnvironment", false).args.slice(0, 2), ["-I", script]);
 });
 
 test("a program that refuses is believed, and what is no Python is told in a few words", async () => {
@@ -69,6 +83,7 @@ test("a program that refuses is believed, and what is no Python is told in a few
     [join(room, "nowhere"), "there is no such program"],
     [program("silent", "exit 0"), "it did not answer as Python does"],
     [program("broken", "echo first >&2; echo last >&2; exit 1"), "last"],
+    [program("ancient", "echo 'Unknown option: -I' >&2; echo usage >&2; exit 2"), "it is older than Python 3.4"],
     [program("talking", "seq 1000; exit 1"), "it did not answer as Python does"],
   ] as const) {
     assert.deepEqual(await started(path), [{ reason, isSentence: false }, []]);
@@ -88,15 +103,15 @@ test("a program that is a server by itself is started as it is, if it is there",
   );
 });
 
-test("in a checkout the server is the checkout's; in the extension nothing is added", () => {
+test("in a checkout the launcher finds the server beside itself, and the user's environment stays as it is", () => {
   const checkout = mkdtempSync(join(room, "checkout-"));
   mkdirSync(join(checkout, "server"));
+  const script = join(checkout, "bundled", "run.py");
   const command = serverCommand(checkout, "python3", "useBundled", true);
-  assert.deepEqual(command.args, [join(checkout, "bundled", "run.py"), "--tell", "server"]);
-  assert.equal(command.environment["PYTHONPATH"], join(checkout, "server"));
+  assert.deepEqual(command.args, ["-I", script, "--tell", "server"]);
+  assert.equal(command.environment["PYTHONPATH"], process.env["PYTHONPATH"]);
   assert.equal(command.environment["MESHLENS_DEBUG"], "1");
   mkdirSync(join(checkout, "bundled", "libs"), { recursive: true });
   const bundled = serverCommand(checkout, "python3", "fromEnvironment", false);
-  assert.deepEqual(bundled.args, [join(checkout, "bundled", "run.py"), "--tell", "--from-environment", "server"]);
-  assert.equal(bundled.environment["PYTHONPATH"], process.env["PYTHONPATH"]);
+  assert.deepEqual(bundled.args, ["-I", script, "--tell", "--from-environment", "server"]);
 });

@@ -26,7 +26,7 @@ SIDES = {"nobody asked": "0", "hanging": "1"}
 
 def opened(root: Path, switch: str) -> tuple[Client, Text]:
     """A server with a file open, which asks the project's Python or does not."""
-    command = ["env", f"MESHLENS_DETECT_DEVICES={switch}", sys.executable, "-m", "meshlens", "server"]
+    command = ["env", f"MESHLENS_DETECT_DEVICES={switch}", sys.executable, "-I", "-m", "meshlens", "server"]
     client, _ = start(command, root)
     text = Text(root / "main.py")
     item = {"uri": text.uri, "languageId": "python", "version": 1, "text": "\n".join(text.lines)}

@@ -37,7 +37,7 @@ server.start_io()
 """
 SERVERS: Mapping[str, Sequence[str]] = {
     "ruff": ("ruff", "server"),
-    "meshlens": (sys.executable, "-m", "meshlens", "server"),
+    "meshlens": (sys.executable, "-I", "-m", "meshlens", "server"),
     "empty": (sys.executable, "-c", EMPTY),
 }
 TYPED = 'y_p = lax.psum(x, "data")'

@@ -14,7 +14,7 @@ from pathlib import Path
 
 _PERIOD = 0.02
 
-MESHLENS = (sys.executable, "-m", "meshlens")
+MESHLENS = (sys.executable, "-I", "-m", "meshlens")
 
 
 @dataclass(frozen=True)

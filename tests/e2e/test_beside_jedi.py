@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from command_line import write
+from launched import SERVER
 from real_editors import absent, documented, neovim, run, said
 from wire import Wire, wire
 
@@ -82,7 +83,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, Wi
         absent("jedi-language-server")
     root = write(tmp_path_factory.mktemp("both"), {"train.py": SOURCE})
     theirs = wire([sys.executable, "-c", "from jedi_language_server.cli import cli; cli()"], root)
-    with wire([sys.executable, "-m", "meshlens", "server"], root) as mine, theirs as jedi:
+    with wire([sys.executable, *SERVER], root) as mine, theirs as jedi:
         mine.open("train.py")
         jedi.open("train.py")
         yield mine, jedi

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from real_editors import SERVER, project, run, tool
+from real_editors import COMMAND, project, run, tool
 
 pytestmark = pytest.mark.editors
 HERE = Path(__file__).parent / "node"
@@ -27,7 +27,7 @@ def test_the_protocol_library_of_vs_code(tmp_path: Path):
     node = tool("node")
     if not (HERE / "node_modules").is_dir():
         _install()
-    done = run([node, HERE / "client.mjs", project(tmp_path), *SERVER], tmp_path)
+    done = run([node, HERE / "client.mjs", project(tmp_path), *COMMAND], tmp_path)
     *sessions, verdict = done.stdout.splitlines()
     assert verdict == "PASS"
     seen = [json.loads(session) for session in sessions]

@@ -23,7 +23,7 @@ def _entry_point(group: str) -> EntryPoint:
 def test_jupyterlab_is_told_how_to_start_the_server(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("meshlens.lsp.jupyter.find_spec", lambda name: None)
     (server,) = _entry_point("jupyter_lsp_spec_v1").load()(None).values()
-    assert server["argv"] == [sys.executable, "-m", "meshlens", "server"]
+    assert server["argv"] == [sys.executable, "-I", "-m", "meshlens", "server"]
     assert server["languages"] == ["python"]
     assert server["version"] == 2
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from command_line import write
+from launched import SERVER
 from meshlens.lsp import indexing
 from meshlens.lsp.folders import open_folder
 from meshlens.lsp.index import Index
@@ -37,7 +38,7 @@ other = AXIS.upper()
 
 def test_definition_and_hover(tmp_path: Path):
     write(tmp_path, FILES)
-    with wire([sys.executable, "-m", "meshlens", "server"], tmp_path) as server:
+    with wire([sys.executable, *SERVER], tmp_path) as server:
         server.open("train.py")
         for text, shift in (("psum(x, AXIS", 9), ("constants.AXIS)", 12), ("axis_name=AXIS", 12)):
             at = server.place("train.py", text, shift)

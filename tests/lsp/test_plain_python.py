@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from launched import SERVER
 from wire import Wire, wire
 
 FILES = """
@@ -42,7 +43,7 @@ def server(tmp_path_factory: pytest.TempPathFactory):
         path = root / f"{name}.py"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(source.read_bytes())
-    with wire([sys.executable, "-m", "meshlens", "server"], root, SETTINGS) as made:
+    with wire([sys.executable, *SERVER], root, SETTINGS) as made:
         yield made
 
 

@@ -70,6 +70,44 @@ def test_headers_that_say_nothing(server: Server, tmp_path: Path):
     assert server.log.count("left out a message without a usable Content-Length") == 3
 
 
+def test_a_length_of_many_digits_costs_its_own_message_alone(server: Server, tmp_path: Path):
+    """More digits than Python takes for a number, and a header that does not end."""
+    before = server.log.count("left out a message without a usable Content-Length")
+    uri = (tmp_path / "train.py").as_uri()
+    server.raw(b"Content-Length: %s\r\n\r\n" % (b"9" * 5000))
+    # In the same write, as a client's pipe gives it: whatever comes after the bad one is answered at once.
+    number = server.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}})
+    assert server.answer(number) is None
+    server.raw(b"Content-Length: %s2\r\n\r\n[]" % (b"0" * 5000))
+    with pytest.raises(Failed):
+        server.answer(None)
+    server.raw(b"x" * 3_000_000 + b"\r\n\r\n")
+    _still_right(server, tmp_path)
+    assert server.log.count("left out a message without a usable Content-Length") >= before + 2
+    assert "that are not a message" in server.log
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["n" * 256 + ".py", "ü" * 200 + ".py", "a/" * 2500 + "b.py", "a/" * 200_000 + "b.py", "n" * 400_000 + ".py"],
+    ids=["name", "bytes of a name", "path", "deep", "long"],
+)
+def test_names_that_no_file_can_have(server: Server, tmp_path: Path, name: str):
+    """The text is read as one that has no file, and other requests go on."""
+    uri = f"{tmp_path.as_uri()}/{name}"
+    server.open(uri, WRONG)
+    assert [found["code"] for found in server.findings(uri)] == ["AX101"]
+    place = {"textDocument": {"uri": uri}, "position": {"line": 2, "character": 12}}
+    assert server.request("textDocument/hover", place) is not None
+    assert server.request("workspace/symbol", {"query": ""}) is not None
+    server.request("meshlens/devices", {"uri": uri})
+    server.request("meshlens/meshes", {"textDocument": {"uri": uri}})
+    server.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": uri, "type": 2}]})
+    server.notify("meshlens/didChangeInterpreter", {"uri": uri, "interpreter": None})
+    _still_right(server, tmp_path)
+    server.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+
+
 @pytest.mark.parametrize("message", [[], 3, "text", None, True])
 def test_what_is_no_message(server: Server, tmp_path: Path, message: Any):
     server.send(message)

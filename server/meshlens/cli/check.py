@@ -17,7 +17,8 @@ from meshlens.cli.options import options_from, settings_options
 from meshlens.cli.progress import progress
 from meshlens.cli.request import STDIN, Group, Request, absolute, ask, shown
 from meshlens.cli.run import Outcome, no_cache, run
-from meshlens.cli.terminal import complain, print_full, speak_utf8
+from meshlens.cli.terminal import complain, print_full, speak_utf8, write_patch
+from meshlens.cli.visible import visible
 from meshlens.foreign_files import NOTEBOOK, SOURCE, Unread, too_large
 from meshlens.project.python_text import as_utf8
 
@@ -146,7 +147,7 @@ def _print_diff(outcome: Outcome) -> int:
     from meshlens.cli.fixing import difference
 
     patch = "".join(difference(one) for one in outcome.repaired)
-    sys.stdout.write(patch)
+    write_patch(patch)
     count = sum(outcome.report.fixed.values())
     print(f"Would fix {count} finding{'' if count == 1 else 's'}.", file=sys.stderr)
     return FOUND if patch else CLEAN
@@ -163,7 +164,7 @@ def _write_baseline(outcome: Outcome, path: Path) -> int:
     except CannotWrite as error:
         complain(str(error))
         return BROKEN
-    print(f"Wrote {count} finding{'' if count == 1 else 's'} to {path.name}.", file=sys.stderr)
+    print(f"Wrote {count} finding{'' if count == 1 else 's'} to {visible(path.name)}.", file=sys.stderr)
     return CLEAN
 
 

@@ -11,6 +11,7 @@ import click
 from meshlens.cli.options import options_from, settings_options
 from meshlens.cli.request import absolute, shown, with_options
 from meshlens.cli.terminal import complain, speak_utf8
+from meshlens.cli.visible import visible
 from meshlens.project.configuration import find_configuration, project_root, read_configuration
 from meshlens.project.jax_folders import nearest_jax_version
 from meshlens.project.jax_version import JaxVersion, default_jax_version
@@ -66,8 +67,8 @@ def _print(settings: Settings, jax: JaxVersion, origins: dict[str, str], root: P
             shown_value = written(dict(value)) if key == "per-file-ignores" else written(value)
             lines.append((f"{key} = {shown_value}", origin))
     width = max(len(line) for line, _ in lines)
-    click.echo(f"# configuration: {shown(home) if home else 'none found'}")
-    click.echo(f"# project: {root}")
+    click.echo(f"# configuration: {visible(shown(home)) if home else 'none found'}")
+    click.echo(f"# project: {visible(str(root))}")
     for line, origin in lines:
-        click.echo(f"{line:<{width}}  # {origin}" if origin else line)
+        click.echo(visible(f"{line:<{width}}  # {origin}" if origin else line))
     click.echo("# rules that run: " + " ".join(rule.code for rule in selected_rules(settings)))

@@ -19,7 +19,8 @@ from meshlens.cli.fixing import patch
 from meshlens.cli.options import read_by
 from meshlens.cli.progress import progress
 from meshlens.cli.request import Group, ask, shown
-from meshlens.cli.terminal import complain, speak_utf8
+from meshlens.cli.terminal import complain, speak_utf8, write_patch
+from meshlens.cli.visible import visible
 from meshlens.cli.writing import CannotWrite, write_sources
 from meshlens.foreign_files import Unread
 from meshlens.project.discover import walk_files
@@ -127,8 +128,8 @@ def _finish(
             return BROKEN
     else:
         for path in sorted(contents):
-            click.echo("".join(patch(shown(path), before.files[str(path)].raw, contents[path])), nl=False)
+            write_patch("".join(patch(shown(path), before.files[str(path)].raw, contents[path])))
     verb = "Converted" if how == "write" else "Would convert"
     for line in report(outcomes, contents, verb, tables=tables):
-        click.echo(line, err=True)
+        click.echo(visible(line), err=True)
     return NOT_DONE if any(outcome.refused is not None for _, outcome in outcomes) else DONE

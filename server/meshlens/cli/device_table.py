@@ -11,6 +11,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 
 from meshlens.cli.terminal import wants_colour
+from meshlens.cli.visible import visible_fields
 from meshlens.devices.interpreters import Interpreter
 from meshlens.devices.picture import picture
 from meshlens.devices.report import Device, Report, summary
@@ -23,6 +24,7 @@ _PLAIN_WIDTH = 240
 
 def render(interpreter: Interpreter, report: Report, target: Topology | None) -> str:
     """The report as lines for the terminal, or plain ones in a pipe."""
+    interpreter, report = visible_fields(interpreter), visible_fields(report)
     parts: list[RenderableType] = [_facts(interpreter, report, target)]
     devices = report.devices or report.accelerators
     if devices:

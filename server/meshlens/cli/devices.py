@@ -22,6 +22,7 @@ from meshlens.devices.report import Report, summary, to_json
 from meshlens.devices.reports import new_report, report_of
 from meshlens.devices.runner import Question
 from meshlens.devices.topology import BadTopology, Topology, parse_topology
+from meshlens.devices.trust import enclosing
 from meshlens.devices.virtual import virtual_environment
 from meshlens.project.configuration import find_configuration, project_root, read_configuration
 from meshlens.project.devices import target_of
@@ -44,7 +45,7 @@ def _topology(value: object) -> Topology:
 @click.option("--interpreter", metavar="PATH", help="The Python, or the environment, to ask instead of the project's.")
 @click.option("--installed", is_flag=True, help="Read the versions of packages only; JAX is not started.")
 @click.option("--refresh", is_flag=True, help="Ask again, whatever is kept; starts a TPU too.")
-@click.option("--untrusted", is_flag=True, help="Run nothing that lies in the project, and do not start JAX.")
+@click.option("--untrusted", is_flag=True, help="Start no program; read the versions of packages only.")
 @click.option(
     "--env",
     "virtual",
@@ -75,7 +76,7 @@ def command(
     settings = configuration.settings
     for error in configuration.errors:
         complain(error)
-    closed = (root, start) if untrusted else ()
+    closed = enclosing((root, start)) if untrusted else ()
     wishes = Wishes(settings.interpreter, settings.folder, given=interpreter)
     chosen = choose_interpreter(root, wishes, untrusted=closed)
     if chosen is None:

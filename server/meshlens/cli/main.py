@@ -14,6 +14,7 @@ from typing import NoReturn
 import click
 
 import meshlens
+from meshlens.cli.visible import VisibleFormatter, visible
 
 CLEAN, FOUND, BROKEN, STOPPED = 0, 1, 2, 130
 
@@ -79,7 +80,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     Args:
         arguments: instead of those that the program was started with.
     """
-    logging.basicConfig(format="meshlens: %(message)s", stream=sys.stderr, level=_log_level())
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(VisibleFormatter("meshlens: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=_log_level())
     try:
         code = cli.main(arguments, prog_name="meshlens", standalone_mode=False)
         sys.stdout.flush()
@@ -122,5 +125,5 @@ def _lowered(message: str) -> str:
 
 def _end(line: str, code: int) -> NoReturn:
     sys.stdout.flush()
-    click.echo(f"meshlens: {line}", err=True)
+    click.echo(f"meshlens: {visible(line)}", err=True)
     sys.exit(code)

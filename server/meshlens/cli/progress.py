@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from meshlens.cli.visible import visible
+
 _PATIENCE = 0.7
 
 
@@ -30,7 +32,7 @@ class Progress:
             total: how many steps it has, if that is known.
         """
         with self._lock:
-            self.text, self.done, self.total = text, 0, total
+            self.text, self.done, self.total = visible(text), 0, total
             self._show()
 
     def advance(self) -> None:
@@ -45,7 +47,12 @@ class Progress:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
         with self._lock:
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task(self.text, total=self.total)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TextIO
 
 from meshlens.cli.report import Report
+from meshlens.cli.visible import visible, visible_lines
 
 
 def speak_utf8() -> None:
@@ -23,7 +24,12 @@ def speak_utf8() -> None:
 
 def complain(line: str) -> None:
     """One line on stderr."""
-    print(f"meshlens: {' '.join(line.splitlines())}", file=sys.stderr)
+    print(f"meshlens: {visible(' '.join(line.splitlines()))}", file=sys.stderr)
+
+
+def write_patch(patch: str) -> None:
+    """Writes a patch: as it is, for whoever applies it; on a terminal with control characters as pictures."""
+    sys.stdout.write(visible_lines(patch) if sys.stdout.isatty() else patch)
 
 
 def wants_colour(stream: TextIO) -> bool:

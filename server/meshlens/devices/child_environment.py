@@ -19,18 +19,14 @@ _BEGINNINGS = tuple(
 )
 
 
-def child_environment(environ: Mapping[str, str], untrusted: tuple[Path, ...] = ()) -> dict[str, str]:
-    """The environment of a probe.
+def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Returns the environment of a probe.
 
     Args:
         environ: the environment of this process or of a client.
-        untrusted: folders that nothing may be run from; with any, what devices need is left out too, as it can name
-            libraries that are loaded.
     """
-    kept = {name: value for name, value in environ.items() if name.upper() in _PLAIN}
-    if not untrusted:
-        kept.update({name: value for name, value in environ.items() if _is_for_devices(name)})
-    kept["PATH"] = os.pathsep.join(search_path(environ, untrusted))
+    kept = {name: value for name, value in environ.items() if name.upper() in _PLAIN or _is_for_devices(name)}
+    kept["PATH"] = os.pathsep.join(search_path(environ))
     return {**kept, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
 

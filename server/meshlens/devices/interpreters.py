@@ -85,8 +85,9 @@ def find_interpreters(
     """The Pythons that may run the code of a folder, the likeliest first.
 
     That is: what the command line names, what is set, what the editor says, the active environment, the environments
-    of the folder and of those above it, conda's base, and PATH.  In an untrusted workspace none that leads into it, and
-    none that a file of the workspace names: the setting is left out, as it may come from there.
+    of the folder and of those above it, conda's base, and PATH.  In an untrusted workspace only what this machine says
+    by itself counts, and of that nothing that leads into the workspace: no setting, as it may come from there, nothing
+    that lies in a folder of it or above it, and nothing that a file there names, such as an environment of conda.
     """
     seen: set[str] = set()
     for one in _candidates(folder, wishes, environ, untrusted):
@@ -116,10 +117,9 @@ def _candidates(
     yield from _active(environ, "VIRTUAL_ENV")
     if environ.get("CONDA_DEFAULT_ENV") != "base":
         yield from _active(environ, "CONDA_PREFIX")
-    for place in _upwards(folder):
+    for place in () if untrusted else _upwards(folder):
         yield from (Interpreter(one.python, one.origin) for one in environments_of(place, environ))
-        if not untrusted:
-            yield from _named_by_files(place, environ)
+        yield from _named_by_files(place, environ)
     yield from _active(environ, "CONDA_PREFIX")
     for entry in places:
         if not _NO_PYTHONS.search(entry):
@@ -146,7 +146,7 @@ def _active(environ: Mapping[str, str], variable: str) -> Iterator[Interpreter]:
 
 
 def _upwards(folder: Path) -> tuple[Path, ...]:
-    """The folder and those above it up to the root of its repository, where a workspace keeps its environment."""
+    """Returns the folder and those above it up to the root of its repository; without a repository the folder alone."""
     places = (folder, *folder.parents)
     roots = (number for number, place in enumerate(places) if os.path.exists(place / ".git"))
     return places[: next(roots, 0) + 1]

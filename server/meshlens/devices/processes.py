@@ -24,6 +24,8 @@ _KEPT_ERRORS = 1 << 16
 _GRACE = 1.0
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 _MARK = "MESHLENS_PROBE"
+_SET_CHILD_SUBREAPER = 36
+_running: set[int] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,9 @@ def run_bounded(
 ) -> Ended:
     """Runs a program in an empty folder and kills it whole: its group, and on Linux whatever it started elsewhere.
 
+    On Linux this process adopts what the program leaves behind, so a daemon with a session and an environment of its
+    own is found too.  Other systems do not tell whose such a daemon was.
+
     Args:
         command: the program, by its path, and its arguments.
         environment: all the variables that it sees.
@@ -62,6 +67,7 @@ def run_bounded(
         OSError: the program cannot be started, or there is no room for temporary files.
     """
     mark = f"{_MARK}={uuid4().hex}"
+    _adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="meshlens-", ignore_cleanup_errors=True) as room:
         empty = Path(room, "empty")
         empty.mkdir()
@@ -77,10 +83,12 @@ def run_bounded(
                 creationflags=0x08000200 if sys.platform == "win32" else 0,  # no window, a process group of its own
             )
             how: Literal["ended", "timeout", "stopped", "flood"] = "stopped"
+            _running.add(process.pid)
             try:
                 how = _wait(process, (output, errors), time.monotonic() + seconds, is_stopped)
             finally:
                 _end_whole(process, mark.encode())
+                _running.discard(process.pid)
             return Ended(how, process.returncode or 0, _tail(output, _KEPT_OUTPUT), _text(_tail(errors, _KEPT_ERRORS)))
 
 
@@ -110,7 +118,9 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 def _end_whole(process: subprocess.Popen[bytes], mark: bytes) -> None:
     if sys.platform == "win32":
-        subprocess.run(["taskkill", "/T", "/F", "/PID", str(process.pid)], capture_output=True, check=False)
+        # A bare name would be looked for in the working folder first.
+        program = os.path.join(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", "taskkill.exe")
+        subprocess.run([program, "/T", "/F", "/PID", str(process.pid)], capture_output=True, check=False)
     else:
         if not _has_ended(process):
             _signal_group(process.pid, signal.SIGTERM)
@@ -119,7 +129,7 @@ def _end_whole(process: subprocess.Popen[bytes], mark: bytes) -> None:
     # What hangs inside a driver cannot be killed; it ends when the driver lets go, and nobody waits for it here.
     with suppress(subprocess.TimeoutExpired):
         process.wait(_GRACE)
-    _until(_GRACE, lambda: not _kill_marked(mark))
+    _until(_GRACE, lambda: not _kill_marked(mark) and not _kill_orphans())
 
 
 def _until(seconds: float, is_done: Callable[[], bool]) -> None:
@@ -137,6 +147,54 @@ def _kill_marked(mark: bytes) -> bool:
     return bool(found)
 
 
+def is_stopped(number: int) -> bool:
+    """Tells whether a process was halted by a signal, as a debugger does and a hostile program can."""
+    return _stat(str(number))[:1] in (["T"], ["t"])
+
+
+def _adopt_orphans() -> None:
+    """Makes this process the parent of what a program starts and leaves behind; it would be that of nobody here."""
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _kill_orphans() -> bool:
+    """Kills what was left to this process by a program: a child in a session that is neither ours nor a running one's.
+
+    What we start ourselves is in our session, or is one of the programs that run.
+    """
+    if sys.platform != "linux":
+        return False
+    found = False
+    for number in _numbers():
+        state, parent, _, session, *_ = (*_stat(str(number)), "", "", "", "")
+        if parent != str(os.getpid()) or not session.isdigit():
+            continue
+        if number not in _running and int(session) not in (os.getsid(0), *_running):
+            found = found or state != "Z"
+            with suppress(OSError):
+                os.kill(number, _KILL)
+                os.waitpid(number, os.WNOHANG)
+    return found
+
+
+def _stat(number: str) -> list[str]:
+    """Returns the state, the parent, the group and the session of a process on Linux, and more; else nothing."""
+    try:
+        # The name before the last bracket can be anything.
+        return Path("/proc", number, "stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _numbers() -> Iterator[int]:
+    with suppress(OSError):
+        yield from (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit())
+
+
 def _signal_group(group: int, what: int) -> None:
     if sys.platform != "win32":
         with suppress(ProcessLookupError, PermissionError):
@@ -144,13 +202,10 @@ def _signal_group(group: int, what: int) -> None:
 
 
 def _marked(mark: bytes) -> Iterator[int]:
-    with suppress(OSError):
-        for entry in os.scandir("/proc"):
-            if not entry.name.isdigit():
-                continue
-            with suppress(OSError):
-                if mark in Path(entry.path, "environ").read_bytes().split(b"\0"):
-                    yield int(entry.name)
+    for number in _numbers():
+        with suppress(OSError):
+            if mark in Path("/proc", str(number), "environ").read_bytes().split(b"\0"):
+                yield number
 
 
 def _tail(file: BinaryIO, most: int) -> bytes:

@@ -1,6 +1,7 @@
 """Asks an interpreter what it has, in a process of its own, and makes a report of whatever comes back.
 
 A call blocks until the answer is there; a server makes it in a thread and stops it through `is_stopped`.
+For an untrusted workspace no process is started: the names of the packages' metadata are read from here.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from pathlib import Path
 
 from meshlens.devices import failures
 from meshlens.devices.child_environment import child_environment
+from meshlens.devices.environments import environment_of, is_environment, packages_of
 from meshlens.devices.machine import Machine, look_at_machine
+from meshlens.devices.probe import versions
 from meshlens.devices.processes import Ended, run_bounded
 from meshlens.devices.report import CONTRACT, BadReport, Level, Report, from_json
 from meshlens.devices.trust import interpreter_leads_into
@@ -36,7 +39,7 @@ class Question:
     Attributes:
         interpreter: the path of a Python.
         level: how far it goes.
-        untrusted: folders that nothing may be run from; with any, JAX is not started either.
+        untrusted: folders that nothing may be run from; with any, no program is started at all.
         may_start_tpu: whether a user asked for it: a TPU serves one process, so it is never started unasked.
         seconds: how long the interpreter may take, None for what is usual at its level.
     """
@@ -75,12 +78,12 @@ def run_probe(
         ProbeStopped: `is_stopped` said so.
     """
     begin = time.monotonic()
-    environment = child_environment(environ, question.untrusted)
+    if question.untrusted:
+        return _read(question)
+    environment = child_environment(environ)
     machine = look_at_machine(environment, is_stopped, root)
     level = _level(question, environment, machine)
     report = Report(question.interpreter, level, accelerators=machine.accelerators)
-    if interpreter_leads_into(question.interpreter, question.untrusted):
-        return replace(report, failure=failures.untrusted(question.interpreter))
     seconds = question.seconds or _SECONDS[level]
     isolated = ["-I"] if level == "devices" else ["-I", "-S"]
     command = [question.interpreter, *isolated, str(PROGRAM), level, str(seconds)]
@@ -97,9 +100,21 @@ def run_probe(
     return replace(report, seconds=round(time.monotonic() - begin, 3))
 
 
+def _read(question: Question) -> Report:
+    """Returns what files say of an interpreter."""
+    python = question.interpreter
+    report = Report(python, "installed")
+    if interpreter_leads_into(python, question.untrusted):
+        return replace(report, failure=failures.untrusted(python))
+    if not os.access(python, os.X_OK) or os.path.isdir(python):
+        return replace(report, failure=failures.not_started(python, FileNotFoundError(2, "", python)))
+    environment = environment_of(python)
+    beside = environment if is_environment(environment) else environment_of(os.path.realpath(python))
+    folders = dict.fromkeys((*packages_of(environment), *packages_of(beside)))
+    return replace(report, versions=tuple(sorted(versions([str(folder) for folder in folders]).items())))
+
+
 def _level(question: Question, environment: Mapping[str, str], machine: Machine) -> Level:
-    if question.untrusted:
-        return "installed"
     platforms = environment.get("JAX_PLATFORMS", "")
     has_tpu = any(device.platform == "tpu" for device in machine.accelerators)
     if has_tpu and not question.may_start_tpu and (not platforms or "tpu" in platforms):

@@ -1,4 +1,4 @@
-"""Whether a path leads into one of the folders that nothing may be run from.
+"""Tells which folders an untrusted workspace may have come with, and whether a path leads into one of them.
 
 Follows every link on the way: an interpreter outside may be a link to one inside, or stand in a folder that is one.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +15,30 @@ from meshlens.foreign_files import NOTE, read_text
 
 _MOST_LINKS = 40
 _HOME = re.compile(r"(?im)^[ \t]*(?:home|executable|base-[\w-]+)[ \t]*=[ \t]*(\S.*)")
+_MARKS = (".git", ".hg", ".svn", ".jj", ".sl", "meshlens.toml", "pyproject.toml", "setup.py", "setup.cfg")
+
+
+def enclosing(folders: Iterable[Path]) -> tuple[Path, ...]:
+    """Returns the folders with whatever encloses them and may have come from the same place.
+
+    A folder that somebody opens can be a part of what they have downloaded: of a repository, of one that is nested in
+    another, of an archive that brings a `.git` of its own.  So each folder is taken together with the highest one
+    above it that bears the mark of a repository or a project.  The home folder and what encloses it are the user's.
+    """
+    return tuple(dict.fromkeys(path for folder in folders for path in (folder, _highest_marked(folder))))
+
+
+def _highest_marked(folder: Path) -> Path:
+    real = os.path.realpath(folder)
+    home = os.path.realpath(os.path.expanduser("~"))
+    found = above = real
+    while (parent := os.path.dirname(above)) != above:
+        if any(os.path.lexists(os.path.join(above, mark)) for mark in _MARKS):
+            found = above
+        if parent == home:
+            break
+        above = parent
+    return Path(found) if found != real else folder
 
 
 def leads_into(path: str | os.PathLike[str], folders: tuple[Path, ...]) -> bool:

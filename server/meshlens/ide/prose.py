@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,8 +36,11 @@ class Prose:
         """A name or a piece of code within a sentence."""
         if self.is_plain:
             return text
-        ticks = "``" if "`" in text else "`"
-        return f"{ticks}{text}{ticks}"
+        # An empty line would end the span, and what follows would be Markdown: a picture that is loaded from somewhere.
+        line = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+        ticks = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
+        space = " " if line.startswith("`") or line.endswith("`") else ""
+        return f"{ticks}{space}{line}{space}{ticks}"
 
     def axis(self, name: str) -> str:
         """An axis name."""

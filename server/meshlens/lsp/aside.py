@@ -164,11 +164,15 @@ _ANSWERS: Mapping[str, Callable[..., Any]] = {
 
 
 def _outside(root: Path, settings: Settings, dotted: str) -> Any:
-    from meshlens.project.jedi_bridge import look_up, package_paths
+    from meshlens.project.jedi_bridge import import_nothing_else, look_up, package_paths
 
+    if not _closed:
+        _closed.append(True)
+        import_nothing_else()
     return look_up(dotted, root, package_paths(root, settings))
 
 
+_closed: list[bool] = []
 _WITHOUT_PROJECT: Mapping[str, Callable[..., Any]] = {"outside": _outside}
 
 

@@ -22,12 +22,12 @@ def begin_probing(session: Session, options: Mapping[str, Any]) -> Probing:
 
     Args:
         session: the session.
-        options: those of `initialize`: `trusted`, which holds where an editor does not say; `interpreter`, the Python
-            that the editor names; `devicesDidChange`, whether it wants to be told.
+        options: those of `initialize`: `trusted`, which holds if an editor does not say, and for no value but true;
+            `interpreter`, the Python that the editor names; `devicesDidChange`, whether it wants to be told.
     """
     said = options.get("interpreter")
     probing = Probing(
-        session, trusted=options.get("trusted") is not False, interpreter=said if isinstance(said, str) else None
+        session, trusted=options.get("trusted", True) is True, interpreter=said if isinstance(said, str) else None
     )
     if options.get("devicesDidChange") is True:
 

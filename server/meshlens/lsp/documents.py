@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +12,11 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from meshlens.text import Edit, LineIndex, Span
+
+_LONGEST_URI = 1 << 14
+_LONGEST_PATH = 4095
+_LONGEST_NAME = 255
+_KEPT = 80
 
 NOWHERE = Path("/untitled") if os.sep == "/" else Path("C:/untitled")
 """Where texts without a file are filed in a workspace; nothing is read or written there."""
@@ -77,17 +84,42 @@ def _span(lines: LineIndex, given: Mapping[str, Any], encoding: str) -> Span:
 
 def path_of(uri: str) -> Path:
     """The file that a URI names; for other schemes a place in `NOWHERE`."""
+    scheme = uri.partition(":")[0].lower() if len(uri) > _LONGEST_URI else urlsplit(uri).scheme
+    if scheme != "file" or len(uri) > _LONGEST_URI:
+        return _nowhere(scheme, unquote(uri.split(":", 1)[-1]).strip("/"))
     parts = urlsplit(uri)
-    if parts.scheme != "file":
-        name = quote(unquote(uri.split(":", 1)[-1]).strip("/"), safe="") or "text"
-        suffix = "" if name.endswith((".py", ".ipynb", ".pyi")) else ".py"
-        return NOWHERE / (parts.scheme or "text") / f"{name}{suffix}"
     path = unquote(parts.path)
     if os.sep == "\\" and len(path) > 2 and path[0] == "/" and path[2] == ":":
         path = path[1:]
     if parts.netloc and parts.netloc != "localhost":
         path = f"//{parts.netloc}{path}"
-    return Path(os.path.normpath(path))
+    path = os.path.normpath(path)
+    if not _can_be_a_file(path):
+        # Each question about it would fail in its own way.
+        return _nowhere(scheme, path.strip(os.sep))
+    return Path(path)
+
+
+def _nowhere(scheme: str, text: str) -> Path:
+    """Returns the place of a text that has no file; a long name is cut, and told from others by its digest."""
+    name = quote(text, safe="") or "text"
+    suffix = "" if name.endswith((".py", ".ipynb", ".pyi")) else ".py"
+    if len(name) + len(suffix) > _LONGEST_NAME:
+        ending = next((ending for ending in (".ipynb", ".pyi") if name.endswith(ending)), ".py")
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        name, suffix = f"{name[:_KEPT]}-{digest}", ending
+    folder = scheme if re.fullmatch(r"[\w+.-]{1,64}", scheme) and scheme.strip(".") else "text"
+    return NOWHERE / folder / f"{name}{suffix}"
+
+
+def _can_be_a_file(path: str) -> bool:
+    """Tells whether a system can have a file of this name."""
+    try:
+        raw = os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    names = raw.split(os.fsencode(os.sep))
+    return b"\0" not in raw and len(raw) <= _LONGEST_PATH and max(map(len, names)) <= _LONGEST_NAME
 
 
 def uri_of(path: Path) -> str:

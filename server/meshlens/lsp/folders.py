@@ -68,7 +68,7 @@ def root_for(path: Path, given: tuple[Path, ...]) -> Path:
 
 
 def open_folder(
-    root: Path, editor: Mapping[str, Any], interpreter: str | None = None
+    root: Path, editor: Mapping[str, Any], interpreter: str | None = None, *, trusted: bool = True
 ) -> tuple[Folder, tuple[str, ...]]:
     """A project without files yet, and one line for each setting that is wrong.
 
@@ -76,12 +76,15 @@ def open_folder(
         root: the folder.
         editor: what the editor sets, by key; it goes before what the configuration file says.
         interpreter: what the editor says is its Python.
+        trusted: whether its settings may name a Python; to look at a path can be too much, as on a share of Windows.
     """
     configuration = read_configuration(find_configuration(root), "")
     changes, errors = editor_settings(editor)
     settings = replace(configuration.settings, **changes)
     if "exclude" in changes:
         settings = replace(settings, exclude=configuration.settings.exclude + settings.exclude)
+    if not trusted:
+        settings = replace(settings, interpreter=None)
     jax = jax_version_of(root, settings, interpreter)
     workspace = open_workspace([root], files=[], jax_version=jax.version, devices=target_of(settings.devices, None))
     features = editor_features(editor)

@@ -10,11 +10,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from meshlens.devices.processes import is_stopped
+from meshlens.launching import isolated
 from meshlens.lsp.aside import ANSWER, HEADER, PROGRESS
 from meshlens.settings import Settings
 
 IDLE_SECONDS = 20.0
 """How long the process lives after its last answer; it holds the whole project in memory."""
+
+LOOK_SECONDS = 0.5
+"""How often is looked whether it still runs."""
+
+STOPPED_SECONDS = 5.0
+"""How long it may be halted by a signal before it is given up."""
 
 _log = logging.getLogger("meshlens")
 
@@ -56,7 +64,7 @@ class Index:
             process = await self._started()
             question = {"what": what, "arguments": arguments, "overlay": dict(overlay), "project": self._project}
             try:
-                return await _answer(process, question, progress)
+                return await _answer_unless_stopped(process, question, progress)
             except (OSError, EOFError, asyncio.IncompleteReadError) as error:
                 self.stop()
                 raise IndexFailed(f"the process beside the server ended: {error}") from error
@@ -71,10 +79,7 @@ class Index:
         if self._process is None or self._process.returncode is not None:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
-                # Isolated, and with our own path, so that nothing in the working folder is imported.
-                "-I",
-                "-c",
-                f"import sys; sys.path[:] = {sys.path!r}; from meshlens.lsp.aside import main; main()",
+                *isolated("from meshlens.lsp.aside import main; main()"),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 limit=1 << 24,
@@ -94,6 +99,26 @@ class Index:
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
         self._process = None
+
+
+async def _answer_unless_stopped(
+    process: asyncio.subprocess.Process, question: Any, progress: Callable[[str], None]
+) -> Any:
+    """Returns the answer, however long it takes.
+
+    Raises:
+        EOFError: the process was halted by a signal and stays so; it would never answer, nor end by itself.
+    """
+    answer = asyncio.ensure_future(_answer(process, question, progress))
+    halted = 0.0
+    try:
+        while not (await asyncio.wait((answer,), timeout=LOOK_SECONDS))[0]:
+            halted = halted + LOOK_SECONDS if is_stopped(process.pid) else 0.0
+            if halted >= STOPPED_SECONDS:
+                raise EOFError("it was stopped by a signal")
+        return answer.result()
+    finally:
+        answer.cancel()
 
 
 async def _answer(process: asyncio.subprocess.Process, question: Any, progress: Callable[[str], None]) -> Any:

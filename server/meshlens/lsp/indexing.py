@@ -94,10 +94,13 @@ class Indexing:
         return await index.ask(what, *arguments, overlay=self._overlay(root))
 
     async def look_up(self, root: Path, dotted: str) -> Found | None:
-        """Where a name of an installed package is written; None too if that cannot be said in time.
+        """Returns where a name of an installed package is written; None too if that cannot be said in time.
 
-        It has a process of its own, so that one that takes too long can be ended.
+        It has a process of its own, so that one that takes too long can be ended.  A workspace that is not trusted has
+        no say in what is read outside of it, so there nothing is looked up.
         """
+        if not self._session.trusted:
+            return None
         if (root, dotted) not in self._answered:
             folder = self._session.folders[root]
             index = self._outside.setdefault(root, Index(root, settings_for(folder), folder.jax.version))

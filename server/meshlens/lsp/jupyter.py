@@ -6,6 +6,8 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
+from meshlens.launching import program
+
 
 def spec(manager: Any) -> dict[str, dict[str, Any]]:
     """The server in the words of jupyter-lsp, which finds this by its entry point and needs no configuration.
@@ -21,7 +23,8 @@ def spec(manager: Any) -> dict[str, dict[str, Any]]:
     return {
         "meshlens": {
             "version": 2,
-            "argv": [sys.executable, "-m", "meshlens", "server"],
+            # Isolated: JupyterLab starts it in the folder of the notebooks, whose modules would be imported first.
+            "argv": [sys.executable, *program(), "server"],
             "languages": ["python"],
             "mime_types": ["text/x-python", "text/x-ipython"],
             "display_name": "MeshLens",

@@ -1,6 +1,6 @@
 """Which devices there are: asks the Python of each project, aside, one question at a time, and tells who wants to know.
 
-In a workspace that is not trusted nothing that lies in it is run, and JAX is not started.
+For a workspace that is not trusted no program is started; the names of packages' metadata are read instead.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from meshlens.caches.folder import Cache, cache_of
 from meshlens.devices.report import Report
+from meshlens.devices.trust import enclosing
 from meshlens.lsp.folders import Folder
 from meshlens.lsp.session import Session
 from meshlens.project.configuration import is_project
@@ -75,8 +76,11 @@ class Probing:
 
     @property
     def untrusted(self) -> tuple[Path, ...]:
-        """The folders that nothing may be run from."""
-        return () if self.trusted else (*self._session.given, *self._session.folders) or (Path("/"),)
+        """The folders that nothing may be run from, with what encloses them; empty in a trusted workspace."""
+        if self.trusted:
+            return ()
+        opened = (document.path.parent for document in self._session.documents.values())
+        return enclosing((*self._session.given, *self._session.folders, *opened)) or (Path("/"),)
 
     def want(self, root: Path) -> None:
         """Has the Python of a project asked in a while: whenever it is opened, as what is kept on disk may hold."""
@@ -165,18 +169,18 @@ class Probing:
             self._session.warn_once(f"devices could not be asked for: {type(error).__name__}: {error}")
 
     async def _ask(self, root: Path, *, by_user: bool) -> None:
-        trusted = self.trusted
-        chosen = await asyncio.to_thread(self._choose, root)
-        if trusted != self.trusted:
+        untrusted = self.untrusted
+        chosen = await asyncio.to_thread(self._choose, root, untrusted)
+        if bool(untrusted) == self.trusted:
             return
         self._chosen[root] = chosen
         if chosen is not None:
-            ask = partial(_report, chosen.path, self.untrusted, _cache_of(root), by_user=by_user)
+            ask = partial(_report, chosen.path, untrusted, _cache_of(root), by_user=by_user)
             if await self._answered(chosen.path, ask, is_kept=is_project(root), by_user=by_user) is None:
                 return
         self._put([one for one, found in self._chosen.items() if found == chosen])
 
-    def _choose(self, root: Path) -> Interpreter | None:
+    def _choose(self, root: Path, untrusted: tuple[Path, ...]) -> Interpreter | None:
         folder = self._session.folders.get(root)
         settings = folder.settings if folder is not None else None
         from meshlens.devices.interpreters import Wishes, choose_interpreter
@@ -186,7 +190,7 @@ class Probing:
             settings.folder if settings is not None else "",
             self._said.get(root, self._said[None]),
         )
-        return choose_interpreter(root, wishes, untrusted=self.untrusted)
+        return choose_interpreter(root, wishes, untrusted=untrusted)
 
     async def _answered(
         self, python: str, ask: Callable[[_Run], Report | None], *, is_kept: bool, by_user: bool

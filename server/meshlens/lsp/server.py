@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -17,10 +18,12 @@ import meshlens
 from meshlens.lsp.commands import COMMANDS
 from meshlens.lsp.lazily import lazily
 from meshlens.lsp.protocol import Handle, Protocol
-from meshlens.lsp.transport import PipeWriter, claim_stdout, read_pipe
+from meshlens.lsp.transport import Framing, PipeWriter, claim_stdout, read_pipe
 
 NAME = "meshlens"
 PARENT_SECONDS = 0.4
+_BEGIN = b"content-"
+_CHUNK = 1 << 16
 _log = logging.getLogger("meshlens")
 
 NOTEBOOKS = types.NotebookDocumentSyncOptions(
@@ -199,6 +202,39 @@ def _lives(process: int) -> bool:
 
 
 def serve_tcp(port: int) -> int:
-    """Runs the server on a port of this machine's loopback for one client."""
-    make_server().start_tcp("127.0.0.1", port)
+    """Runs the server on a port of this machine's loopback for one client; gives the exit code."""
+    server = make_server()
+    with suppress(KeyboardInterrupt):
+        asyncio.new_event_loop().run_until_complete(_on_port(server, port))
+    _leave(server, 0)
     return 0
+
+
+async def _on_port(server: LanguageServer, port: int) -> None:
+    """Serves the first client that speaks the protocol.
+
+    A page in a browser can write to ports of this machine, and its body would be read as a message of the protocol if
+    its headers were passed over; so whoever does not begin as the protocol does is not listened to.
+    """
+    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    clients: list[asyncio.StreamWriter] = []
+    protocol: Any = server.protocol
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, asyncio.IncompleteReadError):
+            begin = await reader.readexactly(len(_BEGIN))
+            if clients or begin.lower() != _BEGIN:
+                writer.close()
+                return
+            clients.append(writer)
+            protocol.set_writer(writer)
+            framing = Framing()
+            while begin:
+                if bodies := list(framing.feed(begin)):
+                    protocol.take(bodies)
+                begin = await reader.read(_CHUNK)
+        if writer in clients and not done.done():
+            done.set_result(None)
+
+    async with await asyncio.start_server(serve, "127.0.0.1", port):
+        await done

@@ -86,6 +86,11 @@ class Session:
     _roots: dict[Path, Path] = field(default_factory=dict)
     _plain: dict[Path, str] = field(default_factory=dict)
 
+    @property
+    def trusted(self) -> bool:
+        """Returns whether what lies in the workspace may be run."""
+        return self.probing is None or bool(self.probing.trusted)
+
     def folder_of(self, path: Path) -> Folder:
         """The project of a file, opened when it is first asked for."""
         root = self._roots.get(path)
@@ -96,7 +101,7 @@ class Session:
 
     def _open(self, root: Path) -> Folder:
         interpreter = self.probing.said_of(root) if self.probing is not None else None
-        folder, wrong = open_folder(root, self.editor_settings(root), interpreter)
+        folder, wrong = open_folder(root, self.editor_settings(root), interpreter, trusted=self.trusted)
         if self.probing is not None:
             folder = self.probing.known(folder)
         self.folders[root] = folder

@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-_LENGTH = re.compile(rb"content-length:[ \t]*(\d+)", re.IGNORECASE)
+_LENGTH = re.compile(rb"^content-length:[ \t]*0*(\d{1,12})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _END_OF_HEADER = b"\r\n\r\n"
 _LONGEST = 1 << 28
+_LONGEST_HEADER = 1 << 14
 _CHUNK = 1 << 20
 _MOST_AT_ONCE = 1 << 24
 
@@ -36,13 +37,17 @@ class Framing:
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Takes the next bytes and gives every body that is complete.
 
-        A header without a usable length is logged and left out, up to the next empty line.
+        A header without a usable length is logged and left out, up to the next empty line; so is what does not end.
         """
         self._buffer += data
         while True:
             if self._body is None:
                 end = self._buffer.find(_END_OF_HEADER)
                 if end < 0:
+                    if len(self._buffer) > _LONGEST_HEADER:
+                        _log.warning("left out %d bytes that are not a message", len(self._buffer))
+                        # The last bytes can be the beginning of the end of a header.
+                        del self._buffer[: -len(_END_OF_HEADER)]
                     return
                 found = _LENGTH.search(bytes(self._buffer[:end]))
                 del self._buffer[: end + len(_END_OF_HEADER)]

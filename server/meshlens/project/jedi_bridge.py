@@ -1,7 +1,8 @@
 """Asks jedi about what lies outside the workspace: where a name of an installed package is written, and as what.
 
-jedi reads the package's source; nothing of it is imported and no interpreter is started.  It is slow beside everything
-else here, so it is asked in another process and never while somebody types.
+jedi reads sources and stubs.  What has none, such as an extension module, it would import; `look_up` leaves it nothing
+to import from, and `import_nothing_else` keeps its process from importing anything but Python's own modules and jedi.
+It is slow beside everything else here, so it is asked in another process and never while somebody types.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from meshlens.devices.environments import environment_of, packages_of
 from meshlens.foreign_files import Unread
 from meshlens.project.jax_version import package_folders
 from meshlens.project.python_text import read_source
@@ -19,6 +22,10 @@ from meshlens.settings import Settings
 from meshlens.text import LineIndex, Span
 
 _LARGEST = 3_000_000
+_NEVER = frozenset(
+    "os.exec os.fork os.forkpty os.posix_spawn os.spawn os.startfile os.system pty.spawn socket.connect socket.bind "
+    "subprocess.Popen ctypes.dlopen".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +53,35 @@ def package_paths(root: Path, settings: Settings) -> tuple[Path, ...]:
         root: the project.
         settings: an interpreter that is set goes before what lies in the project.
     """
-    own = tuple(package_folders(root, settings))
-    return own or tuple(Path(entry) for entry in sys.path if entry.endswith(("site-packages", "dist-packages")))
+    own = tuple(folder for folder in package_folders(root, settings) if folder.is_dir())
+    if not own:
+        own = tuple(Path(entry) for entry in sys.path if entry.endswith(("site-packages", "dist-packages")))
+    # A Python that was started without `site` does not have its own packages on its path.
+    return own or tuple(packages_of(environment_of(sys.executable)))
+
+
+def import_nothing_else() -> None:
+    """Has this process refuse, from now on, to import anything but Python's own modules, jedi's and ours.
+
+    jedi puts the paths of a project into `sys.path` while it searches them; while they are there nothing is imported at
+    all, as a module of Python's that is needed just then would be looked for in the project.  No other program is
+    started either.  This cannot be undone, so it is for a process that does nothing else.
+    """
+    import jedi  # noqa: F401  # together with what it imports, which is known then
+
+    own = list(sys.path)
+    allowed = frozenset((*sys.stdlib_module_names, "jedi", "parso", "meshlens"))
+
+    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in _NEVER:
+            raise PermissionError(event)
+        if event != "import":
+            return
+        path = arguments[2]
+        if arguments[0].partition(".")[0] not in allowed or (path is not None and list(path) != own):
+            raise ImportError(f"{arguments[0]} is not imported here")
+
+    sys.addaudithook(refuse)
 
 
 def look_up(dotted: str, root: Path, packages: Sequence[Path]) -> Found | None:
@@ -70,8 +104,11 @@ def look_up(dotted: str, root: Path, packages: Sequence[Path]) -> Found | None:
     jedi.settings.use_filesystem_cache = False
     jedi.settings.auto_import_modules = []
     project = jedi.Project(root, sys_path=[*map(str, packages), str(root)], smart_sys_path=False)
+    # jedi imports what has no source, from those paths of the project that its environment has too: here, from none.
+    environment = jedi.api.environment.InterpreterEnvironment()
+    environment.get_sys_path = list
     code = f"from {module} import {name}\n{name}"
-    script = jedi.Script(code, project=project, environment=jedi.api.environment.InterpreterEnvironment())
+    script = jedi.Script(code, project=project, environment=environment)
     places = script.goto(2, 0, follow_imports=True, follow_builtin_imports=False)
     if len(places) != 1 or places[0].module_path is None or places[0].line is None or places[0].type == "module":
         return None

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from threading import Thread
+from typing import TYPE_CHECKING
 
+from meshlens.devices.processes import is_stopped
 from meshlens.facts.extract import Memo, extract
 from meshlens.facts.grammar import NotFacts
 from meshlens.facts.model import FileFacts
 from meshlens.facts.packing import packed, unpacked_as_needed
 from meshlens.facts.stored import stored
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from multiprocessing.context import BaseContext
+
 _WORTH_A_POOL = 2_000_000
 _LOTS_PER_WORKER = 4
+_SAFE_PATH = "PYTHONSAFEPATH"
+LOOK_SECONDS = 0.5
+STOPPED_SECONDS = 5.0
+"""How long a worker may be halted by a signal before it is given up."""
+
 PARENT_SECONDS = 0.4
 """How often a worker looks whether whoever started it still lives."""
 
@@ -49,13 +62,21 @@ def extract_all(sources: Sequence[bytes], *, is_stored: bool) -> list[Extracted]
     # A language server reads little, and would keep what these import.
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 
+    context = _context()
+    if context is None:
+        return _here(sources, is_stored=is_stored)
     lots = [sources[start :: workers * _LOTS_PER_WORKER] for start in range(workers * _LOTS_PER_WORKER)]
     found: list[Extracted | None] = [None] * len(sources)
     try:
-        with ProcessPoolExecutor(workers, initializer=_end_with, initargs=(os.getpid(),)) as pool:
-            for start, blobs in enumerate(pool.map(partial(_packed_facts, is_stored=is_stored), lots)):
+        with (
+            _safe_path(),
+            ProcessPoolExecutor(workers, context, initializer=_end_with, initargs=(os.getpid(),)) as pool,
+        ):
+            futures = [pool.submit(partial(_packed_facts, is_stored=is_stored), lot) for lot in lots]
+            _wait(futures)
+            for start, future in enumerate(futures):
                 found[start :: workers * _LOTS_PER_WORKER] = [
-                    Extracted(unpacked_as_needed(blob), kept) if blob else None for blob, kept in blobs
+                    Extracted(unpacked_as_needed(blob), kept) if blob else None for blob, kept in future.result()
                 ]
     except (OSError, BrokenProcessPool):
         return _here(sources, is_stored=is_stored)
@@ -63,6 +84,49 @@ def extract_all(sources: Sequence[bytes], *, is_stored: bool) -> list[Extracted]
         one if one is not None else _extracted(extract(source), is_stored=is_stored)
         for one, source in zip(found, sources, strict=True)
     ]
+
+
+def _context() -> BaseContext | None:
+    """Returns how processes are started; None if one would import modules of the working folder.
+
+    Where they are not forked, Python starts them with `-c`, which puts the working folder first on `sys.path` unless a
+    variable or a flag forbids it; neither is known to Python 3.10, but for `-I`.
+    """
+    from multiprocessing import get_context
+
+    if "linux" in sys.platform:
+        return get_context("fork")
+    if sys.flags.isolated or sys.version_info >= (3, 11):
+        return get_context("spawn")
+    return None
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Has the processes that are started meanwhile leave out the working folder."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before
+
+
+def _wait(futures: Sequence[Future[list[tuple[bytes, bytes]]]]) -> None:
+    """Waits for the processes, and ends those that were halted by a signal and stay so: they would never end."""
+    from concurrent.futures import wait
+    from multiprocessing import active_children
+
+    halted = 0.0
+    while wait(futures, timeout=LOOK_SECONDS).not_done:
+        stopped = [child for child in active_children() if child.pid is not None and is_stopped(child.pid)]
+        halted = halted + LOOK_SECONDS if stopped else 0.0
+        if halted >= STOPPED_SECONDS:
+            for child in stopped:
+                child.kill()
 
 
 def _here(sources: Sequence[bytes], *, is_stored: bool) -> list[Extracted]:

@@ -49,15 +49,30 @@ def test_the_other_hook_repairs(repository: Path, home: str):
 
 
 def test_the_step_of_the_action_annotates(repository: Path, tmp_path: Path):
-    step = re.search(r"^ +run: \|\n((?: {8,}.*\n)+)", (ROOT / "action.yml").read_text("utf-8"), re.MULTILINE)
-    assert step
-    told = {"ARGUMENTS": ".", "VERSION": "", "GITHUB_ACTION_PATH": str(ROOT), "PIPX_HOME": str(tmp_path / "pipx")}
-    bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step[1]]
-    done = _run(bash, repository, **told)
+    done = _step(repository, tmp_path)
     assert done.returncode == 1, done.stderr
     assert re.search(r"^::error .*file=train\.py,line=7,.*::.*is not bound here", done.stdout, re.MULTILINE), (
         done.stdout
     )
+
+
+def test_the_step_of_the_action_runs_nothing_of_the_repository(repository: Path, tmp_path: Path):
+    """A pull request can bring modules that pipx, pip or venv would import, and a file that pipx would run."""
+    caught = tmp_path / "caught"
+    trap = f"open({str(caught)!r}, 'a').write(__name__)\n"
+    names = ("pip", "venv", "ensurepip", "pipx", "json", "runpy", "meshlens", "click", "sitecustomize", "subprocess")
+    write(repository, {f"{name}.py": trap for name in names} | {"meshlens": f"#!/usr/bin/env python3\n{trap}"})
+    done = _step(repository, tmp_path)
+    assert "is not bound here" in done.stdout, done.stderr
+    assert not caught.exists(), caught.read_text()
+
+
+def _step(repository: Path, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    step = re.search(r"^ +run: \|\n((?: {8,}.*\n)+)", (ROOT / "action.yml").read_text("utf-8"), re.MULTILINE)
+    assert step
+    told = {"ARGUMENTS": ".", "VERSION": "", "GITHUB_ACTION_PATH": str(ROOT), "PIPX_HOME": str(tmp_path / "pipx")}
+    bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step[1]]
+    return _run(bash, repository, **told)
 
 
 def _hook(name: str, repository: Path, home: str) -> subprocess.CompletedProcess[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from meshlens.cli.formats.frames import visible
 from meshlens.cli.formats.summary import summary
 from meshlens.cli.report import Place, Report, Reported
+from meshlens.cli.visible import visible
 
 
 def render(report: Report) -> str:
@@ -21,4 +21,6 @@ def line(finding: Reported) -> str:
 def where(place: Place) -> str:
     """A place as terminals and editors make a link of it."""
     cell = f"cell {place.cell}:" if place.cell is not None else ""
-    return f"{place.shown}:{cell}{place.start[0]}:{place.start[1]}"
+    # A line that begins with two colons is a command to GitHub Actions.
+    name = f"./{place.shown}" if place.shown.startswith("::") else place.shown
+    return f"{visible(name)}:{cell}{place.start[0]}:{place.start[1]}"

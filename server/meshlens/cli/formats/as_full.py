@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from meshlens.cli.formats.as_concise import where
-from meshlens.cli.formats.frames import Line, Mark, frame, visible
+from meshlens.cli.formats.frames import Line, Mark, frame
 from meshlens.cli.formats.summary import summary
 from meshlens.cli.report import Report, Reported
+from meshlens.cli.visible import visible
 
 _MOST_RELATED = 8
 _ROOM_IN_PIPES = 160

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from meshlens.cli.report import Place, Report, Reported
+from meshlens.cli.visible import visible
 
 _COMMANDS = {"error": "error", "warning": "warning", "hint": "notice"}
 
@@ -45,7 +46,8 @@ def _file(path: str) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    lines = (visible(line) for line in text.replace("%", "%25").replace("\r", "%0D").split("\n"))
+    return "%0A".join(lines)
 
 
 def _property(text: str) -> str:

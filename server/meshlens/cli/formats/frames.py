@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from meshlens.cli.report import Place
+from meshlens.cli.visible import picture_of, visible
 
 Line = list[tuple[str, str]]
 """One line of output: texts with their styles."""
@@ -35,13 +36,6 @@ class Mark:
         """First and last row; an end at the start of a line belongs to the line before."""
         first, last = self.place.start[0], self.place.end[0]
         return first, last - 1 if last > first and self.place.end[1] == 1 else last
-
-
-def visible(text: str) -> str:
-    """The text with each control character as its picture, so that no source can command a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(_picture(character) for character in text)
 
 
 def width(text: str) -> int:
@@ -120,7 +114,7 @@ def _view(text: str, wanted: Sequence[int], room: int) -> _View:
     columns = [0]
     pieces = []
     for character in text:
-        piece = " " * (_TAB - columns[-1] % _TAB) if character == "\t" else _picture(character)
+        piece = " " * (_TAB - columns[-1] % _TAB) if character == "\t" else picture_of(character)
         pieces.append(piece)
         columns.append(columns[-1] + width(piece))
     if columns[-1] <= room:
@@ -149,18 +143,6 @@ def _underline(view: _View, mark: Mark, row: int, room: int) -> list[Line]:
     if start + width(sign) + 1 + width(label[0]) <= room:
         return [[*line, (" ", ""), label]]
     return [line, [(" " * max(min(start, room - width(label[0])), 0), ""), label]]
-
-
-def _picture(character: str) -> str:
-    code = ord(character)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "␡"
-    # Marks that turn the direction of text could show code as what it is not.
-    if 0x80 <= code < 0xA0 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069 or 0xD800 <= code < 0xE000:
-        return "\ufffd"
-    return character
 
 
 def _cells(character: str) -> int:

@@ -27,4 +27,6 @@ def did_change_interpreter(session: Session, params: dict[str, Any]) -> None:
 
 def did_grant_trust(session: Session, params: dict[str, Any]) -> None:
     """From now on what lies in the workspace may be run."""
-    session.probing.trust()
+    if not session.trusted:
+        session.probing.trust()
+        session.reopen()

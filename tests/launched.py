@@ -1,0 +1,13 @@
+"""How tests start `meshlens` as a program: isolated, as every documented line does, and the one that is tested here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import meshlens
+
+_PACKAGE = str(Path(meshlens.__file__).parents[1])
+
+# `-I` leaves out PYTHONPATH, by which compiled modules are put before the others.
+PROGRAM = ("-I", "-c", f"import sys; sys.path.insert(0, {_PACKAGE!r}); from meshlens.cli.main import main; main()")
+SERVER = (*PROGRAM, "server")
