@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from meshlens.axes.immutable import immutable
+from meshlens.axes.weight import is_too_heavy, lightened, lightened_arguments, weighed
 
 if TYPE_CHECKING:
     from meshlens.axes.values import Arg, Const, Site, Value
@@ -27,6 +28,17 @@ class Mesh:
     site: Site = field(compare=False)
     open: bool = False
     kind: str = "Mesh"
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed(self.names)
+        if is_too_heavy(self.weight, self.depth):
+            kept = lightened(self.names)
+            own.names, own.open = kept, self.open or len(kept) < len(self.names)
+            own.weight, own.depth = weighed(kept)
 
 
 @immutable
@@ -37,6 +49,17 @@ class Spec:
     site: Site = field(compare=False)
     sites: tuple[Site, ...] = field(default=(), compare=False)
     open: bool = False
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed(self.entries)
+        if is_too_heavy(self.weight, self.depth):
+            kept = lightened(self.entries)
+            own.entries, own.open = kept, self.open or len(kept) < len(self.entries)
+            own.weight, own.depth = weighed(kept)
 
 
 @immutable
@@ -66,6 +89,26 @@ class Binder:
     operand: Value
     operand_site: Site | None
     checked: bool = False
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        self._weigh()
+        if is_too_heavy(self.weight, self.depth):
+            given = lightened_arguments(tuple([arg for _, arg in self.arguments]))
+            fits = len(given) == len(self.arguments)
+            labels = [name for name, _ in self.arguments] if fits else ["*", "**"]
+            own.arguments = tuple(zip(labels, given, strict=True))
+            own.operand = lightened((self.operand,))[0]
+            own.mesh = lightened((self.mesh,))[0] if self.mesh is not None else None
+            self._weigh()
+
+    def _weigh(self) -> None:
+        own: Any = self
+        parts = [self.operand, *[arg.value for _, arg in self.arguments], *self.names]
+        own.weight, own.depth = weighed(parts if self.mesh is None else [*parts, self.mesh])
 
     def argument(self, name: str) -> Arg | None:
         """The argument given for a parameter, or None."""
@@ -80,6 +123,13 @@ class Mapped:
     """The mapped function: the result of applying a binder."""
 
     binder: Binder
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it: as much as its binder, which is never too heavy."""
+        own: Any = self
+        own.weight, own.depth = self.binder.weight, self.binder.depth
 
 
 @immutable
@@ -99,3 +149,13 @@ class Wrapped:
     operand: Value
     site: Site
     arguments: tuple[Arg, ...] = ()
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed((self.operand, *[arg.value for arg in self.arguments]))
+        if is_too_heavy(self.weight, self.depth):
+            own.operand, own.arguments = lightened((self.operand,))[0], lightened_arguments(self.arguments)
+            own.weight, own.depth = weighed((self.operand, *[arg.value for arg in self.arguments]))

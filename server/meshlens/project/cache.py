@@ -71,6 +71,8 @@ class FactsCache:
 
     def put(self, raw: bytes, facts: FileFacts) -> None:
         """Remembers the facts of a file with these bytes."""
+        if facts.failure:
+            return
         with suppress(ValueError):
             self._new[digest(raw)] = packed(facts)
 

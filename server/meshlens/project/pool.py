@@ -65,6 +65,8 @@ def _packed_facts(sources: Sequence[bytes]) -> list[bytes]:
 
 
 def _pack(facts: FileFacts) -> bytes:
+    if facts.failure:
+        return b""
     try:
         return packed(facts)
     except ValueError:
