@@ -65,7 +65,7 @@ def comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     keys: list[Any] = []
     share = run.begin_loop()
     for place, turn in enumerate(turns):
-        if place and run.has_spent:
+        if place and not run.may_go_on():
             forget(run, (node,), frame, ctx)
             exact = False
             break

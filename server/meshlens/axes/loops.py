@@ -31,7 +31,7 @@ def run_for(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     share = run.begin_loop()
     is_first = True
     for value in turns:
-        if not is_first and run.has_spent:
+        if not (is_first or run.may_go_on()):
             forget(run, (target, *body), frame, ctx)
             break
         is_first = False
@@ -45,7 +45,7 @@ def run_for(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
             break
         if not exact and frame.vars != before:
             frame.vars = joined(before, frame.vars)
-            if run.has_spent:
+            if not run.may_go_on():
                 forget(run, (target, *body), frame, ctx)
                 break
             assign(run, target, value, frame, ctx)
@@ -71,7 +71,7 @@ def run_while(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     run_block(run, body, frame, inner)
     if frame.vars != before:
         frame.vars = joined(before, frame.vars)
-        if run.has_spent:
+        if not run.may_go_on():
             forget(run, (test, *body), frame, ctx)
         else:
             run_block(run, body, frame, inner)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 MOST_CALLS = 20_000
 MOST_WORK = 40_000
 MOST_WORK_OF_A_LOOP = 20_000
-WORK_TO_SPARE = 2_000
+MOST_ITERATIONS = 2_000
+WORK_TO_SPARE, ITERATIONS_TO_SPARE = 2_000, 500
 """A run that comes as close as this to what it may spend might spend it all if one statement were another."""
 DEEPEST = 200
 MOST_BODIES = 300
@@ -139,10 +140,12 @@ class Share:
 
     Attributes:
         work: the work of the run at which it has spent all.
+        iterations: those of loops inside it count as well.
         bodies: the functions that have run by then.
     """
 
     work: int
+    iterations: int
     bodies: int
 
 
@@ -177,6 +180,7 @@ class Run:
         entrances: how often a function was called that is worth entering.
         most_calls: the calls that were made before the run began afresh, where these were most.
         work: how many statements ran, calls were made, and elements of comprehensions were worked out.
+        iterations: how many loops and comprehensions began another iteration.
         depth: how many statements and expressions are being worked out inside each other.
         loop: what the outermost loop that runs may spend.
         is_brief: whether something was cut short for want of work or depth, or nearly so.
@@ -213,6 +217,7 @@ class Run:
         self.entrances = 0
         self.most_calls = 0
         self.work = 0
+        self.iterations = 0
         self.depth = 0
         self.loop: Share | None = None
         self.is_brief = False
@@ -277,23 +282,28 @@ class Run:
         if self.loop is not None:
             return None
         work = min(self.work + MOST_WORK_OF_A_LOOP, MOST_WORK)
-        self.loop = share = Share(work, self.bodies + (MOST_BODIES - self.bodies + 1) // 2)
+        self.loop = share = Share(
+            work, self.iterations + MOST_ITERATIONS, self.bodies + (MOST_BODIES - self.bodies + 1) // 2
+        )
         return share
 
     def end_loop(self, share: Share | None) -> None:
         """Ends the loop that has a share."""
         if share is not None:
-            self.is_brief = self.is_brief or self.work + WORK_TO_SPARE > share.work
+            iterations = self.iterations + ITERATIONS_TO_SPARE > share.iterations
+            self.is_brief = self.is_brief or iterations or self.work + WORK_TO_SPARE > share.work
             self.loop = None
 
-    @property
-    def has_spent(self) -> bool:
-        """Whether the loop that runs has used up its share, so that it does not begin another iteration."""
+    def may_go_on(self) -> bool:
+        """Whether the loop that runs begins another iteration: not if the outermost one has used up its share."""
         share = self.loop
-        if share is None or (self.work < share.work and self.bodies < share.bodies):
-            return False
+        self.iterations += 1
+        if share is None or (
+            self.work < share.work and self.iterations < share.iterations and self.bodies < share.bodies
+        ):
+            return True
         self.is_brief = True
-        return True
+        return False
 
     def shares(self, function: Function) -> bool:
         """Whether a function does here what it does in other runs, given the same."""

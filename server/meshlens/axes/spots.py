@@ -42,7 +42,7 @@ class Moment:
         begun_calls: how many calls there were before.
         calls: how many calls it made.
         depth: how deep the run was when it began.
-        work: how much work it was.
+        work: how much work it was, each iteration of a loop counted as four more.
     """
 
     frame: Frame
@@ -108,7 +108,7 @@ def run_watched(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     before = _copied(frame)
     heap = {key: dict(held) for key, held in run.heap.items()}
     told = (len(run.written), len(run.ambient), run.entrances)
-    calls, work, stack, ambient = run.calls, run.work, tuple(run.stack), tuple(run.ambient)
+    calls, work, stack, ambient = run.calls, _work(run), tuple(run.stack), tuple(run.ambient)
     sets = run.entered, run.made, run.mapped, run.called
     run.entered, run.made, run.mapped, run.called = set(), {}, {}, set()
     run_block(run, node[2:], frame, ctx)
@@ -138,7 +138,7 @@ def run_watched(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
             calls,
             run.calls - calls,
             run.depth,
-            run.work - work,
+            _work(run) - work,
         )
     )
 
@@ -186,10 +186,14 @@ def run_alone(world: World, root: tuple[str, str], moment: Moment, statement: An
         run.records,
         _changes(moment.frame.vars, frame.vars),
         run.calls - moment.begun_calls,
-        run.work,
+        _work(run),
         frozenset(run.deps),
         frozenset(run.relied - {root}),
     )
+
+
+def _work(run: Run) -> int:
+    return run.work + 4 * run.iterations
 
 
 def leaves_the_same(moment: Moment, left: Left, unread: frozenset[str] | None) -> bool:

@@ -15,6 +15,7 @@ from meshlens.project.cache import FactsCache
 from meshlens.project.jax_folders import JaxFolders
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.resolving import solve_again
+from meshlens.project.room import enough_room
 from meshlens.project.solution import Focus, Solution, solve
 from meshlens.project.source_files import SourceFile, read_all, read_file
 from meshlens.project.texts import Texts
@@ -58,7 +59,8 @@ class Workspace:
         """What runs where; computed when it is first asked for."""
         known = self._memory.get("now")
         if known is None:
-            known = self._memory["now"] = self._solved(self._memory.get("before"))
+            with enough_room():
+                known = self._memory["now"] = self._solved(self._memory.get("before"))
             self._memory.pop("before", None)
         return known
 
