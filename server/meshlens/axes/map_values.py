@@ -91,10 +91,12 @@ class Binder:
     checked: bool = False
     weight: int = field(init=False, repr=False, compare=False)
     depth: int = field(init=False, repr=False, compare=False)
+    hashed: int | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Weighs it; if it is too heavy, it says less."""
         own: Any = self
+        own.hashed = None
         self._weigh()
         if is_too_heavy(self.weight, self.depth):
             given = lightened_arguments(tuple([arg for _, arg in self.arguments]))
@@ -109,6 +111,23 @@ class Binder:
         own: Any = self
         parts = [self.operand, *[arg.value for _, arg in self.arguments], *self.names]
         own.weight, own.depth = weighed(parts if self.mesh is None else [*parts, self.mesh])
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Binder) and hash(self) == hash(other) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        # Each call hashes the maps around it, with all that they hold.
+        if self.hashed is None:
+            own: Any = self
+            own.hashed = hash(self._parts())
+        assert self.hashed is not None
+        return self.hashed
+
+    def _parts(self) -> tuple[object, ...]:
+        told = self.kind, self.dotted, self.site, self.names, self.open, self.arguments, self.mesh
+        return (*told, self.operand, self.operand_site, self.checked)
 
     def argument(self, name: str) -> Arg | None:
         """The argument given for a parameter, or None."""
