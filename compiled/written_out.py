@@ -124,7 +124,8 @@ def _field(declared: ast.AnnAssign) -> _Field:
     assert isinstance(declared.target, ast.Name)
     annotation, value = ast.unparse(declared.annotation), declared.value
     if not (isinstance(value, ast.Call) and _name(value) == "field"):
-        return _Field(declared.target.id, annotation, ast.unparse(value) if value is not None else None, None, True, True)
+        default_here = ast.unparse(value) if value is not None else None
+        return _Field(declared.target.id, annotation, default_here, None, True, True)
     given = {one.arg: one.value for one in value.keywords}
     default, factory = given.get("default"), given.get("default_factory")
     compare, init = given.get("compare"), given.get("init")
