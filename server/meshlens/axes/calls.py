@@ -68,6 +68,10 @@ def call(
         return call_external(run, callee.dotted, args, site, callee_site, frame, ctx, decorator)
     if type(callee) is Data:
         return call_unknown(run, args, callee, frame, ctx)
+    if isinstance(callee, Function):
+        return enter(run, callee, args, site, ctx, how)
+    if isinstance(callee, Bound):
+        return _call_bound(run, callee, args, site, callee_site, frame, ctx, how)
     if run.depth >= DEEPEST:
         run.is_brief = True
         return UNKNOWN
@@ -88,10 +92,7 @@ def _call(
     decorator: bool,
     how: str,
 ) -> Value:
-    if isinstance(callee, Function):
-        return enter(run, callee, args, site, ctx, how)
-    if isinstance(callee, Bound):
-        return _call_bound(run, callee, args, site, callee_site, frame, ctx, how)
+    """What calling a value gives that holds what is called in the end, or makes something."""
     if isinstance(callee, Partial):
         return call(run, callee.callee, with_partial(callee, args), site, callee_site, frame, ctx, decorator, how)
     if isinstance(callee, Mapped):

@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from meshlens.axes.immutable import immutable
-from meshlens.axes.weight import is_too_heavy, lightened, lightened_arguments, weighed
+from meshlens.axes.weight import DEEPEST_VALUE, MOST_WEIGHT, lightened, lightened_arguments, weighed
 
 if TYPE_CHECKING:
     from meshlens.axes.values import Arg, Const, Site, Value
@@ -35,7 +35,7 @@ class Mesh:
         """Weighs it; if it is too heavy, it says less."""
         own: Any = self
         own.weight, own.depth = weighed(self.names)
-        if is_too_heavy(self.weight, self.depth):
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
             kept = lightened(self.names)
             own.names, own.open = kept, self.open or len(kept) < len(self.names)
             own.weight, own.depth = weighed(kept)
@@ -56,7 +56,7 @@ class Spec:
         """Weighs it; if it is too heavy, it says less."""
         own: Any = self
         own.weight, own.depth = weighed(self.entries)
-        if is_too_heavy(self.weight, self.depth):
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
             kept = lightened(self.entries)
             own.entries, own.open = kept, self.open or len(kept) < len(self.entries)
             own.weight, own.depth = weighed(kept)
@@ -98,7 +98,7 @@ class Binder:
         own: Any = self
         own.hashed = None
         self._weigh()
-        if is_too_heavy(self.weight, self.depth):
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
             given = lightened_arguments(tuple([arg for _, arg in self.arguments]))
             fits = len(given) == len(self.arguments)
             labels = [name for name, _ in self.arguments] if fits else ["*", "**"]
@@ -175,6 +175,6 @@ class Wrapped:
         """Weighs it; if it is too heavy, it says less."""
         own: Any = self
         own.weight, own.depth = weighed((self.operand, *[arg.value for arg in self.arguments]))
-        if is_too_heavy(self.weight, self.depth):
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
             own.operand, own.arguments = lightened((self.operand,))[0], lightened_arguments(self.arguments)
             own.weight, own.depth = weighed((self.operand, *[arg.value for arg in self.arguments]))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from meshlens.axes.immutable import immutable
-from meshlens.axes.weight import is_too_heavy, lightened, lightened_arguments, weighed
+from meshlens.axes.weight import DEEPEST_VALUE, MOST_WEIGHT, lightened, lightened_arguments, weighed
 
 if TYPE_CHECKING:
     from meshlens.axes.frames import Frame
@@ -79,7 +79,7 @@ class Seq:
         """Weighs it; if it is too heavy, it says less."""
         own: Any = self
         own.weight, own.depth = weighed(self.items)
-        if is_too_heavy(self.weight, self.depth):
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
             kept = lightened(self.items)
             own.items, own.open = kept, self.open or len(kept) < len(self.items)
             own.weight, own.depth = weighed(kept)
@@ -98,7 +98,7 @@ class Dict:
         """Weighs it; if it is too heavy, it says less."""
         own: Any = self
         own.weight, own.depth = weighed([value for _, value in self.items])
-        if is_too_heavy(self.weight, self.depth):
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
             kept = lightened(tuple([value for _, value in self.items]))
             own.open = self.open or len(kept) < len(self.items)
             own.items = tuple([(key, value) for (key, _), value in zip(self.items, kept, strict=False)])
@@ -155,8 +155,9 @@ class Bound:
     def __post_init__(self) -> None:
         """Weighs it; if it is too heavy, it says less."""
         own: Any = self
-        own.weight, own.depth = weighed((self.receiver, self.function))
-        if is_too_heavy(self.weight, self.depth):
+        plain = type(self.receiver) in _PLAIN and type(self.function) in _PLAIN
+        own.weight, own.depth = (3, 1) if plain else weighed((self.receiver, self.function))
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
             own.receiver, own.function = UNKNOWN, UNKNOWN
             own.weight, own.depth = 1, 1
 
@@ -215,7 +216,7 @@ class Super:
         """Weighs it; if it is too heavy, it says less."""
         own: Any = self
         own.weight, own.depth = weighed((self.receiver,))
-        if is_too_heavy(self.weight, self.depth):
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
             own.receiver = UNKNOWN
             own.weight, own.depth = 1, 1
 
@@ -257,7 +258,7 @@ class Made:
         """Weighs it; if it is too heavy, it says less."""
         own: Any = self
         own.weight, own.depth = weighed([value for _, value in self.arguments])
-        if is_too_heavy(self.weight, self.depth):
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
             kept = lightened(tuple([value for _, value in self.arguments]))
             named = tuple([(name, value) for (name, _), value in zip(self.arguments, kept, strict=False)])
             own.arguments = named if named else (("*", UNKNOWN), ("**", UNKNOWN))
@@ -278,7 +279,7 @@ class Partial:
         """Weighs it; if it is too heavy, it says less."""
         own: Any = self
         own.weight, own.depth = weighed((self.callee, *[arg.value for arg in self.args]))
-        if is_too_heavy(self.weight, self.depth):
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
             own.callee, own.args = lightened((self.callee,))[0], lightened_arguments(self.args)
             own.weight, own.depth = weighed((self.callee, *[arg.value for arg in self.args]))
 
@@ -318,11 +319,14 @@ class Union:
         """Weighs it; if it is too heavy, it says less."""
         own: Any = self
         own.weight, own.depth = weighed(self.options)
-        if is_too_heavy(self.weight, self.depth):
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
             kept = tuple(dict.fromkeys(lightened(self.options))) or (UNKNOWN,)
             own.options = kept if len(kept) > 1 else (*kept, UNKNOWN)
             own.weight, own.depth = weighed(self.options)
 
+
+_PLAIN = frozenset({Data, Const, Function, Class, Instance, Module, Ext})
+"""Values that hold no others, as far as anything walks them."""
 
 from meshlens.axes.map_values import Binder, Mapped, Mesh, Spec, Wrapped  # noqa: E402 - these hold values
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MOST_WEIGHT = 8_000
 DEEPEST_VALUE = 40
+"""A value with more weight or depth keeps its plain parts only; the others are unknown."""
 
 
 def weighed(values: Iterable[Value]) -> tuple[int, int]:
@@ -21,19 +22,13 @@ def weighed(values: Iterable[Value]) -> tuple[int, int]:
     weight, depth = 1, 0
     for value in values:
         own: int = getattr(value, "weight", 0)
-        if not own:
+        if own:
+            below: int = getattr(value, "depth", 0)
+            depth = max(depth, below)
+            weight += own
+        else:
             weight += 1
-            continue
-        weight += own
-        below: int = getattr(value, "depth", 0)
-        if below > depth:
-            depth = below
     return weight, depth + 1
-
-
-def is_too_heavy(weight: int, depth: int) -> bool:
-    """Whether a value may not be made as it is."""
-    return weight > MOST_WEIGHT or depth > DEEPEST_VALUE
 
 
 def lightened(values: tuple[Value, ...]) -> tuple[Value, ...]:
