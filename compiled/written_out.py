@@ -21,13 +21,21 @@ _CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]+")
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """One field as it is declared; what it begins as, if nothing is given, is an expression or makes one anew."""
+    """One field as it is declared.
+
+    Attributes:
+        name, annotation: as they stand there.
+        default, made: what it begins as, if nothing is given, is an expression or makes one anew.
+        compare: whether it counts when two are compared.
+        given: whether the constructor takes it.
+    """
 
     name: str
     annotation: str
     default: str | None
     made: str | None
     compare: bool
+    given: bool
 
     @property
     def parameter(self) -> str:
@@ -83,16 +91,19 @@ def _class(node: ast.ClassDef, decorator: ast.expr) -> list[str]:
     fields = [_field(one) for one in node.body if isinstance(one, ast.AnnAssign)]
     methods = [one for one in node.body if isinstance(one, ast.FunctionDef)]
     own = {method.name for method in methods}
-    given = decorator.keywords if isinstance(decorator, ast.Call) else []
-    options = {one.arg: ast.literal_eval(one.value) for one in given}
+    keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
+    options = {one.arg: ast.literal_eval(one.value) for one in keywords}
     is_frozen = _name(decorator) == "immutable" or options.get("frozen", False)
     compared = [one.name for one in fields if one.compare]
     # Nobody inherits from a value; of another class that is not known here.
     lines = ["@final"] if _name(decorator) == "immutable" else []
     lines += [f"class {node.name}:", "    __dataclass_fields__: ClassVar[dict[str, Any]]"]
     lines += [f"    {one.name}: {one.annotation}" for one in fields]
-    lines.append(f"    def __init__({', '.join(['self', *[one.parameter for one in fields]])}) -> None:")
-    lines += [f"        self.{one.name} = {one.value}" for one in fields] or ["        pass"]
+    given = [one for one in fields if one.given]
+    lines.append(f"    def __init__({', '.join(['self', *[one.parameter for one in given]])}) -> None:")
+    lines += [f"        self.{one.name} = {one.value}" for one in given] or ["        pass"]
+    if "__post_init__" in own:
+        lines.append("        self.__post_init__()")
     if options.get("eq", True) and "__eq__" not in own:
         equal = [f"(self.{name} is other.{name} or self.{name} == other.{name})" for name in compared]
         lines += [
@@ -106,16 +117,18 @@ def _class(node: ast.ClassDef, decorator: ast.expr) -> list[str]:
         lines += ["    def __hash__(self) -> int:", f"        return hash(({hashed}))"]
     for method in methods:
         lines += ["    " + line for line in ast.unparse(method).split("\n")]
-    return [*lines, f"_known_to_dataclasses({node.name}, {tuple(one.name for one in fields)!r})"]
+    return [*lines, f"_known_to_dataclasses({node.name}, {tuple(one.name for one in given)!r})"]
 
 
 def _field(declared: ast.AnnAssign) -> _Field:
     assert isinstance(declared.target, ast.Name)
     annotation, value = ast.unparse(declared.annotation), declared.value
     if not (isinstance(value, ast.Call) and _name(value) == "field"):
-        return _Field(declared.target.id, annotation, ast.unparse(value) if value is not None else None, None, True)
+        default_here = ast.unparse(value) if value is not None else None
+        return _Field(declared.target.id, annotation, default_here, None, True, True)
     given = {one.arg: one.value for one in value.keywords}
-    default, factory, compare = given.get("default"), given.get("default_factory"), given.get("compare")
+    default, factory = given.get("default"), given.get("default_factory")
+    compare, init = given.get("compare"), given.get("init")
     made = None
     if factory is not None:
         made = ast.unparse(factory.body) if isinstance(factory, ast.Lambda) else f"{ast.unparse(factory)}()"
@@ -125,4 +138,5 @@ def _field(declared: ast.AnnAssign) -> _Field:
         ast.unparse(default) if default is not None else None,
         made,
         compare is None or bool(ast.literal_eval(compare)),
+        init is None or bool(ast.literal_eval(init)),
     )

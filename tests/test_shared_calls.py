@@ -118,7 +118,7 @@ def test_a_call_that_is_written_in_a_file_before_takes_the_finding_with_it_and_g
     assert now == before
 
 
-@pytest.mark.parametrize(("depth", "is_kept"), [(3, True), (18, False)])
+@pytest.mark.parametrize(("depth", "is_kept"), [(3, True), (11, False)])
 def test_a_result_is_kept_that_a_root_leaves_again_unless_it_would_take_long_to_compare(depth, is_kept):
     def pairs_of_pairs() -> Value:
         made: Value = Const(1)

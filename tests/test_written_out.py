@@ -58,6 +58,15 @@ class Named:
     name: str
 
 
+@immutable
+class Weighed:
+    parts: tuple[int, ...]
+    weight: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.weight = sum(self.parts)
+
+
 @dataclass(slots=True)
 class Kept:
     items: list[int] = field(default_factory=list)
@@ -98,6 +107,14 @@ def test_fields_and_methods_stay(made):
     assert replace(point(1, 2, "a"), y=5) == point(1, 5)
     assert repr(point(1)).endswith("Point(x=1, y=2, note=None)")
     assert point.__match_args__ == ("x", "y", "note")
+
+
+def test_what_is_worked_out_when_a_value_is_made_is_no_part_of_it(made):
+    weighed = made["Weighed"]
+    assert (weighed((1, 2)).weight, weighed(parts=(3,)).weight) == (3, 3)
+    assert weighed((1, 2)) == weighed((1, 2)) != weighed((3,))
+    assert replace(weighed((1, 2)), parts=(5,)).weight == 5
+    assert weighed.__match_args__ == ("parts",)
 
 
 def test_constants_stay(made):

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import operator as operators
-from typing import Any
-
+from meshlens.axes.constants import worked_out
 from meshlens.axes.values import Const, Data, Dict, Seq, Value
 
 Sizes = tuple[int | None, ...]
 
-_ARITHMETIC = {
-    "+": operators.add,
-    "-": operators.sub,
-    "*": operators.mul,
-    "//": operators.floordiv,
-    "%": operators.mod,
-    "/": operators.truediv,
-}
+_MOST_ELEMENTS = 1 << 128
 
 
 def shape_of(value: Value) -> Sizes | None:
@@ -56,7 +47,8 @@ def _scales(value: Value) -> bool:
 def constant_operation(operator: str, left: Value, right: Value) -> Value | None:
     """The result of an operation on known values: numbers, strings, tuples, dictionaries."""
     if isinstance(left, Const) and isinstance(right, Const):
-        return _constants(operator, left.value, right.value)
+        result = worked_out(operator, left.value, right.value)
+        return Const(result) if result is not None else None
     if operator == "+" and isinstance(left, Seq) and isinstance(right, Seq):
         return Seq(left.kind, left.items + right.items, left.open or right.open)
     if operator == "+" and isinstance(left, Seq) and left.kind in ("tuple", "list"):
@@ -71,17 +63,6 @@ def constant_operation(operator: str, left: Value, right: Value) -> Value | None
     if operator == "|" and isinstance(left, Dict) and isinstance(right, Dict):
         return Dict(tuple({**dict(left.items), **dict(right.items)}.items()), left.open or right.open)
     return None
-
-
-def _constants(operator: str, left: Any, right: Any) -> Value | None:
-    numbers = isinstance(left, (int, float)) and isinstance(right, (int, float))
-    texts = isinstance(left, str) and isinstance(right, str) and operator == "+"
-    if (not numbers and not texts) or operator not in _ARITHMETIC:
-        return None
-    try:
-        return Const(_ARITHMETIC[operator](left, right))
-    except (ArithmeticError, ValueError):
-        return None
 
 
 def broadcast(left: Sizes | None, right: Sizes | None) -> Sizes | None:
@@ -129,23 +110,21 @@ def reshaped(shape: Sizes | None, wanted: Sizes | None) -> Sizes | None:
         return None
     if -1 not in wanted:
         return wanted
-    known = 1
     for size in wanted:
         if size is None:
             return tuple(None if size == -1 else size for size in wanted)
-        known *= size if size != -1 else 1
-    total = product(shape)
-    rest = total // known if total is not None and known > 0 and total % known == 0 else None
+    total, known = product(shape), product(tuple([size for size in wanted if size != -1]))
+    rest = total // known if total is not None and known is not None and known > 0 and total % known == 0 else None
     return tuple(rest if size == -1 else size for size in wanted)
 
 
 def product(shape: Sizes | None) -> int | None:
-    """How many elements an array of this shape has; None if unknown."""
+    """How many elements an array of this shape has; None if unknown, or more than any computer can hold."""
     if shape is None:
         return None
     total = 1
     for size in shape:
-        if size is None:
+        if size is None or not -_MOST_ELEMENTS < total < _MOST_ELEMENTS:
             return None
         total *= size
     return total

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from meshlens.axes import modules, optimizers, train_states
+from meshlens.axes.arrays import product
 from meshlens.axes.context import Context
 from meshlens.axes.imports import member, note_mention
 from meshlens.axes.joining import entry_of_table, join_all
@@ -105,12 +106,8 @@ def _of_mesh(value: Mesh, name: str) -> Value:
     if name in ("shape", "axis_sizes"):
         return UNKNOWN
     if name in ("size",):
-        total = 1
-        for size in value.sizes or (None,):
-            if size is None:
-                return UNKNOWN
-            total *= size
-        return Const(total)
+        total = product(value.sizes)
+        return Const(total) if total is not None and value.sizes else UNKNOWN
     return UNKNOWN
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from meshlens.axes.constants import counted
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all, labels_of
@@ -109,7 +110,7 @@ def _range(values: Values, args: tuple[Arg, ...]) -> Value:
     numbers = [value.value for value in values if isinstance(value, Const) and isinstance(value.value, int)]
     if 0 < len(numbers) == len(values) <= 3 and (len(numbers) < 3 or numbers[2] != 0):
         turns = range(*numbers)
-        if len(turns) <= 4:
+        if counted(turns) <= 4:
             return Seq("list", tuple(Const(turn) for turn in turns))
     return Seq("list", (UNKNOWN,), True)
 

@@ -10,7 +10,7 @@ from meshlens.axes.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.ledger import Shared
 from meshlens.axes.parameters import bind
-from meshlens.axes.run import MOST_BODIES, MOST_CALLS, Run
+from meshlens.axes.run import DEEPEST, MOST_BODIES, MOST_CALLS, MOST_WORK, Run
 from meshlens.axes.same_names import names_given, note_repeated
 from meshlens.axes.values import (
     UNKNOWN,
@@ -59,7 +59,8 @@ def call(
         how: how the step is named in a route: "call", "map", "jit", "grad", "run".
     """
     run.calls += 1
-    if run.calls > MOST_CALLS or run.too_deep(ctx):
+    run.work += 1
+    if run.calls > MOST_CALLS or run.work > MOST_WORK or run.too_deep(ctx):
         return UNKNOWN
     if type(callee) is Ext:
         from meshlens.axes.externals import call_external
@@ -71,6 +72,27 @@ def call(
         return enter(run, callee, args, site, ctx, how)
     if isinstance(callee, Bound):
         return _call_bound(run, callee, args, site, callee_site, frame, ctx, how)
+    if run.depth >= DEEPEST:
+        run.is_brief = True
+        return UNKNOWN
+    run.depth += 1
+    result = _call(run, callee, args, site, callee_site, frame, ctx, decorator, how)
+    run.depth -= 1
+    return result
+
+
+def _call(
+    run: Run,
+    callee: Value,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
+    decorator: bool,
+    how: str,
+) -> Value:
+    """What calling a value gives that holds what is called in the end, or makes something."""
     if isinstance(callee, Partial):
         return call(run, callee.callee, with_partial(callee, args), site, callee_site, frame, ctx, decorator, how)
     if isinstance(callee, Mapped):
@@ -235,7 +257,7 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
         run.ledger.left[function.site] = Shared(result, run.root, {}, given=given)
     if key is not None:
         run.memo[key] = result
-        if common is not None and not run.tired:
+        if common is not None and not run.tired and not run.is_brief:
             share(run, common, result, begun, names)
     return result
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes import conditions
+from meshlens.axes.constants import counted
 from meshlens.axes.context import Context
+from meshlens.axes.forgetting import forget
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all, labels_of
 from meshlens.axes.labels import travelling
@@ -44,7 +46,7 @@ def _numbers(run: Run, iterable: Any, frame: Frame, ctx: Context) -> tuple[list[
     if not 0 < len(numbers) == len(given) <= 3 or numbers[2:] == [0]:
         return [], False
     turns = range(*numbers)
-    return ([Const(turn) for turn in turns], True) if len(turns) <= _MOST_PAIRS else ([], False)
+    return ([Const(turn) for turn in turns], True) if counted(turns) <= _MOST_PAIRS else ([], False)
 
 
 def comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
@@ -61,7 +63,13 @@ def comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
         turns, exact = elements(evaluate(run, iterable, frame, ctx))
     results: list[Value] = []
     keys: list[Any] = []
-    for turn in turns:
+    share = run.begin_loop()
+    for place, turn in enumerate(turns):
+        if place and not run.may_go_on():
+            forget(run, (node,), frame, ctx)
+            exact = False
+            break
+        run.work += 1
         assign(run, target, turn, inner, ctx)
         for other_target, other_iterable, other_tests in clauses[1:]:
             others, exact_here = elements(evaluate(run, other_iterable, inner, ctx))
@@ -81,6 +89,7 @@ def comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
             results.append(evaluate(run, element_node[1], inner, ctx))
         else:
             results.append(evaluate(run, element_node, inner, ctx))
+    run.end_loop(share)
     if kind == "dict":
         if exact:
             return Dict(tuple(zip(keys, results, strict=True)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes.arrays import is_array
+from meshlens.axes.constants import counted
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import entry_of_table, join_all, labels_of
@@ -79,7 +80,9 @@ def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | Non
         return shape
     if shape[0] is None or not all(bound is None or isinstance(bound, int) for bound in bounds):
         return (None, *shape[1:])
-    return (len(range(*slice(*bounds).indices(shape[0]))), *shape[1:])
+    if bounds[2:] == [0]:
+        return None
+    return (counted(range(*slice(*bounds).indices(shape[0]))), *shape[1:])
 
 
 def mutate(run: Run, callee: Any, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value | None:

@@ -9,19 +9,22 @@ from typing import Any
 from meshlens.axes import arrays, attributes, conditions, containers, noise, words
 from meshlens.axes.calls import call
 from meshlens.axes.comprehensions import comprehension
+from meshlens.axes.constants import concatenated
 from meshlens.axes.context import Context
 from meshlens.axes.definitions import make_lambda
+from meshlens.axes.forgetting import too_deep
 from meshlens.axes.frames import Frame, numbered, site_of
 from meshlens.axes.imports import is_dated, note_mention
 from meshlens.axes.joining import join, join_all, labels_of, options
 from meshlens.axes.labels import of_verdict, travelling
 from meshlens.axes.operators import binary
-from meshlens.axes.run import Run
+from meshlens.axes.run import DEEPEST, Run
 from meshlens.axes.same_names import note_compared
 from meshlens.axes.unread import unread
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Seq, Super, Value
 
 _BUILTINS = frozenset(dir(builtins))
+_MOST_ITEMS = 64
 _UNSEEN = frozenset({"locals", "globals", "vars", "eval", "exec"})
 
 
@@ -31,11 +34,17 @@ def evaluate(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     # Nine in ten expressions are these; compiled, they are called without the detour through the table.
     if tag == "name":
         return _name(run, node, frame, ctx)
-    if tag == "attr":
+    if tag == "const":
+        return Const(node[2], site_of(frame, node))
+    if tag == "attr" and node[2][0] == "name":
         return _attr(run, node, frame, ctx)
-    if tag == "call":
-        return _call(run, node, frame, ctx)
-    return _EXPRESSIONS[tag](run, node, frame, ctx)
+    if run.depth >= DEEPEST:
+        run.is_brief = True
+        return too_deep(run, node, frame, ctx)
+    run.depth += 1
+    value = _call(run, node, frame, ctx) if tag == "call" else _EXPRESSIONS[tag](run, node, frame, ctx)
+    run.depth -= 1
+    return value
 
 
 def evaluate_decorator(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
@@ -60,16 +69,11 @@ def _name(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     return UNKNOWN
 
 
-def _const(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    return Const(node[2], site_of(frame, node))
-
-
 def _format(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     values = [evaluate(run, part, frame, ctx) for part in node[2]]
-    if all(isinstance(value, Const) for value in values):
-        text = "".join(str(value.value) for value in values if isinstance(value, Const))
-        return Const(text, site_of(frame, node))
-    return UNKNOWN
+    known = [value.value for value in values if isinstance(value, Const)]
+    text = concatenated(known) if len(known) == len(values) else None
+    return Const(text, site_of(frame, node)) if text is not None else UNKNOWN
 
 
 def _attr(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
@@ -135,8 +139,10 @@ def _sequence(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
                 is_open |= value.open
             else:
                 is_open = True
-        elif len(items) < 64:
+        elif len(items) < _MOST_ITEMS:
             items.append(evaluate(run, item, frame, ctx))
+        else:
+            is_open = True
     return Seq(node[0], tuple(items), is_open)
 
 
@@ -263,14 +269,13 @@ def _star(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 def _opaque(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     labels: frozenset[Any] = frozenset()
     for child in node[2]:
-        if child[0] in _EXPRESSIONS:
+        if child[0] in _EXPRESSIONS or child[0] == "const":
             labels |= travelling(labels_of(evaluate(run, child, frame, ctx)))
     return Data(labels)
 
 
 _EXPRESSIONS: dict[str, Callable[[Run, Any, Frame, Context], Value]] = {
     "name": _name,
-    "const": _const,
     "fstr": _format,
     "attr": _attr,
     "call": _call,

@@ -8,6 +8,7 @@ from functools import cache
 
 from meshlens.axes import arrays, noise
 from meshlens.axes.calls import call_unknown
+from meshlens.axes.constants import as_integer
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import labels_of
@@ -234,7 +235,7 @@ def _shaped(row: libraries.Shaped, args: tuple[Arg, ...], labels: frozenset[obje
         only = isinstance(value, Const) and isinstance(value.value, (int, float))
         if row.index == 0 and len(positional) != 1:
             return Data(labels)
-        return Data(labels, (int(value.value),) if only and isinstance(value, Const) else (None,))
+        return Data(labels, (as_integer(value.value),) if only and isinstance(value, Const) else (None,))
     if row.how == "like":
         return Data(labels, arrays.shape_of(first))
     if row.how == "array":

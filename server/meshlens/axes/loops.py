@@ -8,6 +8,7 @@ from meshlens.axes import conditions
 from meshlens.axes.assign import assign
 from meshlens.axes.context import Context
 from meshlens.axes.expressions import evaluate
+from meshlens.axes.forgetting import forget
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all
 from meshlens.axes.leaving import LEFT_LOOP, RAISED, RETURNED, joined
@@ -27,19 +28,30 @@ def run_for(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
         return run_block(run, orelse, frame, ctx) if orelse else None
     frame.open_loops += not exact
     turns = values if exact else [*values, join_all(values)] if values else [UNKNOWN]
+    share = run.begin_loop()
+    is_first = True
     for value in turns:
+        if not (is_first or run.may_go_on()):
+            forget(run, (target, *body), frame, ctx)
+            break
+        is_first = False
         before = dict(frame.vars)
         assign(run, target, value, frame, ctx)
         left = run_block(run, body, frame, inner)
         if left in (RETURNED, RAISED) and exact:
+            run.end_loop(share)
             return left
         if left == LEFT_LOOP:
             break
         if not exact and frame.vars != before:
             frame.vars = joined(before, frame.vars)
+            if not run.may_go_on():
+                forget(run, (target, *body), frame, ctx)
+                break
             assign(run, target, value, frame, ctx)
             run_block(run, body, frame, inner)
             frame.vars = joined(before, frame.vars)
+    run.end_loop(share)
     frame.open_loops -= not exact
     return run_block(run, orelse, frame, ctx) if orelse else None
 
@@ -55,9 +67,14 @@ def run_while(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     inner = ctx if ctx.loop else ctx._replace(loop=True)
     before = dict(frame.vars)
     frame.open_loops += 1
+    share = run.begin_loop()
     run_block(run, body, frame, inner)
     if frame.vars != before:
         frame.vars = joined(before, frame.vars)
-        run_block(run, body, frame, inner)
+        if not run.may_go_on():
+            forget(run, (test, *body), frame, ctx)
+        else:
+            run_block(run, body, frame, inner)
+    run.end_loop(share)
     frame.open_loops -= 1
     return run_block(run, orelse, frame, ctx) if orelse else None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from meshlens.axes.immutable import immutable
+from meshlens.axes.weight import DEEPEST_VALUE, MOST_WEIGHT, lightened, lightened_arguments, weighed
 
 if TYPE_CHECKING:
     from meshlens.axes.values import Arg, Const, Site, Value
@@ -27,6 +28,17 @@ class Mesh:
     site: Site = field(compare=False)
     open: bool = False
     kind: str = "Mesh"
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed(self.names)
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            kept = lightened(self.names)
+            own.names, own.open = kept, self.open or len(kept) < len(self.names)
+            own.weight, own.depth = weighed(kept)
 
 
 @immutable
@@ -37,6 +49,17 @@ class Spec:
     site: Site = field(compare=False)
     sites: tuple[Site, ...] = field(default=(), compare=False)
     open: bool = False
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed(self.entries)
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            kept = lightened(self.entries)
+            own.entries, own.open = kept, self.open or len(kept) < len(self.entries)
+            own.weight, own.depth = weighed(kept)
 
 
 @immutable
@@ -66,6 +89,45 @@ class Binder:
     operand: Value
     operand_site: Site | None
     checked: bool = False
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+    hashed: int | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.hashed = None
+        self._weigh()
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            given = lightened_arguments(tuple([arg for _, arg in self.arguments]))
+            fits = len(given) == len(self.arguments)
+            labels = [name for name, _ in self.arguments] if fits else ["*", "**"]
+            own.arguments = tuple(zip(labels, given, strict=True))
+            own.operand = lightened((self.operand,))[0]
+            own.mesh = lightened((self.mesh,))[0] if self.mesh is not None else None
+            self._weigh()
+
+    def _weigh(self) -> None:
+        own: Any = self
+        parts = [self.operand, *[arg.value for _, arg in self.arguments], *self.names]
+        own.weight, own.depth = weighed(parts if self.mesh is None else [*parts, self.mesh])
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Binder) and hash(self) == hash(other) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        # Each call hashes the maps around it, with all that they hold.
+        if self.hashed is None:
+            own: Any = self
+            own.hashed = hash(self._parts())
+        assert self.hashed is not None
+        return self.hashed
+
+    def _parts(self) -> tuple[object, ...]:
+        told = self.kind, self.dotted, self.site, self.names, self.open, self.arguments, self.mesh
+        return (*told, self.operand, self.operand_site, self.checked)
 
     def argument(self, name: str) -> Arg | None:
         """The argument given for a parameter, or None."""
@@ -80,6 +142,13 @@ class Mapped:
     """The mapped function: the result of applying a binder."""
 
     binder: Binder
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it: as much as its binder, which is never too heavy."""
+        own: Any = self
+        own.weight, own.depth = self.binder.weight, self.binder.depth
 
 
 @immutable
@@ -99,3 +168,13 @@ class Wrapped:
     operand: Value
     site: Site
     arguments: tuple[Arg, ...] = ()
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed((self.operand, *[arg.value for arg in self.arguments]))
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            own.operand, own.arguments = lightened((self.operand,))[0], lightened_arguments(self.arguments)
+            own.weight, own.depth = weighed((self.operand, *[arg.value for arg in self.arguments]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from meshlens.axes import arrays, modules, noise, optimizers, train_states
 from meshlens.axes.calls import call, call_unknown
 from meshlens.axes.collecting import note_uses
+from meshlens.axes.constants import parts_of, text_of_method
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all, labels_of
@@ -162,19 +163,13 @@ def _of_string(receiver: Const, name: str, args: tuple[Arg, ...]) -> Value:
     ):
         return UNKNOWN
     given = [arg.value.value for arg in args if isinstance(arg.value, Const)]
-    if name in ("lower", "upper", "strip", "title", "removeprefix", "removesuffix", "replace", "format"):
-        try:
-            return Const(getattr(receiver.value, name)(*given), receiver.origin, receiver.via)
-        except (TypeError, ValueError, IndexError, KeyError):
-            return UNKNOWN
     if name == "split":
-        try:
-            return Seq(
-                "list", tuple(Const(part, receiver.origin, receiver.via) for part in receiver.value.split(*given))
-            )
-        except (TypeError, ValueError):
+        parts = parts_of(receiver.value, given)
+        if parts is None:
             return UNKNOWN
-    return UNKNOWN
+        return Seq("list", tuple(Const(part, receiver.origin, receiver.via) for part in parts))
+    text = text_of_method(receiver.value, name, given)
+    return Const(text, receiver.origin, receiver.via) if text is not None else UNKNOWN
 
 
 def _of_transformed(

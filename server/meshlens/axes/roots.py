@@ -15,7 +15,7 @@ from meshlens.axes.objects import as_method, construct
 from meshlens.axes.programs import PROGRAM, is_program, program_of, sets_variables
 from meshlens.axes.records import Records
 from meshlens.axes.run import Left, ModuleState, Run, World
-from meshlens.axes.spots import Moment, may_call_more
+from meshlens.axes.spots import Moment, may_do_more
 from meshlens.axes.statements import run_block
 from meshlens.axes.values import UNKNOWN, Arg, Bound, Class, Function, Instance, Mapped, Site, Value
 
@@ -36,7 +36,8 @@ class RootResult:
         relied: roots whose calls were not repeated; without them this result is not complete.
         called: the maps whose result was called.
         moments: when the statement ran that is watched; None if it may not be replaced by another alone.
-        has_calls_left: whether it made far fewer calls than it may, so that one more changes nothing.
+        has_calls_left: whether it made far fewer calls than it may, and was far less work, so that some more change
+            nothing.
         ledger: what it found of roots before it, and what it leaves to those behind it.
     """
 
@@ -68,6 +69,12 @@ def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
         frame.block = key
         run_block(run, (block.header,), frame, _CLOSED)
     state.left = Left(dict(run.mapped), dict(run.made), frozenset(run.called), frozenset(run.entered))
+
+
+def finished_module(world: World, path: str, state: ModuleState, run: Run) -> RootResult:
+    """Runs the top level of a file; what it leaves behind."""
+    run_module(world, path, state, run)
+    return result_of(run)
 
 
 def run_program(world: World, path: str) -> RootResult:
@@ -146,8 +153,8 @@ def result_of(run: Run) -> RootResult:
         frozenset(run.entered),
         frozenset(run.relied - {run.root}),
         frozenset(run.called),
-        tuple(run.moments) if run.moments is not None else None,
-        may_call_more(max(run.calls, run.most_calls)),
+        tuple(run.moments) if run.moments is not None and not run.is_brief else None,
+        may_do_more(run),
         run.ledger,
     )
 

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from meshlens.axes.spots import Moment
 
 MOST_CALLS = 20_000
+MOST_WORK = 40_000
+MOST_WORK_OF_A_LOOP = 20_000
+MOST_ITERATIONS = 2_000
+WORK_TO_SPARE, ITERATIONS_TO_SPARE = 2_000, 500
+"""A run that comes as close as this to what it may spend might spend it all if one statement were another."""
+DEEPEST = 200
 MOST_BODIES = 300
 MOST_CONTEXTS = 12
 MOST_VAGUE_CONTEXTS = 4
@@ -128,6 +134,21 @@ class ModuleState:
     names: dict[Site, str] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What the outermost loop that runs may spend, so that there is something left for what follows it.
+
+    Attributes:
+        work: the work of the run at which it has spent all.
+        iterations: those of loops inside it count as well.
+        bodies: the functions that have run by then.
+    """
+
+    work: int
+    iterations: int
+    bodies: int
+
+
 class Run:
     """The state of one run: where it writes, what it has seen, how far it may go.
 
@@ -158,6 +179,11 @@ class Run:
         differentiating: depth of `grad` and `vjp`.
         entrances: how often a function was called that is worth entering.
         most_calls: the calls that were made before the run began afresh, where these were most.
+        work: how many statements ran, calls were made, and elements of comprehensions were worked out.
+        iterations: how many loops and comprehensions began another iteration.
+        depth: how many statements and expressions are being worked out inside each other.
+        loop: what the outermost loop that runs may spend.
+        is_brief: whether something was cut short for want of work or depth, or nearly so.
         moments: when the statement ran that is watched; None if it may not be replaced by another alone.
         is_apart: whether the functions of its file may see other variables than in other runs.
     """
@@ -190,6 +216,11 @@ class Run:
         self.differentiating = 0
         self.entrances = 0
         self.most_calls = 0
+        self.work = 0
+        self.iterations = 0
+        self.depth = 0
+        self.loop: Share | None = None
+        self.is_brief = False
         self.moments: list[Moment] | None = []
         self.is_apart = False
 
@@ -221,7 +252,8 @@ class Run:
     def begin_afresh(self) -> None:
         """Gives the next method of a class that nobody calls as much to spend as the first one had."""
         self.most_calls = max(self.most_calls, self.calls)
-        self.calls = self.bodies = 0
+        self.is_brief = self.is_brief or self.work + WORK_TO_SPARE > MOST_WORK
+        self.calls = self.bodies = self.work = 0
         self.contexts.clear()
         self.mapped_by.clear()
 
@@ -245,6 +277,34 @@ class Run:
         self.bodies += 1
         return True
 
+    def begin_loop(self) -> Share | None:
+        """The share of a loop that begins; None if it runs inside another, whose share it uses."""
+        if self.loop is not None:
+            return None
+        work = min(self.work + MOST_WORK_OF_A_LOOP, MOST_WORK)
+        self.loop = share = Share(
+            work, self.iterations + MOST_ITERATIONS, self.bodies + (MOST_BODIES - self.bodies + 1) // 2
+        )
+        return share
+
+    def end_loop(self, share: Share | None) -> None:
+        """Ends the loop that has a share."""
+        if share is not None:
+            iterations = self.iterations + ITERATIONS_TO_SPARE > share.iterations
+            self.is_brief = self.is_brief or iterations or self.work + WORK_TO_SPARE > share.work
+            self.loop = None
+
+    def may_go_on(self) -> bool:
+        """Whether the loop that runs begins another iteration: not if the outermost one has used up its share."""
+        share = self.loop
+        self.iterations += 1
+        if share is None or (
+            self.work < share.work and self.iterations < share.iterations and self.bodies < share.bodies
+        ):
+            return True
+        self.is_brief = True
+        return False
+
     def shares(self, function: Function) -> bool:
         """Whether a function does here what it does in other runs, given the same."""
         return not (self.is_apart and function.path == self.path)
@@ -252,7 +312,7 @@ class Run:
     @property
     def tired(self) -> bool:
         """Whether this run has used up what it may spend."""
-        return self.calls > MOST_CALLS or self.bodies >= MOST_BODIES
+        return self.calls > MOST_CALLS or self.work > MOST_WORK or self.bodies >= MOST_BODIES
 
     def too_deep(self, ctx: Context) -> bool:
         """Whether a route is so long that going on along it tells nothing new.

@@ -12,7 +12,7 @@ from typing import Any
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.records import Records
-from meshlens.axes.run import MOST_CALLS, Run, World
+from meshlens.axes.run import MOST_CALLS, MOST_WORK, Run, World
 from meshlens.axes.values import Class, Function, Site, Value
 
 WATCHED = "watched"
@@ -20,6 +20,7 @@ WATCHED = "watched"
 
 _MOST_MOMENTS = 200
 _MOST_MORE_CALLS = 500
+MOST_MORE_WORK = 2_000
 _LISTS = tuple(one.name for one in fields(Records))
 
 Lengths = tuple[int, ...]
@@ -40,6 +41,8 @@ class Moment:
         globals: the module's variables, if that had not run to its end.
         begun_calls: how many calls there were before.
         calls: how many calls it made.
+        depth: how deep the run was when it began.
+        work: how much work it was, each iteration of a loop counted as four more.
     """
 
     frame: Frame
@@ -56,6 +59,8 @@ class Moment:
     globals: Mapping[str, Value] | None
     begun_calls: int
     calls: int
+    depth: int
+    work: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +71,14 @@ class Left:
         records: for the rules.
         after: the variables that it set, with their values.
         calls: how many calls it made.
+        work: how much work it was.
         deps, relied: as in `Run`.
     """
 
     records: Records
     after: Mapping[str, Value | None]
     calls: int
+    work: int
     deps: frozenset[tuple[str, str]]
     relied: frozenset[tuple[str, str]]
 
@@ -101,7 +108,7 @@ def run_watched(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     before = _copied(frame)
     heap = {key: dict(held) for key, held in run.heap.items()}
     told = (len(run.written), len(run.ambient), run.entrances)
-    calls, stack, ambient = run.calls, tuple(run.stack), tuple(run.ambient)
+    calls, work, stack, ambient = run.calls, _work(run), tuple(run.stack), tuple(run.ambient)
     sets = run.entered, run.made, run.mapped, run.called
     run.entered, run.made, run.mapped, run.called = set(), {}, {}, set()
     run_block(run, node[2:], frame, ctx)
@@ -130,6 +137,8 @@ def run_watched(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
             dict(frame.module.vars) if run.world.is_running(frame.path) else None,
             calls,
             run.calls - calls,
+            run.depth,
+            _work(run) - work,
         )
     )
 
@@ -150,6 +159,7 @@ def run_alone(world: World, root: tuple[str, str], moment: Moment, statement: An
     run.ambient = list(moment.ambient)
     run.stack = list(moment.stack)
     run.calls = moment.begun_calls
+    run.depth = moment.depth
     run.api_guard, run.broad_guard = moment.api_guard, moment.broad_guard
     run.differentiating = moment.differentiating
     frame = _copied_one(moment.frame, moment.frame.parent)
@@ -162,15 +172,28 @@ def run_alone(world: World, root: tuple[str, str], moment: Moment, statement: An
         return None
     finally:
         module.vars = variables
-    if run.entered or run.made or run.mapped or run.called or run.written or len(run.ambient) != len(moment.ambient):
+    if (
+        run.is_brief
+        or run.entered
+        or run.made
+        or run.mapped
+        or run.called
+        or run.written
+        or len(run.ambient) != len(moment.ambient)
+    ):
         return None
     return Left(
         run.records,
         _changes(moment.frame.vars, frame.vars),
         run.calls - moment.begun_calls,
+        _work(run),
         frozenset(run.deps),
         frozenset(run.relied - {root}),
     )
+
+
+def _work(run: Run) -> int:
+    return run.work + 4 * run.iterations
 
 
 def leaves_the_same(moment: Moment, left: Left, unread: frozenset[str] | None) -> bool:
@@ -241,9 +264,10 @@ def old_records(records: Records, moments: Sequence[Moment]) -> Records:
     )
 
 
-def may_call_more(run_calls: int) -> bool:
-    """Whether a run with so many calls stays as complete as it is when a statement in it makes some more."""
-    return run_calls + _MOST_MORE_CALLS < MOST_CALLS
+def may_do_more(run: Run) -> bool:
+    """Whether a run stays as complete as it is when a statement in it makes some more calls, or is more work."""
+    calls = max(run.calls, run.most_calls)
+    return calls + _MOST_MORE_CALLS < MOST_CALLS and run.work + MOST_MORE_WORK < MOST_WORK and not run.is_brief
 
 
 def same(one: Any, other: Any) -> bool:

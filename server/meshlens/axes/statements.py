@@ -9,11 +9,12 @@ from meshlens.axes import conditions, definitions, guards, imports, loops, skipp
 from meshlens.axes.assign import assign, delete
 from meshlens.axes.context import Context
 from meshlens.axes.expressions import evaluate
+from meshlens.axes.forgetting import forget
 from meshlens.axes.frames import Frame, site_of
 from meshlens.axes.joining import labels_of
 from meshlens.axes.leaving import LEFT_LOOP, NEXT_TURN, RAISED, RETURNED, joined
 from meshlens.axes.operators import binary
-from meshlens.axes.run import Run
+from meshlens.axes.run import DEEPEST, Run
 from meshlens.axes.values import UNKNOWN, Const, Dict, Seq, Value
 from meshlens.axes.words import said_by, speaks_of_axes
 
@@ -24,6 +25,12 @@ def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context)
     Returns:
         How the block was left for certain: "return", "break", "continue", "raise"; None if it ran to its end.
     """
+    if run.depth >= DEEPEST:
+        run.is_brief = True
+        forget(run, statements, frame, ctx)
+        return None
+    run.depth += 1
+    run.work += len(statements)
     api_guard = run.api_guard
     for statement in statements:
         tag: str = statement[0]
@@ -33,12 +40,14 @@ def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context)
         else:
             left = _STATEMENTS[tag](run, statement, frame, ctx)
         if left is not None:
+            run.depth -= 1
             run.api_guard = api_guard
             return left
         if frame.exits:
             if "api" in frame.exits:
                 run.api_guard = api_guard + 1
             ctx = ctx.under_condition("guarded" in frame.exits)
+    run.depth -= 1
     run.api_guard = api_guard
     return None
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from meshlens.axes.immutable import immutable
+from meshlens.axes.weight import DEEPEST_VALUE, MOST_WEIGHT, lightened, lightened_arguments, weighed
 
 if TYPE_CHECKING:
     from meshlens.axes.frames import Frame
@@ -71,6 +72,17 @@ class Seq:
     kind: str
     items: tuple[Value, ...]
     open: bool = False
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed(self.items)
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            kept = lightened(self.items)
+            own.items, own.open = kept, self.open or len(kept) < len(self.items)
+            own.weight, own.depth = weighed(kept)
 
 
 @immutable
@@ -79,6 +91,18 @@ class Dict:
 
     items: tuple[tuple[Any, Value], ...]
     open: bool = False
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed([value for _, value in self.items])
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            kept = lightened(tuple([value for _, value in self.items]))
+            own.open = self.open or len(kept) < len(self.items)
+            own.items = tuple([(key, value) for (key, _), value in zip(self.items, kept, strict=False)])
+            own.weight, own.depth = weighed(kept)
 
     def get(self, key: Any) -> Value | None:
         """The value under a key, or None if the key is not known to be there."""
@@ -125,6 +149,17 @@ class Bound:
 
     receiver: Value
     function: Value
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        plain = type(self.receiver) in _PLAIN and type(self.function) in _PLAIN
+        own.weight, own.depth = (3, 1) if plain else weighed((self.receiver, self.function))
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            own.receiver, own.function = UNKNOWN, UNKNOWN
+            own.weight, own.depth = 1, 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,6 +209,16 @@ class Super:
 
     receiver: Value
     cls: Class
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed((self.receiver,))
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            own.receiver = UNKNOWN
+            own.weight, own.depth = 1, 1
 
 
 @immutable
@@ -206,6 +251,18 @@ class Made:
     site: Site = field(compare=False)
     arguments: tuple[tuple[str | int, Value], ...] = ()
     labels: frozenset[Any] = frozenset()
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed([value for _, value in self.arguments])
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            kept = lightened(tuple([value for _, value in self.arguments]))
+            named = tuple([(name, value) for (name, _), value in zip(self.arguments, kept, strict=False)])
+            own.arguments = named if named else (("*", UNKNOWN), ("**", UNKNOWN))
+            own.weight, own.depth = weighed(kept)
 
 
 @immutable
@@ -215,6 +272,16 @@ class Partial:
     callee: Value
     args: tuple[Arg, ...]
     site: Site
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed((self.callee, *[arg.value for arg in self.args]))
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            own.callee, own.args = lightened((self.callee,))[0], lightened_arguments(self.args)
+            own.weight, own.depth = weighed((self.callee, *[arg.value for arg in self.args]))
 
 
 @immutable
@@ -245,7 +312,21 @@ class Union:
 
     options: tuple[Value, ...]
     of_table: bool = False
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed(self.options)
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            kept = tuple(dict.fromkeys(lightened(self.options))) or (UNKNOWN,)
+            own.options = kept if len(kept) > 1 else (*kept, UNKNOWN)
+            own.weight, own.depth = weighed(self.options)
+
+
+_PLAIN = frozenset({Data, Const, Function, Class, Instance, Module, Ext})
+"""Values that hold no others, as far as anything walks them."""
 
 from meshlens.axes.map_values import Binder, Mapped, Mesh, Spec, Wrapped  # noqa: E402 - these hold values
 

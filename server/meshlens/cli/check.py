@@ -51,7 +51,7 @@ _MOST_COMPLAINTS = 20
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Check files and folders, the working folder by default.
 
-    Exit codes: 0 nothing found, 1 findings, 2 bad usage, configuration or IO.
+    Exit codes: 0 nothing found, 1 findings, 2 bad usage, configuration or IO, or a fault of MeshLens and no findings.
     """
     _refuse_nonsense(paths, options)
     speak_utf8()
@@ -66,7 +66,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         complain(error)
     with progress() as bar:
         outcome = run(request, _safeties(options), bar, open_cache)
-    for problem in outcome.report.problems[len(request.errors) :]:
+    for problem in (*outcome.report.problems[len(request.errors) :], *outcome.report.failures):
         complain(problem)
     return _finish(outcome, options, typed)
 
@@ -138,7 +138,8 @@ def _finish(outcome: Outcome, options: Mapping[str, Any], texts: Mapping[Path, b
         code = _write_baseline(outcome, Path(options["baseline"]))
     else:
         code = _print_report(outcome, options, texts)
-    if failed or code == BROKEN:
+    is_silent = code == CLEAN or options["exit_zero"]
+    if failed or code == BROKEN or (outcome.report.failures and is_silent):
         return BROKEN
     return CLEAN if options["exit_zero"] else code
 

@@ -27,11 +27,13 @@ class Checked:
         workspace: the files.
         found: the findings.
         problems: one line for each file that could not be read.
+        failures: one line for each fault of ours.
     """
 
     workspace: Workspace
     found: tuple[Diagnosed, ...]
     problems: tuple[str, ...]
+    failures: tuple[str, ...] = ()
 
 
 def open_group(group: Group, bar: Progress, cache: Cache | None) -> Workspace:
@@ -72,7 +74,11 @@ def check_workspace(workspace: Workspace, group: Group, bar: Progress) -> Checke
         found.extend(check(view, group.settings))
         bar.advance()
     problems = tuple(f"{shown(path)}: {message}" for path, message in workspace.problems)
-    return Checked(workspace, tuple(found), problems)
+    return Checked(workspace, tuple(found), problems, _failures(workspace) if readable else ())
+
+
+def _failures(workspace: Workspace) -> tuple[str, ...]:
+    return tuple([one.line(shown(Path(one.path))) for one in workspace.solution.failures.values()])
 
 
 def places_in(workspace: Workspace) -> Places:

@@ -1,6 +1,7 @@
 """The program `meshlens`: finds the command and turns what goes wrong into one line and an exit code.
 
-0: nothing found.  1: findings.  2: bad usage, configuration or IO.  130: stopped by Ctrl-C.
+0: nothing found.  1: findings.  2: bad usage, configuration or IO, or a fault of ours where nothing was found.
+130: stopped by Ctrl-C.
 """
 
 from __future__ import annotations

@@ -83,6 +83,7 @@ class Report:
         fixed: how many findings were repaired, by code.
         lines: gives the lines of a file, or of a cell of it, without their ends.
         problems: one line for each thing that went wrong.
+        failures: one line for each fault of ours; what is found elsewhere counts nevertheless.
         baselined: how many findings the baseline silenced.
     """
 
@@ -92,6 +93,7 @@ class Report:
     fixed: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     baselined: int = 0
+    failures: tuple[str, ...] = ()
 
 
 class Places:

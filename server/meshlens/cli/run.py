@@ -71,28 +71,42 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cach
     _log.debug("%d files to check", sum(len(group.files) for group in request.groups))
     findings: list[Reported] = []
     problems: list[str] = list(request.errors)
+    failures: list[str] = []
     fixed: Counter[str] = Counter()
     repaired: list[Repaired] = []
     texts: dict[Path, bytes] = {}
     for group in request.groups:
         texts.update(group.texts)
-        if safeties:
-            one = _repair(group, safeties, bar, _cache(group, open_cache))
-            repaired.append(one)
-            fixed.update(one.fixed)
-            texts.update(one.contents)
-            findings += _reported(one)
-            problems += [*one.checked.problems, *one.problems]
-        else:
-            found, wrong = _check(group, bar, _cache(group, open_cache))
-            findings += found
-            problems += wrong
+        try:
+            if safeties:
+                one = _repair(group, safeties, bar, _cache(group, open_cache))
+                repaired.append(one)
+                fixed.update(one.fixed)
+                texts.update(one.contents)
+                findings += _reported(one)
+                problems += [*one.checked.problems, *one.problems]
+                failures += one.checked.failures
+            else:
+                found, wrong, failed = _check(group, bar, _cache(group, open_cache))
+                findings += found
+                problems += wrong
+                failures += failed
+        except Exception as error:  # one project must not cost the others
+            from meshlens.cli.request import shown
+            from meshlens.project.failures import failure_of
+
+            failures.append(failure_of(str(group.root), "checking this project", error).line(shown(group.root)))
     files = sum(len(group.files) for group in request.groups)
-    report = Report(in_order(findings), files, line_reader(texts), dict(fixed), tuple(problems))
+    report = Report(
+        in_order(findings), files, line_reader(texts), dict(fixed), tuple(problems), failures=tuple(failures)
+    )
     return Outcome(report, tuple(repaired))
 
 
-def _check(group: Group, bar: Progress, cache: Cache | None) -> tuple[tuple[Reported, ...], tuple[str, ...]]:
+def _check(
+    group: Group, bar: Progress, cache: Cache | None
+) -> tuple[tuple[Reported, ...], tuple[str, ...], tuple[str, ...]]:
+    """What is found, and one line for each problem and each fault of ours."""
     from meshlens.project.results import ResultsCache, question
 
     started = time.time_ns()
@@ -103,16 +117,16 @@ def _check(group: Group, bar: Progress, cache: Cache | None) -> tuple[tuple[Repo
 
         known = results.get(asked, map(str, group.files), unpacked)
         if known is not None:
-            return known, ()
+            return known, (), ()
     from meshlens.cli.checking import reported
     from meshlens.cli.report import packed
 
     checked = _checked(group, bar, cache)
     workspace = checked.workspace
     found = tuple(reported(workspace, checked.found))
-    if results is not None and not checked.problems:
+    if results is not None and not checked.problems and not checked.failures:
         results.put(asked, tuple(workspace.files), packed(found), started)
-    return found, checked.problems
+    return found, checked.problems, checked.failures
 
 
 def _repair(group: Group, safeties: Collection[Safety], bar: Progress, cache: Cache | None) -> Repaired:

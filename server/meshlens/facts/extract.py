@@ -41,8 +41,11 @@ def extract(source: bytes, memo: Memo | None = None) -> FileFacts:
         source: the file as it is on disk.
         memo: contents by the bytes of their block, read and added to; it may serve many files.
     """
-    text = readable(source)
-    return facts_of(text, parse(text), {} if memo is None else memo)[0]
+    try:
+        text = readable(source)
+        return facts_of(text, parse(text), {} if memo is None else memo)[0]
+    except Exception as error:
+        return FileFacts((), {}, failure=f"{type(error).__name__}: {error}"[:200])
 
 
 def facts_of(text: bytes, root: Node, memo: Memo) -> tuple[FileFacts, frozenset[str]]:

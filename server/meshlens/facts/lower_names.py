@@ -28,6 +28,9 @@ _UNION = kind("union_type")
 _BINARY = kind("binary_operator")
 _SUBSCRIPT = field("subscript")
 
+MOST_BITS = 256
+"""Bits of an integer that is followed."""
+
 
 def arguments(low: Lowering, node: Node) -> tuple[Shape, ...]:
     """The arguments of a call, or the bases of a class."""
@@ -221,9 +224,10 @@ def _ellipsis(low: Lowering, node: Node) -> Shape:
 def _integer(low: Lowering, node: Node) -> Shape:
     site = mark(low, node)
     try:
-        return ("const", site, int(text_of(low, node), 0))
+        value = int(text_of(low, node), 0)
     except ValueError:
         return ("opaque", site, ())
+    return ("const", site, value) if value.bit_length() <= MOST_BITS else ("opaque", site, ())
 
 
 def _float(low: Lowering, node: Node) -> Shape:

@@ -182,6 +182,7 @@ class FileFacts:
         state: stands for these facts.
         since: the state before the last edit, and the only blocks that it may have changed.
         spot: the statement that was typed in last.
+        failure: why it could not be read, if a fault of ours kept it from being read; it then says nothing.
     """
 
     top: tuple[str, ...]
@@ -193,6 +194,7 @@ class FileFacts:
     state: object = field(default_factory=object, compare=False, repr=False)
     since: tuple[object, frozenset[str]] | None = field(default=None, compare=False, repr=False)
     spot: Spot | None = field(default=None, compare=False, repr=False)
+    failure: str = ""
 
     def touched_since(self, before: FileFacts) -> Iterable[str]:
         """The keys of all blocks that may differ from what they were, come or gone ones included."""

@@ -17,7 +17,7 @@ from meshlens.facts.typing_again import Earlier, kept, statement_again, with_new
 from meshlens.facts.windows import Sections, Window, end_of, read_apart, sections_after, sections_of, window_of
 from meshlens.syntax.kinds import items
 from meshlens.syntax.lines import tree_of
-from meshlens.syntax.parse import Node, Tree, edited, parse_again, readable
+from meshlens.syntax.parse import Node, Tree, edited, is_cut, parse_again, readable
 from meshlens.syntax.sections import section_starts, sections
 from meshlens.text import Edit, Span, difference
 
@@ -91,6 +91,9 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
         for label in list(islice(before.memo, _MOST_REMEMBERED // 2)):
             before.memo.pop(label, None)
     text = readable(source)
+    if is_cut(source, text) or is_cut(before.source, before.text):
+        # An edit may change how deep lines are that it does not touch.
+        return read(source)
     known = before.sections or sections_of(before.text, before.facts)
     earlier = [one.followed_by(change) for one in before.earlier]
     if not before.unsure or leaves_a_hole(before.facts):

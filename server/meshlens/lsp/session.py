@@ -19,6 +19,7 @@ from meshlens.lsp.client import Client
 from meshlens.lsp.documents import Document, uri_of
 from meshlens.lsp.folders import Folder, open_folder, root_for
 from meshlens.lsp.notebooks import OpenNotebook
+from meshlens.project.failures import failure_of
 from meshlens.project.python_text import read_source
 from meshlens.project.view import FileView
 from meshlens.project.workspace import Workspace
@@ -242,8 +243,15 @@ class Session:
         known = self._found.get(path)
         if known is not None and known[0] == folder.revision:
             return known[1]
-        view = self.view(path)
-        found = check(view, folder.settings) if view is not None and not folder.excludes(path) else ()
+        try:
+            view = self.view(path)
+            found = check(view, folder.settings) if view is not None and not folder.excludes(path) else ()
+        except Exception as error:  # what was found before is better than nothing, and other files have their own
+            self.warn_once(failure_of(str(path), "checking it", error).line(str(path)))
+            found = known[1] if known is not None else ()
+        else:
+            for failure in view.solution.failures.values() if view is not None else ():
+                self.warn_once(failure.line(failure.path))
         self._found[path] = (folder.revision, found)
         return found
 

@@ -88,6 +88,8 @@ class FactsCache:
 
     def put(self, raw: bytes, facts: FileFacts) -> None:
         """Remembers the facts of a file with these bytes."""
+        if facts.failure:
+            return
         with suppress(NotFacts):
             self.put_stored(raw, stored(facts))
 

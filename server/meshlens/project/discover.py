@@ -75,7 +75,7 @@ def files_below(top: Path, exclude: Excludes) -> list[tuple[Path, Path | None]]:
     excluded: _Rules | None = None
     for folder, lines in exclude:
         excluded = _Rules(str(folder), patterns(lines), excluded)
-    return sorted(_walk(str(top), excluded, _gitignores_above(top), None, is_top=True), key=lambda found: found[0])
+    return sorted(_walk(str(top), excluded, _gitignores_above(top), None), key=lambda found: found[0])
 
 
 def walk_files(top: Path, exclude: Iterable[str] = ()) -> Iterator[Path]:
@@ -86,40 +86,43 @@ def walk_files(top: Path, exclude: Iterable[str] = ()) -> Iterator[Path]:
         exclude: patterns relative to it.
     """
     excluded = _Rules(str(top), patterns(tuple(exclude)), None)
-    for path, _ in _walk(str(top), excluded, _gitignores_above(top), None, is_top=True):
+    for path, _ in _walk(str(top), excluded, _gitignores_above(top), None):
         yield path
 
 
 def _walk(
-    folder: str, excluded: _Rules | None, ignored: _Rules | None, configuration: Path | None, *, is_top: bool
+    top: str, excluded: _Rules | None, ignored_above: _Rules | None, configuration_above: Path | None
 ) -> Iterator[tuple[Path, Path | None]]:
-    try:
-        with os.scandir(folder) as listing:
-            entries = list(listing)
-    except OSError:
-        return
-    names = {entry.name for entry in entries}
-    if not is_top:
-        if "pyvenv.cfg" in names:
-            return
-        if OWN_FILE in names or SHARED_FILE in names:
-            configuration = configuration_in(Path(folder)) or configuration
-    if ".gitignore" in names and (ignored is not None or ".git" in names):
-        ignored = _gitignore(folder, ignored)
-    elif ".git" in names and ignored is None:
-        ignored = _Rules(folder, (), None)
-    for entry in entries:
-        name = entry.name
-        if entry.is_dir(follow_symlinks=False):
-            if name in ALWAYS_LEFT_OUT or _left_out(entry.path, (excluded, ignored), folder=True):
+    # Folders may lie in each other as deep as a path can be long.
+    waiting = [(top, ignored_above, configuration_above)]
+    while waiting:
+        folder, ignored, configuration = waiting.pop()
+        try:
+            with os.scandir(folder) as listing:
+                entries = list(listing)
+        except OSError:
+            continue
+        names = {entry.name for entry in entries}
+        if folder != top:
+            if "pyvenv.cfg" in names:
                 continue
-            yield from _walk(entry.path, excluded, ignored, configuration, is_top=False)
-        elif (
-            name.endswith(SUFFIXES)
-            and entry.is_file(follow_symlinks=False)
-            and not _left_out(entry.path, (excluded, ignored), folder=False)
-        ):
-            yield Path(entry.path), configuration
+            if OWN_FILE in names or SHARED_FILE in names:
+                configuration = configuration_in(Path(folder)) or configuration
+        if ".gitignore" in names and (ignored is not None or ".git" in names):
+            ignored = _gitignore(folder, ignored)
+        elif ".git" in names and ignored is None:
+            ignored = _Rules(folder, (), None)
+        for entry in entries:
+            name = entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if name not in ALWAYS_LEFT_OUT and not _left_out(entry.path, (excluded, ignored), folder=True):
+                    waiting.append((entry.path, ignored, configuration))
+            elif (
+                name.endswith(SUFFIXES)
+                and entry.is_file(follow_symlinks=False)
+                and not _left_out(entry.path, (excluded, ignored), folder=False)
+            ):
+                yield Path(entry.path), configuration
 
 
 def _left_out(path: str, rules: tuple[_Rules | None, ...], *, folder: bool) -> bool:

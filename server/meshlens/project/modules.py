@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from meshlens.axes.programs import is_program
 from meshlens.axes.values import Module
+from meshlens.facts.model import FileFacts, Shape
+from meshlens.facts.walking import nodes
 
 LIBRARIES = frozenset({"jax", "jaxlib", "flax", "haiku", "equinox", "optax", "chex", "objax", "haliax", "numpy"})
+_IMPORTS = frozenset({"import", "from"})
+_HOLD_IMPORTS = frozenset({"if", "try", "with"})
 SOURCE_FOLDERS = ("", "src", "lib", "python", "server")
 
 
@@ -83,6 +88,31 @@ class ModuleIndex:
         if base in self._folders:
             return Module(f"{name}:{base}", None)
         return None
+
+
+def imported_by(facts: FileFacts, path: str, index: ModuleIndex) -> Iterator[str]:
+    """The files of the workspace that the top level of a file imports, in order; some more than once."""
+    for key in facts.top:
+        shape = facts.blocks[key].header
+        if shape[0] in _IMPORTS:
+            yield from _files_of(shape, path, index)
+        elif shape[0] in _HOLD_IMPORTS and not is_program(shape):
+            for node in nodes(shape):
+                if len(node) > 2 and node[0] in _IMPORTS and type(node[1]) is int:
+                    yield from _files_of(node, path, index)
+
+
+def _files_of(statement: Shape, path: str, index: ModuleIndex) -> Iterator[str]:
+    found: list[Module | None] = []
+    if statement[0] == "import" and len(statement) == 3:
+        found = [index.locate(path, 0, dotted) for dotted, _, _ in statement[2] if dotted]
+    elif statement[0] == "from" and len(statement) == 5:
+        module = index.locate(path, statement[2], statement[3])
+        if module is not None:
+            found = [module, *[index.submodule(module, text) for text, _, _ in statement[4] if text != "*"]]
+    for one in found:
+        if one is not None and one.path is not None:
+            yield one.path
 
 
 def _parent(path: str) -> str:

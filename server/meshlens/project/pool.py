@@ -50,40 +50,91 @@ class Extracted:
 def extract_all(sources: Sequence[bytes], *, is_stored: bool) -> list[Extracted]:
     """The facts of every text, in order; a little work is done here, much work by one process for each core.
 
-    Where processes cannot be started, everything is done here.
+    Where processes cannot be started, everything is done here; a text that ends the process that reads it says nothing.
 
     Args:
         sources: the texts.
         is_stored: gives the bytes for the disk too.
     """
     workers = min(os.cpu_count() or 1, 8)
-    if workers == 1 or sum(map(len, sources)) < _WORTH_A_POOL:
+    context = _context()
+    if workers == 1 or sum(map(len, sources)) < _WORTH_A_POOL or context is None:
         return _here(sources, is_stored=is_stored)
+    count = workers * _LOTS_PER_WORKER
+    lots = [tuple(range(start, len(sources), count)) for start in range(count)]
+    reading = _Reading(sources, context, is_stored, {})
+    try:
+        left = _read_lots(reading, lots, workers)
+        # What ended a process may have come from outside, and had nothing to do with what it read.
+        left = _read_lots(reading, left, workers) if left else left
+        _read_each(reading, [place for lot in left for place in lot])
+    except OSError:
+        pass
+    found = reading.found
+    memo: Memo = {}
+    return [
+        found[place] if place in found else _extracted(extract(source, memo), is_stored=is_stored)
+        for place, source in enumerate(sources)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Texts that worker processes read.
+
+    Attributes:
+        sources: the texts.
+        context: how processes are started.
+        is_stored: gives the bytes for the disk too.
+        found: what texts say, by their place.
+    """
+
+    sources: Sequence[bytes]
+    context: BaseContext
+    is_stored: bool
+    found: dict[int, Extracted]
+
+
+def _read_lots(reading: _Reading, lots: Sequence[tuple[int, ...]], workers: int) -> list[tuple[int, ...]]:
+    """Has worker processes read some texts; returns the lots that are left because one of them ended."""
     # A language server reads little, and would keep what these import.
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 
-    context = _context()
-    if context is None:
-        return _here(sources, is_stored=is_stored)
-    lots = [sources[start :: workers * _LOTS_PER_WORKER] for start in range(workers * _LOTS_PER_WORKER)]
-    found: list[Extracted | None] = [None] * len(sources)
-    try:
-        with (
-            _safe_path(),
-            ProcessPoolExecutor(workers, context, initializer=_end_with, initargs=(os.getpid(),)) as pool,
-        ):
-            futures = [pool.submit(partial(_packed_facts, is_stored=is_stored), lot) for lot in lots]
-            _wait(futures)
-            for start, future in enumerate(futures):
-                found[start :: workers * _LOTS_PER_WORKER] = [
-                    Extracted(unpacked_as_needed(blob), kept) if blob else None for blob, kept in future.result()
-                ]
-    except (OSError, BrokenProcessPool):
-        return _here(sources, is_stored=is_stored)
-    return [
-        one if one is not None else _extracted(extract(source), is_stored=is_stored)
-        for one, source in zip(found, sources, strict=True)
-    ]
+    left: list[tuple[int, ...]] = []
+    with (
+        _safe_path(),
+        ProcessPoolExecutor(workers, reading.context, initializer=_end_with, initargs=(os.getpid(),)) as pool,
+    ):
+        asked = []
+        work = partial(_packed_facts, is_stored=reading.is_stored)
+        for lot in lots:
+            try:
+                asked.append((lot, pool.submit(work, [reading.sources[place] for place in lot])))
+            except BrokenProcessPool:
+                left.append(lot)
+        _wait([answer for _, answer in asked])
+        for lot, answer in asked:
+            try:
+                blobs = answer.result()
+            except BrokenProcessPool:
+                left.append(lot)
+                continue
+            for place, (blob, kept) in zip(lot, blobs, strict=True):
+                if blob:
+                    reading.found[place] = Extracted(unpacked_as_needed(blob), kept)
+    return left
+
+
+def _read_each(reading: _Reading, places: Sequence[int]) -> None:
+    """Has one process read texts one after the other; where it ends, another one goes on after the text it was at."""
+    waiting = list(places)
+    while waiting:
+        left = _read_lots(reading, [(place,) for place in waiting], 1)
+        if not left:
+            return
+        culprit = left[0][0]
+        reading.found[culprit] = Extracted(FileFacts((), {}, failure="the process that read it ended"), b"")
+        waiting = [place for (place,) in left[1:]]
 
 
 def _context() -> BaseContext | None:
@@ -161,6 +212,8 @@ def _packed_facts(sources: Sequence[bytes], *, is_stored: bool) -> list[tuple[by
 
 
 def _stored(facts: FileFacts) -> bytes:
+    if facts.failure:
+        return b""
     try:
         return stored(facts)
     except NotFacts:
@@ -168,6 +221,8 @@ def _stored(facts: FileFacts) -> bytes:
 
 
 def _pack(facts: FileFacts) -> bytes:
+    if facts.failure:
+        return b""
     try:
         return packed(facts)
     except ValueError:

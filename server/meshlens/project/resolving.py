@@ -43,6 +43,8 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
     changed = changed_blocks(before.facts, facts, paths)
     if not changed:
         return replace(before, facts=facts)
+    if before.failures:
+        return None
     again = next((one for one in before.earlier if _is_the_same(one, facts)), None)
     if again is not None:
         return replace(again, facts=facts, step=None, earlier=_kept(before, again), _once={})

@@ -20,6 +20,7 @@ from meshlens.axes.roots import (
     run_root,
 )
 from meshlens.axes.values import Class, Function, Site
+from meshlens.project.failures import contained
 from meshlens.project.ledgers import OneAfterTheOther
 from meshlens.project.world import SolvingWorld
 
@@ -95,7 +96,7 @@ def _run_left(
 
 def _found(solution: Solution, ledgers: OneAfterTheOther, key: RootKey, run: Callable[[], RootResult]) -> RootResult:
     """What a root leaves behind: what it left before, if it would find the same, or what a run of it does."""
-    solution.results[key] = found = ledgers.usable(key, solution.results) or run()
+    solution.results[key] = found = ledgers.usable(key, solution.results) or contained(solution, key, run)
     ledgers.add(key, found.ledger)
     return found
 

@@ -16,6 +16,7 @@ from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts
 from meshlens.project.changes import BlockKey, changed_blocks, with_worth
 from meshlens.project.devices import says_devices
+from meshlens.project.failures import Failure
 from meshlens.project.jax_folders import JaxFolders
 from meshlens.project.ledgers import LedgerIndex, OneAfterTheOther
 from meshlens.project.links import LinkIndex
@@ -28,6 +29,9 @@ from meshlens.project.world import SolvingWorld
 
 RootKey = tuple[str, str]
 T = TypeVar("T")
+
+READING = "<reading>"
+"""Stands for a root where a file could not be read."""
 
 _MOST_REMEMBERED = 10_000
 
@@ -88,6 +92,7 @@ class Solution:
         turns: the roots, numbered in the order in which they ended.
         ledgers: which of them found or left what.
         circular: modules that import each other: what they say depends on which of them is imported first.
+        failures: the roots and rules that failed, with a line about each; what they would have said is missing.
     """
 
     facts: Mapping[str, FileFacts]
@@ -108,6 +113,7 @@ class Solution:
     watch: Watch | None = None
     earlier: tuple[Solution, ...] = ()
     circular: set[str] = field(default_factory=set)
+    failures: dict[RootKey, Failure] = field(default_factory=dict)
     _by_source: dict[Any, tuple[object, object, Any]] = field(default_factory=dict)
     turns: Mapping[RootKey, int] = field(default_factory=dict)
     ledgers: LedgerIndex = field(default_factory=LedgerIndex)
@@ -178,6 +184,9 @@ def solve(
     if before is not None:
         solution.counter = before.counter
         solution.links, solution.checked, solution._by_source = before.links, before.checked, before._by_source
+    for path, file in facts.items():
+        if file.failure:
+            solution.failures[(path, READING)] = Failure(path, "reading it", file.failure)
     interest = solution.interest = Interest.of(facts, before.interest if before is not None else None)
     kept = _kept(solution, interest, before) if before is not None else {}
     watched = watched_in(facts, edited) if before is not None else {}
@@ -241,6 +250,8 @@ def _kept(solution: Solution, interest: Interest, before: Solution) -> dict[Root
     for path in before.circular:
         # Another of them may be imported first now.
         kept.pop((path, ""), None)
+    for key in before.failures:
+        kept.pop(key, None)
     while True:
         # Whether a function or class that is relied on leaves what it left is seen when it has run.
         incomplete = [

@@ -10,7 +10,7 @@ from meshlens.axes.interest import Interest
 from meshlens.axes.records import Records
 from meshlens.axes.roots import RootResult
 from meshlens.axes.skipping import mentions_reductions
-from meshlens.axes.spots import WATCHED, Left, Moment, leaves_the_same, old_records, run_alone, spliced
+from meshlens.axes.spots import MOST_MORE_WORK, WATCHED, Left, Moment, leaves_the_same, old_records, run_alone, spliced
 from meshlens.facts.mentioned import names_of
 from meshlens.facts.model import FileFacts, Shape
 from meshlens.facts.paths import Spot, statement_at, with_statement
@@ -167,13 +167,17 @@ def type_again(
         if not ran:
             continue
         made: list[Left] = []
+        more = 0
         for moment in ran:
             left = run_alone(world, key, moment, statement)
             if left is None or not leaves_the_same(moment, left, unread):
                 return None
             if left.calls != moment.calls and not results[key].has_calls_left:
                 return None
+            more += left.work - moment.work
             made.append(left)
+        if more and (more > MOST_MORE_WORK or not results[key].has_calls_left):
+            return None
         old = results[key]
         deps = old.deps.union(*[left.deps for left in made])
         relied = old.relied.union(*[left.relied for left in made])

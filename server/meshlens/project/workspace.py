@@ -18,6 +18,7 @@ from meshlens.project.jax_folders import JaxFolders
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.python_text import read_source, utf8
 from meshlens.project.resolving import solve_again
+from meshlens.project.room import enough_room
 from meshlens.project.solution import Focus, Solution, solve
 from meshlens.project.source_files import SourceFile, read_all, read_file
 from meshlens.project.texts import Texts
@@ -61,7 +62,8 @@ class Workspace:
         """What runs where; computed when it is first asked for."""
         known = self._memory.get("now")
         if known is None:
-            known = self._memory["now"] = self._solved(self._memory.get("before"))
+            with enough_room():
+                known = self._memory["now"] = self._solved(self._memory.get("before"))
             self._memory.pop("before", None)
         return known
 
@@ -131,11 +133,14 @@ class Workspace:
         """
         file = self.files[str(path)]
         if file.notebook is not None:
-            raw = file.raw
-            for edit in edits:
-                raw = b"".join((raw[: edit.span.start], edit.text.encode("utf-8", "replace"), raw[edit.span.end :]))
-            return self.with_file(path, raw)
-        reading = read_again(file.reading or resume(file.source, file.facts), edits)
+            return self.with_file(path, edited_text(file.raw, edits))
+        try:
+            reading = read_again(file.reading or resume(file.source, file.facts), edits)
+        except ValueError:
+            raise
+        except Exception:
+            # A fault of ours must not leave us with another text than the editor has.
+            return self._with({path: read_file(path, edited_text(file.source, edits))}, ())
         return self._with({path: SourceFile(path, reading.source, reading.source, reading.facts, None, reading)}, ())
 
     def with_closed(self, path: Path) -> Workspace:
@@ -195,6 +200,13 @@ class Workspace:
             _asked=self._asked if checked is self.checked and self._asked else frozenset(map(str, checked)),
             _changed=changed if now is not None else changed | self._changed,
         )
+
+
+def edited_text(text: bytes, edits: Sequence[Edit]) -> bytes:
+    """A text after edits, each of which lies in what those before it made."""
+    for edit in edits:
+        text = b"".join((text[: edit.span.start], edit.text.encode("utf-8", "replace"), text[edit.span.end :]))
+    return text
 
 
 def open_workspace(

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from meshlens.axes.frames import Frame, Sites
 from meshlens.axes.interest import Interest
-from meshlens.axes.roots import result_of, run_module
+from meshlens.axes.roots import finished_module
 from meshlens.axes.run import ModuleState, Run
 from meshlens.axes.values import Module
 from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts, Shape
 from meshlens.project.devices import devices_for
+from meshlens.project.failures import contained
 from meshlens.project.jax_folders import version_in
 from meshlens.project.ledgers import AsOfTurn, OneAfterTheOther
+from meshlens.project.modules import imported_by
 
 if TYPE_CHECKING:
     from meshlens.project.solution import Solution
+
+
+_MOST_NESTED = 16
+"""Modules that may wait for each other before their imports are run one after the other."""
+_DEEPEST_OF_ALL = 300
+"""How deep all modules together may be in what they work out when another one begins."""
+_OF_A_MODULE = 4
 
 
 class SolvingWorld:
@@ -41,7 +50,8 @@ class SolvingWorld:
         self.names_axes = interest.names_axes
         self.watched = watched or {}
         self.program: str | None = None
-        self._running: list[str] = []
+        self._running: dict[str, None] = {}
+        self._depth = 0
         self._sites: dict[tuple[str, str], Sites | None] = {}
 
     def new_number(self) -> int:
@@ -83,22 +93,49 @@ class SolvingWorld:
 
     def module_state(self, path: str, asking: Run) -> ModuleState | None:
         """What a module's top level leaves behind; partial while it is being run."""
-        state = self._solution.modules.get(path)
-        if state is None:
-            if path not in self._solution.facts:
+        solution = self._solution
+        if path not in solution.modules:
+            if path not in solution.facts:
                 return None
-            state = ModuleState(Frame(path, "", None), {})
-            self._solution.modules[path] = state
-            run = Run(self, path)
-            self._running.append(path)
-            run_module(self, path, state, run)
-            self._running.pop()
-            self._solution.results[(path, "")] = found = result_of(run)
-            self.ledgers.add((path, ""), found.ledger)
+            if self._depth + asking.depth > _DEEPEST_OF_ALL:
+                # Whichever of them is imported first would see the others.
+                solution.circular.update(self._running)
+                asking.is_brief = True
+                return None
+            self._run_all(path, asking.depth)
         elif path in self._running:
-            self._solution.circular.update(self._running[self._running.index(path) :])
+            running = list(self._running)
+            solution.circular.update(running[running.index(path) :])
         else:
             self.ledgers.pass_module(path)
         asking.relied.add((path, ""))
         asking.ledger.found.setdefault(path, None)
-        return state
+        return solution.modules[path]
+
+    def _run_all(self, path: str, depth: int) -> None:
+        """Runs a module; where many wait for each other, what it imports first, one after the other."""
+        modules = self._solution.modules
+        is_nested = len(self._running) >= _MOST_NESTED
+        waiting = [self._begin(path, is_nested=is_nested)]
+        while waiting:
+            following = next((one for one in waiting[-1][1] if one not in modules), None)
+            if following is not None:
+                waiting.append(self._begin(following, is_nested=is_nested))
+                continue
+            self._run(waiting.pop()[0], depth)
+
+    def _begin(self, path: str, *, is_nested: bool) -> tuple[str, Iterator[str]]:
+        self._solution.modules[path] = ModuleState(Frame(path, "", None), {})
+        self._running[path] = None
+        facts = self._solution.facts[path]
+        return path, imported_by(facts, path, self._solution.index) if is_nested else iter(())
+
+    def _run(self, path: str, depth: int) -> None:
+        solution, key = self._solution, (path, "")
+        run = Run(self, path)
+        self._depth += depth + _OF_A_MODULE
+        found = contained(solution, key, lambda: finished_module(self, path, solution.modules[path], run))
+        self._depth -= depth + _OF_A_MODULE
+        del self._running[path]
+        solution.results[key] = found
+        self.ledgers.add(key, found.ledger)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 
+from meshlens.project.failures import failure_of
 from meshlens.project.view import FileView
 from meshlens.rules._again import found_again
 from meshlens.rules._checked import checked
@@ -18,8 +18,6 @@ __all__ = ["Diagnosed", "check"]
 
 UNUSED_IGNORE = "AX901"
 _FILES_REMEMBERED = 12
-
-_log = logging.getLogger("meshlens")
 
 
 def check(view: FileView, settings: Settings) -> tuple[Diagnosed, ...]:
@@ -72,8 +70,6 @@ def _guarded(rule: Rule, view: FileView) -> Iterator[Diagnosed]:
     try:
         for finding in rule.run(view):
             yield Diagnosed(view.path, rule.code, rule.name, finding.severity or rule.severity, finding)
-    except RecursionError:
-        _log.warning("%s: %s gave up: nested too deeply", view.path, rule.code)
     except Exception as error:  # a rule must not cost the others
-        _log.warning("%s: %s crashed: %s: %s", view.path, rule.code, type(error).__name__, error)
-        _log.debug("%s crashed", rule.code, exc_info=True)
+        path = str(view.path)
+        view.solution.failures[(path, f"<{rule.code}>")] = failure_of(path, f"rule {rule.code}", error)

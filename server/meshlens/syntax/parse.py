@@ -7,7 +7,9 @@ import re
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser, Tree
 
-__all__ = ["LANGUAGE", "Node", "Tree", "broken_spans", "edited", "parse", "parse_again", "readable"]
+from meshlens.syntax.indentation import without_deepest
+
+__all__ = ["LANGUAGE", "Node", "Tree", "broken_spans", "edited", "is_cut", "parse", "parse_again", "readable"]
 
 LANGUAGE = Language(tree_sitter_python.language())
 
@@ -15,7 +17,19 @@ _LONE_RETURN = re.compile(rb"\r(?!\n)")
 
 
 def readable(source: bytes) -> bytes:
-    """The same text and length with line ends that the grammar knows: a carriage return alone becomes a newline."""
+    """The same text and length as the grammar can read it.
+
+    A carriage return alone becomes a newline; what is indented in more steps than Python takes is left out.
+    """
+    return without_deepest(_with_line_ends(source))
+
+
+def is_cut(source: bytes, text: bytes) -> bool:
+    """Whether a readable text was made by leaving lines out."""
+    return text is not source and text != _with_line_ends(source)
+
+
+def _with_line_ends(source: bytes) -> bytes:
     return _LONE_RETURN.sub(b"\n", source) if b"\r" in source else source
 
 

@@ -22,6 +22,7 @@ def render(report: Report) -> str:
     top = os.getcwd()
     rules = all_rules()
     numbers = {rule.code: number for number, rule in enumerate(rules)}
+    wrong = (*report.problems, *report.failures)
     run = {
         "tool": {
             "driver": {
@@ -35,10 +36,8 @@ def render(report: Report) -> str:
         "originalUriBaseIds": {"SRCROOT": {"uri": Path(top).as_uri().rstrip("/") + "/"}},
         "invocations": [
             {
-                "executionSuccessful": not report.problems,
-                "toolExecutionNotifications": [
-                    {"level": "error", "message": {"text": problem}} for problem in report.problems
-                ],
+                "executionSuccessful": not wrong,
+                "toolExecutionNotifications": [{"level": "error", "message": {"text": problem}} for problem in wrong],
             }
         ],
         "results": [

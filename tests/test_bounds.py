@@ -1,0 +1,268 @@
+"""Code that asks for more than there is costs what is said of itself: nothing beside it is hidden, and the run ends.
+
+Each project holds a planted fault in a file of its own, and is checked in a process of its own with limits.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from meshlens.project.workspace import Workspace, open_workspace
+from meshlens.rules._check import check
+from meshlens.settings import Settings
+from meshlens.text import Edit, Span
+
+if sys.platform != "win32":
+    import resource
+
+PLANTED = """\
+import jax
+
+
+def total(x):
+    return jax.lax.psum(x, "bacth")
+
+
+jax.pmap(total, axis_name="batch")
+"""
+HEAD = """\
+import functools
+import jax
+from jax.sharding import PartitionSpec as P
+from elsewhere import unknown
+
+
+def total(x):
+    return jax.lax.psum(x, "i")
+
+
+"""
+USED = "jax.pmap(total, axis_name='i', in_axes=last)(last)\njax.vmap(total, axis_name=last)(last)\n"
+MOST_MEMORY = 1_500 * 2**20
+HANGS = 120
+
+
+def _limited() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+
+
+def checked(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Checks a folder with limits."""
+    command = [sys.executable, "-m", "meshlens", "check", "--no-cache", *arguments]
+    limit = _limited if sys.platform == "linux" else None
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=HANGS, preexec_fn=limit)
+
+
+def assert_planted_is_found(folder: Path, planted: str = "planted.py") -> None:
+    """Checks a project, in which nothing but the planted fault has to be found; nothing may fail."""
+    (folder / planted).write_text(PLANTED)
+    ran = checked(folder, "--output-format", "json")
+    assert ran.stderr == ""
+    assert ran.returncode == 1
+    found = [(Path(one["filename"]).name, one["code"]) for one in json.loads(ran.stdout)]
+    assert (planted, "AX101") in found
+
+
+def doubled(line: str, first: str, times: int = 40) -> str:
+    """A program that makes each value of the one before, written as `{0}`, and uses the last one."""
+    lines = [f"a{number + 1} = {line.format(f'a{number}')}\n" for number in range(times)]
+    return f"a0 = {first}\n{''.join(lines)}last = a{times}\n{USED}"
+
+
+def nested(heads: list[str], body: str) -> str:
+    """Statements inside each other."""
+    lines = ["    " * depth + head for depth, head in enumerate(heads)]
+    return "\n".join([*lines, "    " * len(heads) + body]) + "\n"
+
+
+PROGRAMS: dict[str, str] = {
+    "strings": doubled("{0} + {0}", "'data'"),
+    "formatted strings": doubled("f'{{{0}}}{{{0}}}{{{0}}}'", "'data'"),
+    "strings of format": doubled("'{{}}{{}}{{}}'.format({0}, {0}, {0})", "'data'"),
+    "replaced strings": doubled("{0}.replace('a', {0})", "'aaaa'"),
+    "a wide field": "last = '{:>1000000000}'.format('i')\n" + USED,
+    "tuples": doubled("{0} + {0}", "(0, 0)"),
+    "pairs": doubled("({0}, {0})", "(0,)"),
+    "tables": doubled("{{'l': {0}, 'r': {0}}}", "{'l': 0}"),
+    "keywords": doubled("dict(l={0}, r={0})", "{'l': 0}"),
+    "pairs of partials": doubled("functools.partial({0}, {0}, k={0})", "total"),
+    "pairs of maps": doubled("jax.vmap({0}, in_axes=({0}, {0}))", "total"),
+    "pairs of specs": doubled("P({0}, {0})", "P('i')"),
+    "unions of pairs": doubled("({0}, {0}) if unknown[{0}] else [{0}, {0}]", "0"),
+    "arguments": f"{doubled('(*{0}, *{0})', '(0, 0)')}total(*last)\nfunctools.partial(total, *last)(*last)\n",
+    "numbers": doubled("{0} * {0}", "3"),
+    "long numbers": f"last = {'9' * 5_000}\nmore = 0x{'f' * 9_000}\n{USED}"
+    "text = f'{more}'\njax.make_mesh((more,), ('i',))\n",
+    "infinite numbers": "import numpy as np\nlast = 1e999\nnp.arange(last)\nnp.arange(last - last)\nrange(10**30)\n"
+    + USED,
+    "empty slices": "import jax.numpy as jnp\nlast = jnp.zeros((8,))[::0]\nmore = [1, 2][::0]\n" + USED,
+    "partials in a row": "last = total\n" + "last = functools.partial(last)\n" * 5_000 + USED,
+    "maps in a row": "last = total\n" + "last = jax.vmap(last)\n" * 2_000 + USED,
+    "jits in a row": "last = total\n" + "last = jax.jit(last)\n" * 2_000 + USED,
+    "gradients in a row": "last = total\n" + "last = jax.grad(last)\n" * 2_000 + USED,
+    "unions of maps": "last = total\n"
+    + "".join(
+        f"if unknown({n}):\n    last = jax.vmap(last, axis_name='v{n}')\nelse:\n    last = jax.pmap(last, 'p{n}')\n"
+        for n in range(18)
+    )
+    + "last(1)\n",
+    "loops": nested([f"for i{n} in unknown:" for n in range(20)], "jax.pmap(total, axis_name='i')(unknown)"),
+    "exact loops": nested([f"for i{n} in (1, 2, 3, 4, 5, 6, 7, 8):" for n in range(12)], "last = total(i0)"),
+    "while loops": nested([f"while unknown[{n}]:" for n in range(20)], "last = (total(1), last)"),
+    "comprehensions": f"a = (1, 2, 3, 4, 5, 6, 7, 8)\nlast = {'[' * 12}y{' for y in a]' * 12}\n{USED}",
+    "functions that call each other": "".join(
+        f"def f{n}(x):\n    y = f{(7 * n + 1) % 500}(x)\n    return f{(n + 1) % 500}(jax.lax.psum(x, 'i')) + y\n"
+        for n in range(500)
+    )
+    + "jax.pmap(f0, axis_name='i')(1)\n",
+    "deep calls of deep code": "".join(
+        f"def f{n}(x):\n    return {'[' * 100}f{n + 1}(x){']' * 100}\n" for n in range(40)
+    )
+    + "jax.pmap(f0, axis_name='i')(1)\n",
+    "deep trees in deep calls": doubled("[{0}]", "unknown")
+    + "".join(f"def f{n}(x):\n    return jax.tree.map(f{n + 1}, last)\n" for n in range(40))
+    + "jax.pmap(f0, axis_name='i')(1)\n",
+    "deep classes and methods": nested(
+        [f"{'def f(self):' if n % 2 else f'class C{n}:'}" for n in range(1_000)], "total(1)"
+    ),
+    "deep expressions": f"a = {'total(' * 3_000}1{')' * 3_000}\nb = {'-' * 3_000}1\n"
+    f"c = {'+'.join('1' * 3_000)}\nd = a{'.b' * 3_000}\n",
+    "long chains of elif": "if unknown == 0:\n    last = 1\n"
+    + "".join(f"elif unknown == {n}:\n    last = total\n" for n in range(1_000))
+    + USED,
+    "objects in objects": "class N:\n    def __init__(self, n):\n        self.n = n\n"
+    "    def m(self, x):\n        return self.n.m(x)\n"
+    + "last = N(None)\n"
+    + "last = N(last)\n" * 2_000
+    + "jax.pmap(last.m, axis_name='i')(1)\n",
+    "classes that inherit in a circle": "class A(B): pass\nclass B(A): pass\nclass A(B):\n    m = total\nlast = A().m\n"
+    + USED,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_that_asks_for_much_hides_nothing_beside_it(tmp_path: Path, name: str) -> None:
+    (tmp_path / "much.py").write_text(HEAD + PROGRAMS[name])
+    assert_planted_is_found(tmp_path)
+
+
+def _chain(folder: Path, count: int, ends: str) -> None:
+    for number in range(count):
+        (folder / f"m{number}.py").write_text(f"from m{number + 1} import f as g\n\n\ndef f(x):\n    return g(x)\n")
+    (folder / f"m{count}.py").write_text(ends)
+
+
+def _chain_to_its_end(folder: Path) -> None:
+    _chain(folder, 5_000, "def f(x):\n    return x\n")
+    (folder / "a.py").write_text("import jax\nfrom m0 import f\n\njax.pmap(f, axis_name='i')(1)\n")
+
+
+def _chain_in_a_circle(folder: Path) -> None:
+    _chain(folder, 1_000, "from m0 import f\n")
+    (folder / "a.py").write_text("import jax\nfrom m0 import f\n\njax.pmap(f, axis_name='i')(1)\n")
+
+
+def _chain_of_maps(folder: Path) -> None:
+    for number in range(1_000):
+        (folder / f"m{number}.py").write_text(f"import jax\nimport m{number + 1}\n\nf = jax.vmap(m{number + 1}.f)\n")
+    (folder / "m1000.py").write_text("import jax\n\n\ndef f(x):\n    return jax.lax.psum(x, 'i')\n")
+
+
+def _imports_itself(folder: Path) -> None:
+    (folder / "package").mkdir()
+    (folder / "package" / "__init__.py").write_text("import package\nfrom package import package\nfrom . import *\n")
+    (folder / "package" / "jax.py").write_text("from package import jax\nfrom .jax import *\nimport jax\n")
+
+
+@pytest.mark.parametrize("made", [_chain_to_its_end, _chain_in_a_circle, _chain_of_maps, _imports_itself])
+def test_modules_that_import_each_other_hide_nothing(tmp_path: Path, made: Callable[[Path], None]) -> None:
+    made(tmp_path)
+    assert_planted_is_found(tmp_path)
+
+
+def test_what_the_last_of_a_hundred_modules_defines_is_followed(tmp_path: Path) -> None:
+    for number in range(100):
+        (tmp_path / f"m{number}.py").write_text(f"from m{number + 1} import f\n")
+    (tmp_path / "m100.py").write_text('import jax\n\n\ndef f(x):\n    return jax.lax.psum(x, "bacth")\n')
+    (tmp_path / "a.py").write_text("import jax\nfrom m0 import f\n\njax.pmap(f, axis_name='batch')(1)\n")
+    ran = checked(tmp_path, "--output-format", "concise")
+    assert 'm100.py:5:28: AX101 [*] axis "bacth" is not bound here (bound: "batch")' in ran.stdout
+
+
+@pytest.fixture(params=[500, 1_100])
+def deep_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A folder in so many others, made and removed step by step, as Python itself would go down by recursion."""
+    folder = tmp_path
+    for _ in range(request.param):
+        folder = folder / "d"
+        folder.mkdir()
+    yield folder
+    subprocess.run(["rm", "-rf", str(tmp_path / "d")], check=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths are short there")
+def test_a_file_in_a_very_deep_folder_is_checked(tmp_path: Path, deep_folder: Path) -> None:
+    (deep_folder / "planted.py").write_text(PLANTED)
+    ran = checked(tmp_path, "--output-format", "concise")
+    assert ran.stderr == ""
+    assert ran.returncode == 1
+    assert 'AX101 [*] axis "bacth" is not bound here (bound: "batch")' in ran.stdout
+
+
+PATH = Path("/bounds/program.py")
+LOOPS = """\
+import jax
+from elsewhere import unknown
+
+
+def total(x, name):
+    return jax.lax.psum(x, name)
+
+
+def main(x):
+    name = "other"
+{0}
+    return jax.pmap(lambda y: total(y, name), axis_name="data")(x)
+"""
+
+
+def _workspace(text: str) -> Workspace:
+    return open_workspace([PATH.parent], files=[PATH], overlay={PATH: text.encode()})
+
+
+def _found(workspace: Workspace) -> list[tuple[str, Span]]:
+    return [(one.code, one.finding.span) for one in check(workspace.view(PATH), Settings()) if one.code == "AX101"]
+
+
+def _loops(depth: int, body: str) -> str:
+    heads = ["    " * (number + 1) + f"for i{number} in (1, 2, 3, 4, 5, 6, 7, 8):\n" for number in range(depth)]
+    indent = "    " * (depth + 1)
+    return "".join(heads) + "".join(f"{indent}{line}\n" for line in body.split("\n"))
+
+
+@pytest.mark.parametrize("depth", [1, 12])
+def test_what_a_loop_may_have_set_is_not_known_where_it_was_cut_short(depth: int) -> None:
+    last = " and ".join(f"i{number} == 8" for number in range(depth))
+    assert not _found(_workspace(LOOPS.format(_loops(depth, f'if {last}:\n    name = "data"'))))
+
+
+def test_what_a_loop_does_not_set_stays_known_where_it_was_cut_short() -> None:
+    assert _found(_workspace(LOOPS.format(_loops(12, "other = (i0, i11)"))))
+
+
+@pytest.mark.parametrize("typed", ["total(x, name)", "unknown(1)", '[total(x, "typo") for j in unknown]'])
+def test_an_edit_in_loops_that_are_cut_short_gives_what_a_cold_start_gives(typed: str) -> None:
+    text = LOOPS.format(_loops(6, "last = 1") + '    jax.pmap(lambda y: total(y, "typo"), axis_name="i")(x)')
+    workspace = _workspace(text)
+    _found(workspace)
+    at = text.index("last = 1") + len("last = ")
+    workspace = workspace.with_edits(PATH, [Edit(Span(at, at + 1), typed)])
+    cold = _workspace(text[:at] + typed + text[at + 1 :])
+    assert _found(workspace) == _found(cold)
+    assert _found(cold)
