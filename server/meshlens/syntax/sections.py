@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tree_sitter import Parser, Range
-
-from meshlens.syntax.parse import LANGUAGE, Node
+from meshlens.syntax.parse import Node, parse_stretch
 
 _HEAD = re.compile(rb"^(?<!\\\n)(?<!\\\r\n)(?!(?:else|elif|except|finally)\b)[A-Za-z_@\x80-\xff]", re.MULTILINE)
 _DECORATOR = ord("@")
@@ -84,16 +82,9 @@ def _end(text: bytes, starts: Sequence[int], number: int) -> int:
 
 def section_of(text: bytes, start: int, end: int) -> Section:
     """A stretch of a text, parsed by itself."""
-    return Section(start, end, _parsed(text, start, end, text.count(b"\n", 0, start)))
+    return Section(start, end, parse_stretch(text, start, end, (text.count(b"\n", 0, start), 0)).root_node)
 
 
 def root_of(text: bytes, start: int, end: int) -> Node:
     """The tree of a stretch, in which rows count from its own first one: to count those before it takes a while."""
-    return _parsed(text, start, end, 0)
-
-
-def _parsed(text: bytes, start: int, end: int, row: int) -> Node:
-    rows = text.count(b"\n", start, end)
-    column = end - text.rfind(b"\n", 0, end) - 1
-    stretch = Range((row, 0), (row + rows, column), start, end)
-    return Parser(LANGUAGE, included_ranges=[stretch]).parse(text).root_node
+    return parse_stretch(text, start, end, (0, 0)).root_node
