@@ -1,3 +1,4 @@
+# ruff: noqa: E501  # the shapes are a table
 """Checks texts of many shapes at three sizes: the CPU and the memory of each must grow no faster than the text.
 
     python tests/bench/growth_of.py                          every shape at n, 2n and 4n

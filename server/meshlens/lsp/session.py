@@ -26,6 +26,8 @@ from meshlens.text import LineIndex, Span
 
 _log = logging.getLogger("meshlens")
 
+_MOST_WHOLE = 2
+
 Send = Callable[[str, Any], None]
 Ask = Callable[[str, Any], "asyncio.Future[Any]"]
 
@@ -54,7 +56,7 @@ class Session:
         cancellable: what runs, by its progress token.
         whole_findings: what was found in whole projects, and in which state of them.
         foreign: the open texts that are not Python, by URI.
-        last_whole: for each open file the workspace in which it last had no syntax error.
+        last_whole: for the files typed in last the workspace in which each last had no syntax error.
     """
 
     notify: Send
@@ -188,7 +190,11 @@ class Session:
         workspace = self.folder_of(path).workspace
         file = workspace.files.get(str(path))
         if file is not None and not file.facts.broken:
+            self.last_whole.pop(path, None)
             self.last_whole[path] = workspace
+            while len(self.last_whole) > _MOST_WHOLE:
+                # Each holds all that was worked out of its time.
+                del self.last_whole[next(iter(self.last_whole))]
 
     def add(self, document: Document) -> None:
         """Notes an open text."""

@@ -78,7 +78,8 @@ class Silencers:
 
     def silences(self, span: Span, rule: Rule) -> bool:
         """Returns whether a comment silences a finding of a rule; all that do count as used."""
-        return any([bool(self._found(group, rule)) for group in self._speaking_for(span)])
+        found = [self._found(group, rule) for group in self._speaking_for(span)]
+        return any(found)
 
     def names(self, span: Span, rule: Rule) -> bool:
         """Returns whether a comment silences a finding of a rule and names that rule."""

@@ -56,14 +56,16 @@ def starts_anything(text: bytes, begin: int, end: int) -> bool:
 def sections(text: bytes, starts: Sequence[int], first: int = 0) -> Iterator[Section]:
     """The sections from a number on, each parsed; one that ends inside a string goes on to where the string ends."""
     number = first
+    row, at = 0, 0
     while number < len(starts):
-        found = section_of(text, starts[number], _end(text, starts, number))
+        row, at = row + text.count(b"\n", at, starts[number]), starts[number]
+        found = _section(text, at, _end(text, starts, number), row)
         step = 1
         if found.root.has_error and not is_closed(text, found.start, found.end):
             for more in range(number + 1, min(number + _MOST_JOINED, len(starts))):
                 end = _end(text, starts, more)
                 if is_closed(text, found.start, end):
-                    joined = section_of(text, found.start, end)
+                    joined = _section(text, found.start, end, row)
                     if not joined.root.has_error:
                         found, step = joined, more + 1 - number
                     break
@@ -82,7 +84,11 @@ def _end(text: bytes, starts: Sequence[int], number: int) -> int:
 
 def section_of(text: bytes, start: int, end: int) -> Section:
     """A stretch of a text, parsed by itself."""
-    return Section(start, end, parse_stretch(text, start, end, (text.count(b"\n", 0, start), 0)).root_node)
+    return _section(text, start, end, text.count(b"\n", 0, start))
+
+
+def _section(text: bytes, start: int, end: int, row: int) -> Section:
+    return Section(start, end, parse_stretch(text, start, end, (row, 0)).root_node)
 
 
 def root_of(text: bytes, start: int, end: int) -> Node:
