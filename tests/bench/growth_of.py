@@ -299,7 +299,7 @@ def row(name: str, costs: Sequence[Cost], empty: Cost) -> str:
         + f" {_exponent(seconds, 0.1):>5} "
         + " ".join(f"{each:7.0f}" for each in memory + [0.0] * (len(SEVERAL) - len(memory)))
         + f" {_exponent(memory, 4):>5} {(last.memory - empty.memory) / max(last.size, 1):7.0f}"
-        + (f"  over by {over >> 20} MiB" if over > 100 << 20 else "")
+        + (f"  over by {(over >> 20) - 100} MiB" if over > 100 << 20 else "")
         + wrong
     )
 

@@ -16,6 +16,7 @@ from meshlens.axes.imports import is_dated, note_mention
 from meshlens.axes.joining import join, join_all, labels_of, options
 from meshlens.axes.labels import of_verdict, travelling
 from meshlens.axes.operators import binary
+from meshlens.axes.parameters import limited
 from meshlens.axes.run import Run
 from meshlens.axes.same_names import note_compared
 from meshlens.axes.unread import unread
@@ -23,8 +24,6 @@ from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Seq, Supe
 
 _BUILTINS = frozenset(dir(builtins))
 _UNSEEN = frozenset({"locals", "globals", "vars", "eval", "exec"})
-
-_MOST_ARGUMENTS = 300
 
 
 def evaluate(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
@@ -123,11 +122,7 @@ def arguments(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> t
                 out.append(Arg("**", UNKNOWN, whole, site))
         else:
             out.append(Arg(label, value, whole, site))
-    if len(out) > _MOST_ARGUMENTS:
-        # Rules compare arguments with each other; a call with more than anyone writes ends like one with splats.
-        del out[_MOST_ARGUMENTS:]
-        out += (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
-    return tuple(out)
+    return limited(out)
 
 
 def _sequence(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
