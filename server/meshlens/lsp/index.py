@@ -16,6 +16,9 @@ from meshlens.settings import Settings
 IDLE_SECONDS = 20.0
 """How long the process lives after its last answer; it holds the whole project in memory."""
 
+_MOST_SOLVED = 40
+"""How often a process solves its project before the next one takes over: its memory is full of holes by then."""
+
 _log = logging.getLogger("meshlens")
 
 
@@ -31,6 +34,7 @@ class Index:
         self._process: asyncio.subprocess.Process | None = None
         self._lock = asyncio.Lock()
         self._end: asyncio.TimerHandle | None = None
+        self._solved = 0
 
     async def ask(
         self,
@@ -56,7 +60,9 @@ class Index:
             process = await self._started()
             question = {"what": what, "arguments": arguments, "overlay": dict(overlay), "project": self._project}
             try:
-                return await _answer(process, question, progress)
+                answer = await _answer(process, question, progress)
+                self._solved += what == "neighbours"
+                return answer
             except (OSError, EOFError, asyncio.IncompleteReadError) as error:
                 self.stop()
                 raise IndexFailed(f"the process beside the server ended: {error}") from error
@@ -66,6 +72,8 @@ class Index:
                 raise
             finally:
                 self._end = asyncio.get_running_loop().call_later(IDLE_SECONDS, self.stop)
+                if self._solved >= _MOST_SOLVED:
+                    self.stop()
 
     async def _started(self) -> asyncio.subprocess.Process:
         if self._process is None or self._process.returncode is not None:
@@ -94,6 +102,7 @@ class Index:
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
         self._process = None
+        self._solved = 0
 
 
 async def _answer(process: asyncio.subprocess.Process, question: Any, progress: Callable[[str], None]) -> Any:
