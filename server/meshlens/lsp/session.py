@@ -26,8 +26,6 @@ from meshlens.text import LineIndex, Span
 
 _log = logging.getLogger("meshlens")
 
-_MOST_WHOLE = 2
-
 Send = Callable[[str, Any], None]
 Ask = Callable[[str, Any], "asyncio.Future[Any]"]
 
@@ -190,11 +188,9 @@ class Session:
         workspace = self.folder_of(path).workspace
         file = workspace.files.get(str(path))
         if file is not None and not file.facts.broken:
-            self.last_whole.pop(path, None)
-            self.last_whole[path] = workspace
-            while len(self.last_whole) > _MOST_WHOLE:
-                # Each holds all that was worked out of its time.
-                del self.last_whole[next(iter(self.last_whole))]
+            # Each holds all that was worked out at its time, so two are enough.
+            others = [one for one in self.last_whole.items() if one[0] != path]
+            self.last_whole = dict([*others[-1:], (path, workspace)])
 
     def add(self, document: Document) -> None:
         """Notes an open text."""
