@@ -18,6 +18,7 @@ from meshlens.axes.imports import is_dated, note_mention
 from meshlens.axes.joining import join, join_all, labels_of, options
 from meshlens.axes.labels import of_verdict, travelling
 from meshlens.axes.operators import binary
+from meshlens.axes.parameters import limited
 from meshlens.axes.run import DEEPEST, Run
 from meshlens.axes.same_names import note_compared
 from meshlens.axes.unread import unread
@@ -125,7 +126,7 @@ def arguments(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> t
                 out.append(Arg("**", UNKNOWN, whole, site))
         else:
             out.append(Arg(label, value, whole, site))
-    return tuple(out)
+    return limited(out)
 
 
 def _sequence(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:

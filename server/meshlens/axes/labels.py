@@ -67,6 +67,9 @@ OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered"})
 
 NONE: frozenset[Any] = frozenset()
 
+_MOST_LABELS = 64
+"""A value with more labels than this counts as one that went through code that is not seen."""
+
 
 def joined(left: frozenset[Any], right: frozenset[Any]) -> frozenset[Any]:
     """The labels of a value that may be the one or the other."""
@@ -86,8 +89,11 @@ def travelling(labels: Collection[Any]) -> frozenset[Any]:
     return labels if labels <= _TRAVELLING else _travelling(labels)
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=2_000)
 def _travelling(labels: frozenset[Any]) -> frozenset[Any]:
+    if len(labels) > _MOST_LABELS:
+        # Each of a long chain of reductions would carry those of all before it.
+        return (labels & _TRAVELLING) | {"opaque"}
     return frozenset(
         [
             label

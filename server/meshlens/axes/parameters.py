@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from meshlens.axes.values import UNKNOWN, Arg, Const, Dict, Function, Seq, Value
 
+_MOST_ARGUMENTS = 300
+
+
+def limited(args: list[Arg]) -> tuple[Arg, ...]:
+    """Returns the arguments of a call; one with more than anyone writes ends like one with splats.
+
+    Rules compare arguments with each other.
+    """
+    if len(args) <= _MOST_ARGUMENTS:
+        return tuple(args)
+    return (*args[:_MOST_ARGUMENTS], Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
+
 
 def bind(function: Function, args: tuple[Arg, ...]) -> dict[str, Value]:
     """The values of the parameters at the start of a call.

@@ -31,6 +31,9 @@ Memo: TypeAlias = MutableMapping[bytes, Content]
 LONG = 60
 """A top-level function with more lines than this has blocks for its nested functions."""
 
+_MOST_COPIED = 20_000_000
+"""Bytes of copies from which on broken statements are left out with all that is around them."""
+
 _CLASS = kind("class_definition")
 
 
@@ -43,7 +46,13 @@ def extract(source: bytes, memo: Memo | None = None) -> FileFacts:
     """
     try:
         text = readable(source)
-        return facts_of(text, parse(text), {} if memo is None else memo)[0]
+        known = {} if memo is None else memo
+        root = parse(text)
+        if not root.has_error:
+            return facts_of(text, root, known)[0]
+        # The tree of a text with errors can be large, and is not needed any more.
+        del root
+        return facts_apart(text, known)[0]
     except Exception as error:
         return FileFacts((), {}, failure=f"{type(error).__name__}: {error}"[:200])
 
@@ -117,6 +126,7 @@ class Extraction:
         errors: what of the sections could not be read.
         nodes: what the sections hold, comments included.
         unread: the holes in what is being read.
+        copies: how many copies of the text were made to leave holes in it.
         members: the class that is being read, if it has broken members; `text` is then without them.
     """
 
@@ -130,17 +140,22 @@ class Extraction:
     errors: list[Span] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     unread: Holes = field(default_factory=dict)
+    copies: int = 0
     members: Members | None = None
 
     def add_section(self, section: Section) -> list[str]:
         """Makes the blocks of a section."""
         root = section.root
         self.broken = root.has_error
-        members = members_of(self.text, section, self.known) if self.broken else None
+        # For each hole that is left in the text, all of it is copied.
+        most = _MOST_COPIED // max(len(self.text), 1) - self.copies if self.broken else 0
+        members = members_of(self.text, section, self.known, most) if most > 0 else None
         if members is not None:
             self.nodes += root.children
+            self.copies += 1 + len(members.functions)
             return self._add_members(members)
-        without = finished(self.text, section) if self.broken else None
+        without = finished(self.text, section) if most > 0 else None
+        self.copies += without is not None
         if without is not None and not without.root.has_error:
             self.nodes += without.root.children
             return self._add_finished(without)

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from meshlens.facts.holes import NO_HOLES, Holes, finished
 from meshlens.facts.lower_functions import definition_of, is_function, name_of
@@ -41,18 +42,22 @@ class Members:
     functions: dict[int, tuple[Node, bytes, Holes]]
 
 
-def members_of(text: bytes, section: Section, known: Mapping[int, Block]) -> Members | None:
+def members_of(text: bytes, section: Section, known: Mapping[int, Block], most: int) -> Members | None:
     """Puts the broken members of a class aside; None if the section is no class, or its errors are elsewhere.
 
     Args:
         text: the file.
         section: a stretch of it with an error.
         known: functions without an error, by where they begin.
+        most: how many broken members there may be.
     """
     first = _FIRST.search(text, section.start, section.end)
     if not _CLASS.match(text, section.start, section.end) or first is None:
         return None
-    broken = [member for member in _members(text, _starts(text, first, section.end), known) if member.root.has_error]
+    starts = _starts(text, first, section.end)
+    broken = list(islice((one for one in _members(text, starts, known) if one.root.has_error), most + 1))
+    if len(broken) > most:
+        return None
     functions: dict[int, tuple[Node, bytes, Holes]] = {}
     errors: list[Span] = []
     masked = bytearray(text)

@@ -58,11 +58,11 @@ def suppressions_between(
     seen = -1
     for word in _WORDS.finditer(source, begin, end):
         comment = comment_at(tree, word.start())
-        if comment is None or comment.start_byte == seen:
+        if comment is None or comment.start == seen:
             continue
-        seen = comment.start_byte
+        seen = comment.start
         lines = logical_line(tree, comment)
-        text = source[seen : comment.end_byte].decode("utf-8", "replace")
+        text = source[seen : comment.end].decode("utf-8", "replace")
         for match in _DIRECTIVE.finditer(text):
             if devices is None and match["devices"]:
                 devices = DevicesSaid(match["devices"], "comment")

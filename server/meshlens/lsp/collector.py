@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 
 IDLE_SECONDS, CALM_SECONDS = 0.3, 3.0
 _MANY_OBJECTS = 200_000
@@ -18,7 +19,6 @@ class Collector:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
-        self._frozen = False
         gc.set_threshold(_MANY_OBJECTS, 20, 100)
 
     def worked(self) -> None:
@@ -33,8 +33,22 @@ class Collector:
 
     def _calm(self) -> None:
         self._timer = None
+        # What is alive now mostly stays for a while, so the collections until the next calm need not look at it;
+        # but not for ever: a project that was solved anew leaves cycles.
+        gc.unfreeze()
         gc.collect()
-        if not self._frozen:
-            # What was loaded at the start mostly stays to the end.
-            gc.freeze()
-            self._frozen = True
+        gc.freeze()
+        _give_back()
+
+
+def _give_back() -> None:
+    """Gives memory that is free back to the system, where the C library would keep it."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (AttributeError, OSError):
+        # Not every C library can.
+        return

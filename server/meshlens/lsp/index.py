@@ -23,6 +23,8 @@ LOOK_SECONDS = 0.5
 
 STOPPED_SECONDS = 5.0
 """How long it may be halted by a signal before it is given up."""
+_MOST_SOLVED = 40
+"""How often a process solves its project before the next one takes over: its memory is full of holes by then."""
 
 _log = logging.getLogger("meshlens")
 
@@ -39,6 +41,7 @@ class Index:
         self._process: asyncio.subprocess.Process | None = None
         self._lock = asyncio.Lock()
         self._end: asyncio.TimerHandle | None = None
+        self._solved = 0
 
     async def ask(
         self,
@@ -64,7 +67,9 @@ class Index:
             process = await self._started()
             question = {"what": what, "arguments": arguments, "overlay": dict(overlay), "project": self._project}
             try:
-                return await _answer_unless_stopped(process, question, progress)
+                answer = await _answer_unless_stopped(process, question, progress)
+                self._solved += what == "neighbours"
+                return answer
             except (OSError, EOFError, asyncio.IncompleteReadError) as error:
                 self.stop()
                 raise IndexFailed(f"the process beside the server ended: {error}") from error
@@ -74,6 +79,8 @@ class Index:
                 raise
             finally:
                 self._end = asyncio.get_running_loop().call_later(IDLE_SECONDS, self.stop)
+                if self._solved >= _MOST_SOLVED:
+                    self.stop()
 
     async def _started(self) -> asyncio.subprocess.Process:
         if self._process is None or self._process.returncode is not None:
@@ -99,6 +106,7 @@ class Index:
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
         self._process = None
+        self._solved = 0
 
 
 async def _answer_unless_stopped(

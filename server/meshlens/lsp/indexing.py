@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from meshlens.lsp.folders import Folder
 from meshlens.lsp.index import Index, IndexFailed
-from meshlens.lsp.loading import load_facts, raw_of, with_jax_folders
+from meshlens.lsp.loading import load_facts, raw_of, unneeded, with_jax_folders
 from meshlens.lsp.progress import working
 from meshlens.lsp.session import Session
 from meshlens.project.jedi_bridge import Found
@@ -51,9 +51,13 @@ class Indexing:
         self._answered: dict[tuple[Path, str], Found | None] = {}
 
     def want(self, root: Path) -> None:
-        """Has a project read, unless that was done or is being done."""
-        if root not in self.known and root not in self._tasks:
+        """Has a project read, unless that is being done; where it was done, loads what matters to what is open now."""
+        if root in self._tasks:
+            return
+        if root not in self.known:
             self._begin(root)
+        else:
+            self._follow(root, self.settle(root))
 
     def changed(self, root: Path, path: Path) -> None:
         """Notes that a file was written or went; the project is read again once things are calm."""
@@ -120,7 +124,10 @@ class Indexing:
         self._waiting.pop(root, None)
         if root in self._tasks or root not in self._session.folders:
             return
-        task = self._tasks[root] = asyncio.ensure_future(self._run(root))
+        self._follow(root, self._run(root))
+
+    def _follow(self, root: Path, work: Coroutine[Any, Any, None]) -> None:
+        task = self._tasks[root] = asyncio.ensure_future(work)
         task.add_done_callback(lambda task: self._tasks.pop(root, None) if self._tasks.get(root) is task else None)
 
     async def _run(self, root: Path) -> None:
@@ -141,23 +148,36 @@ class Indexing:
     async def settle(self, root: Path) -> None:
         """Loads what matters to the open files of a project, a little at a time, and has them checked again."""
         session = self._session
-        known = self.known.get(root)
-        if known is None or root not in session.folders:
+        if root not in self.known or root not in session.folders:
             return
-        mine = {
-            document.path for document in session.documents.values() if session.folder_of(document.path).root == root
-        }
-        near = [known[str(path)] for path in mine if str(path) in known]
+        mine = self._open_in(root)
+        near = self._near(root, mine)
         files = {Path(name) for one in near for name in one.files}
         async for raws, facts in load_facts(session, root, files):
             folder = with_jax_folders(session.folders[root], raws)
             session.put(replace(folder, workspace=folder.workspace.with_files(raws, facts)))
+        if self._open_in(root) != mine:
+            await self.settle(root)
+            return
         folder = session.folders[root]
         roots = frozenset(key for one in near for key in one.roots)
-        session.put(replace(folder, workspace=folder.workspace.with_focus(Focus(frozenset(map(str, mine)), roots))))
+        workspace = folder.workspace.without_files(unneeded(session, folder, files))
+        session.put(replace(folder, workspace=workspace.with_focus(Focus(frozenset(map(str, mine)), roots))))
         for path in mine:
             session.touch(path)
         session.pull_again()
+
+    def near(self, root: Path) -> set[Path]:
+        """Returns the files that matter to what is open of a project, as far as it was read."""
+        return {Path(name) for one in self._near(root, self._open_in(root)) for name in one.files}
+
+    def _near(self, root: Path, paths: set[Path]) -> list[Neighbourhood]:
+        known = self.known.get(root, {})
+        return [known[str(path)] for path in paths if str(path) in known]
+
+    def _open_in(self, root: Path) -> set[Path]:
+        session = self._session
+        return {one.path for one in session.documents.values() if session.folder_of(one.path).root == root}
 
     def _overlay(self, root: Path) -> dict[Path, bytes]:
         session = self._session

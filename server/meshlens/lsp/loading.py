@@ -33,6 +33,9 @@ _NEAR = 200_000
 _LARGEST = 1_000_000
 """Bytes from which a file is left out: nobody wrote it, and an edit of it would take a second."""
 
+_MOST_UNNEEDED = 300_000
+"""Bytes of files that stay loaded although nothing that is open needs them any more."""
+
 _SLICE = 10
 _log = logging.getLogger("meshlens")
 
@@ -52,7 +55,7 @@ def load(session: Session, path: Path) -> None:
             folder = replace(folder, small=files is not None)
             wanted.update(_read(session, files or (), {str(path)}))
         known = folder.workspace.files.keys() | set(map(str, wanted))
-        wanted.update(_read(session, _imports(session, folder, path, raw), known))
+        wanted.update(_read(session, imports_of(session, folder, path, raw), known))
         folder = with_jax_folders(folder, wanted)
     session.put(replace(folder, workspace=folder.workspace.with_files(wanted)))
     if folder.small is False:
@@ -89,7 +92,32 @@ def unload(session: Session, path: Path) -> None:
     raw = None if is_nowhere(path) or folder.excludes(path) else _bytes(path)
     workspace = folder.workspace.with_file(path, raw) if raw is not None else folder.workspace.without_file(path)
     workspace = workspace.with_closed(path)
-    session.put(replace(folder, workspace=workspace))
+    workspace.forget_checked(path)
+    folder = replace(folder, workspace=workspace)
+    if folder.small is False:
+        near = session.indexing.near(folder.root) if session.indexing is not None else set()
+        folder = replace(folder, workspace=workspace.without_files(unneeded(session, folder, near)))
+    session.put(folder)
+
+
+def unneeded(session: Session, folder: Folder, near: set[Path]) -> list[Path]:
+    """Returns the loaded files of a large project that matter to nothing that is open, once they are many.
+
+    Args:
+        session: what is open.
+        folder: the project.
+        near: the files that the neighbourhoods of what is open read.
+    """
+    loaded = folder.workspace.files
+    rest = [file for file in loaded.values() if file.path not in near and not session.is_open(file.path)]
+    if sum(len(file.raw) for file in rest) <= _MOST_UNNEEDED:
+        return []
+    imported: set[Path] = set()
+    for document in session.documents.values():
+        file = loaded.get(str(document.path))
+        if file is not None:
+            imported.update(imports_of(session, folder, document.path, file.raw))
+    return [file.path for file in rest if file.path not in imported]
 
 
 def raw_of(session: Session, path: Path) -> bytes | None:
@@ -124,7 +152,7 @@ def source_of(path: Path, text: bytes) -> bytes:
     return text
 
 
-def _imports(session: Session, folder: Folder, path: Path, raw: bytes) -> list[Path]:
+def imports_of(session: Session, folder: Folder, path: Path, raw: bytes) -> list[Path]:
     """The files that a file imports: in a small project all of them, in a large one the next few."""
 
     def text_of(file: Path) -> bytes | Unread:

@@ -57,7 +57,7 @@ class Session:
         cancellable: what runs, by its progress token.
         whole_findings: what was found in whole projects, and in which state of them.
         foreign: the open texts that are not Python, by URI.
-        last_whole: for each open file the workspace in which it last had no syntax error.
+        last_whole: for the files typed in last the workspace in which each last had no syntax error.
     """
 
     notify: Send
@@ -196,7 +196,9 @@ class Session:
         workspace = self.folder_of(path).workspace
         file = workspace.files.get(str(path))
         if file is not None and not file.facts.broken:
-            self.last_whole[path] = workspace
+            # Each holds all that was worked out at its time, so two are enough.
+            others = [one for one in self.last_whole.items() if one[0] != path]
+            self.last_whole = dict([*others[-1:], (path, workspace)])
 
     def add(self, document: Document) -> None:
         """Notes an open text."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -182,6 +182,18 @@ class LinkIndex:
         for block in blocks:
             self._roots.setdefault(block, set()).add(root)
         return blocks
+
+    def forget_others(self, roots: Container[BlockKey]) -> None:
+        """Forgets the roots that are gone."""
+        gone = [root for root in self._blocks if root not in roots]
+        for root in gone:
+            for block in self._blocks.pop(root)[1]:
+                held = self._roots.get(block)
+                if held is not None:
+                    held.discard(root)
+                    if not held:
+                        del self._roots[block]
+            self._links.pop(root, None)
 
     def follow(self, root: BlockKey, before: Records, now: Records, come: Sequence[Records]) -> None:
         """Takes what is known of a root's records over to others, most of them the same.

@@ -212,6 +212,7 @@ def solve(
         _watch(solution, kept, tuple(watched))
     solution.results = _in_order(solution.results)
     solution.turns = ledgers.turns
+    solution.links.forget_others(solution.results)
     solution.sorted = sorted_records(solution.results)
     solution.readers = Readers(solution.results)
     return solution

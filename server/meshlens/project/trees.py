@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from meshlens.axes.values import Site
 from meshlens.facts.model import Block
@@ -14,6 +15,19 @@ from meshlens.text import Span
 Node = tuple[Any, ...]
 
 _HOLDS_SUITES = frozenset({"fn", "if", "for", "while", "with", "try", "match"})
+_MANY = 40
+_NEAR = 8
+
+
+class _Wide(NamedTuple):
+    """The many children of a node: those that span their parts by where they begin in the block, and the others."""
+
+    starts: list[int]
+    spanning: list[Node]
+    others: list[Node]
+
+
+_Wides: TypeAlias = dict[int, _Wide]
 
 
 def tree(view: FileView, path: str, block: str) -> Node | None:
@@ -34,7 +48,8 @@ def path_to(view: FileView, site: Site) -> tuple[Node, ...]:
     if root is None:
         return ()
     block = view.solution.facts[site.path].blocks[site.block]
-    found = _descend(root, site.index, block, block.span(site.index))
+    wide: _Wides = view.solution.once_of(("wide", site.path, site.block), block.content, len(block.pieces), dict)
+    found = _descend(root, site.index, block, block.span(site.index), wide)
     return tuple(reversed(found)) if found is not None else ()
 
 
@@ -44,17 +59,47 @@ def callee_of(view: FileView, call: Site) -> Site:
     return Site(call.path, call.block, path[-1][2][1]) if path and path[-1][0] == "call" else call
 
 
-def _descend(node: Node, index: int, block: Block, span: Span) -> list[Node] | None:
+def _descend(node: Node, index: int, block: Block, span: Span, wide: _Wides) -> list[Node] | None:
     if node[1] == index:
         return [node]
-    for child in children(node):
-        if spans_its_parts(child) and not block.span(child[1]).contains(span):
-            continue
-        found = _descend(child, index, block, span)
+    for child in _around(node, block, span, wide):
+        found = _descend(child, index, block, span, wide)
         if found is not None:
             found.append(node)
             return found
     return None
+
+
+def _around(node: Node, block: Block, span: Span, wide: _Wides) -> Iterator[Node]:
+    """Yields the children that may hold a span, without looking at each of very many."""
+    known = wide.get(id(node))
+    if known is None:
+        below = list(children(node))
+        if len(below) <= _MANY:
+            for child in below:
+                if not spans_its_parts(child) or block.span(child[1]).contains(span):
+                    yield child
+            return
+        known = wide[id(node)] = _wide(below, block)
+    yield from known.others
+    # Beside each other in the text, so that none but the last ones that begin before the span can hold it.
+    at = bisect_right(known.starts, span.start - block.start)
+    for child in known.spanning[max(at - _NEAR, 0) : at]:
+        if block.span(child[1]).contains(span):
+            yield child
+
+
+def _wide(below: list[Node], block: Block) -> _Wide:
+    spanning = sorted(
+        ((block.span(child[1]).start - block.start, child[1], child) for child in below if spans_its_parts(child)),
+        key=_by_start,
+    )
+    others = [child for child in below if not spans_its_parts(child)]
+    return _Wide([start for start, _, _ in spanning], [child for _, _, child in spanning], others)
+
+
+def _by_start(entry: tuple[int, int, Node]) -> tuple[int, int]:
+    return entry[:2]
 
 
 def children(node: Node) -> Iterator[Node]:

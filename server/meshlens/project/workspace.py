@@ -150,6 +150,12 @@ class Workspace:
             return self
         return replace(self, files={**self.files, str(path): replace(file, reading=None)})
 
+    def forget_checked(self, path: Path) -> None:
+        """Forgets what was found in a file that nobody looks at any more."""
+        for solution in self._memory.values():
+            for key in [key for key in solution.checked if key[0] == path]:
+                del solution.checked[key]
+
     def with_focus(self, focus: Focus | None) -> Workspace:
         """The same files, of which other roots are run."""
         if focus == self.focus:
@@ -164,11 +170,16 @@ class Workspace:
 
     def without_file(self, path: Path) -> Workspace:
         """The workspace after a file is gone."""
-        if str(path) not in self.files:
+        return self.without_files([path])
+
+    def without_files(self, paths: Iterable[Path]) -> Workspace:
+        """The workspace after some files are gone."""
+        gone = frozenset(map(str, paths)) & self.files.keys()
+        if not gone:
             return self
-        files = {known: file for known, file in self.files.items() if known != str(path)}
-        checked = tuple(one for one in self.checked if one != path)
-        return self._next(files, checked, frozenset((str(path),)))
+        files = {known: file for known, file in self.files.items() if known not in gone}
+        checked = tuple(one for one in self.checked if str(one) not in gone)
+        return self._next(files, checked, gone)
 
     def _read(self, path: Path, raw: bytes, facts: FileFacts | None) -> SourceFile:
         before = self.files.get(str(path))

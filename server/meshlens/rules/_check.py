@@ -11,7 +11,7 @@ from meshlens.rules._checked import checked
 from meshlens.rules._model import Diagnosed
 from meshlens.rules._registry import Rule, all_rules
 from meshlens.rules._select import muted_codes, selected_rules
-from meshlens.rules._suppress import checked_view, idle_comments, silenced_by
+from meshlens.rules._suppress import Silencers, checked_view, idle_comments
 from meshlens.settings import Settings
 
 __all__ = ["Diagnosed", "check"]
@@ -30,22 +30,19 @@ def check(view: FileView, settings: Settings) -> tuple[Diagnosed, ...]:
     muted = muted_codes(view.path, settings)
     rules = [rule for rule in selected_rules(settings) if rule.code not in muted]
     ran = {rule.code for rule in rules}
-    used: set[tuple[int, str]] = set()
     found: dict[tuple[object, ...], Diagnosed] = {}
     by_code = {rule.code: rule for rule in rules}
+    silencers = Silencers(view.facts.suppressions, view.lines)
     for one in _all(view, settings, tuple(rule for rule in rules if rule.code != UNUSED_IGNORE)):
-        by = silenced_by(view.facts.suppressions, view.lines, one.finding.span, by_code[one.code])
-        used.update(by)
-        if not by:
+        if not silencers.silences(one.finding.span, by_code[one.code]):
             found.setdefault((one.finding.span, one.code, one.finding.message), one)
     if UNUSED_IGNORE in ran and view.facts.suppressions:
-        idle = idle_comments(view, used, all_rules(), ran)
+        idle = idle_comments(view, silencers.used, all_rules(), ran)
         checked = checked_view(view, idle)
         for rule in rules:
             if rule.code == UNUSED_IGNORE and idle:
                 for one in _guarded(rule, checked):
-                    by = silenced_by(view.facts.suppressions, view.lines, one.finding.span, rule)
-                    if not any(code for _, code in by):
+                    if not silencers.names(one.finding.span, rule):
                         found.setdefault((one.finding.span, one.code, one.finding.message), one)
     return tuple(sorted(found.values(), key=lambda one: (one.finding.span, one.code, one.finding.message)))
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import accumulate
 
 from meshlens.facts.model import Suppression
 from meshlens.project.view import FileView
 from meshlens.rules._registry import Rule
 from meshlens.text import LineIndex, Span
+
+_EVERYWHERE = (-1, 1 << 60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +48,64 @@ def checked_view(view: FileView, idle: tuple[Idle, ...]) -> CheckedView:
     return CheckedView(**{entry.name: getattr(view, entry.name) for entry in fields(FileView)}, idle=idle)
 
 
-def silenced_by(
-    suppressions: Sequence[Suppression], lines: LineIndex, span: Span, rule: Rule
-) -> tuple[tuple[int, str], ...]:
-    """The comments that silence a finding: the number of each, and the code or name that does it ("" for any).
+class Silencers:
+    """The ignore comments of a file, grouped by the lines that they speak for, to be asked about many findings.
 
-    Args:
-        suppressions: the file's ignore comments.
-        lines: the file's lines.
-        span: what the finding underlines.
-        rule: the finding's rule.
+    Attributes:
+        used: the comments that silenced something: the number of each, and the code or name that did it ("" for any).
     """
-    if not suppressions:
-        return ()
-    line = lines.line_of(span.start)
-    found = []
-    for number, one in enumerate(suppressions):
-        if not one.whole_file and not one.lines[0] <= line <= one.lines[1]:
-            continue
-        if not one.codes:
-            found.append((number, ""))
-        found.extend((number, code) for code in one.codes if names(code, rule))
-    return tuple(found)
+
+    __slots__ = ("_codes", "_groups", "_lines", "_reach", "_silencing", "_starts", "used")
+
+    def __init__(self, suppressions: Sequence[Suppression], lines: LineIndex) -> None:
+        """Groups the comments.
+
+        Args:
+            suppressions: the file's ignore comments.
+            lines: the file's lines.
+        """
+        self.used: set[tuple[int, str]] = set()
+        self._codes = [one.codes for one in suppressions]
+        self._lines = lines
+        groups: dict[tuple[int, int], list[int]] = {}
+        for number, one in enumerate(suppressions):
+            groups.setdefault(_EVERYWHERE if one.whole_file else one.lines, []).append(number)
+        self._groups = sorted(groups.items())
+        self._starts = [lines[0] for lines, _ in self._groups]
+        # The last line that any of the groups up to this one speaks for.
+        self._reach = list(accumulate((lines[1] for lines, _ in self._groups), max))
+        self._silencing: dict[tuple[int, str], tuple[tuple[int, str], ...]] = {}
+
+    def silences(self, span: Span, rule: Rule) -> bool:
+        """Returns whether a comment silences a finding of a rule; all that do count as used."""
+        found = [self._found(group, rule) for group in self._speaking_for(span)]
+        return any(found)
+
+    def names(self, span: Span, rule: Rule) -> bool:
+        """Returns whether a comment silences a finding of a rule and names that rule."""
+        return any(any(code for _, code in self._found(group, rule)) for group in self._speaking_for(span))
+
+    def _speaking_for(self, span: Span) -> Iterator[int]:
+        if not self._groups:
+            return
+        line = self._lines.line_of(span.start)
+        at = bisect_right(self._starts, line) - 1
+        while at >= 0 and self._reach[at] >= line:
+            if self._groups[at][0][1] >= line:
+                yield at
+            at -= 1
+
+    def _found(self, group: int, rule: Rule) -> tuple[tuple[int, str], ...]:
+        """Returns the comments of a group that silence a rule, each with the code that does it."""
+        known = self._silencing.get((group, rule.code))
+        if known is None:
+            found: list[tuple[int, str]] = []
+            for number in self._groups[group][1]:
+                codes = self._codes[number]
+                found += [(number, code) for code in codes if names(code, rule)] if codes else [(number, "")]
+            known = self._silencing[(group, rule.code)] = tuple(found)
+            self.used.update(known)
+        return known
 
 
 def names(code: str, rule: Rule) -> bool:
@@ -87,7 +127,7 @@ def idle_comments(
 
     Args:
         view: the file.
-        used: what `silenced_by` gave for its findings.
+        used: those that silenced something, as `Silencers` has them.
         rules: every rule there is.
         ran: the codes of those that ran.
     """

@@ -69,12 +69,15 @@ def static_argument(view: FileView) -> Iterator[Finding]:
     for binding in view.records.bindings:
         if canonical(binding.binder.dotted) == "jax.pmap":
             groups[binding.binder.site].append(binding)
+    calls_of: dict[Site, list[MappedCall]] = defaultdict(list)
+    for call in view.records.calls_of_maps:
+        if call.visible:
+            calls_of[call.binder.site].append(call)
     for site, bindings in groups.items():
         both = certain((one, one.context, bool(_both(one))) for one in bindings)
         if both is not None:
             yield _donated(view, both)
-        calls = [call for call in view.records.calls_of_maps if call.binder.site == site and call.visible]
-        yield from _out_of_range(view, bindings, calls)
+        yield from _out_of_range(view, bindings, calls_of.get(site, []))
     by_call: dict[Site, list[MappedCall]] = defaultdict(list)
     for call in view.records.mapped_calls:
         if call.visible and static_places(call.binder):

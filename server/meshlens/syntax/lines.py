@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from meshlens.syntax.kinds import COMMENT, kind, kinds
 from meshlens.syntax.parse import Node
@@ -25,7 +26,16 @@ _SIMPLE = kinds(
     )
 )  # fmt: skip
 _BLOCK = kind("block")
+_LINE_END = re.compile(rb"\n")
 _CODE = re.compile(rb"^[ \t\f]*([^\s#])", re.MULTILINE)
+
+
+class Comment(NamedTuple):
+    """A comment: where it lies, and its line, from 0."""
+
+    start: int
+    end: int
+    row: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +45,16 @@ class Tree:
     Attributes:
         source: the bytes that were parsed.
         root: the root.
-        code: where the code of each line begins, of lines that have some; found when it is first needed.
+        code: where the code of each line begins, of lines that have some, and then the end of the text; found when it
+            is first needed.
+        rows: where each line but the first begins; found when it is first needed.
         children: the children of the nodes that were passed, by the node's number, and where each starts.
     """
 
     source: bytes
     root: Node
     code: list[int] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
     children: dict[int, tuple[list[Node], list[int]]] = field(default_factory=dict)
 
 
@@ -64,19 +77,33 @@ def nodes_at(tree: Tree, offset: int) -> list[Node]:
     return _path(tree, offset)
 
 
-def comment_at(tree: Tree, offset: int) -> Node | None:
+def comment_at(tree: Tree, offset: int) -> Comment | None:
     """The comment that an offset lies in."""
     path = _path(tree, offset)
-    return path[-1] if path and path[-1].kind_id == COMMENT else None
+    if not path or path[-1].kind_id != COMMENT:
+        return None
+    node = path[-1]
+    row = node.start_point.row
+    if row == node.end_point.row:
+        return Comment(node.start_byte, node.end_byte, row)
+    # Long runs of comments are one node.
+    source = tree.source
+    start = max(source.rfind(b"\n", 0, offset) + 1, node.start_byte)
+    end = source.find(b"\n", offset)
+    start = source.find(b"#", start)
+    if not tree.rows:
+        tree.rows.extend(match.end() for match in _LINE_END.finditer(source))
+    found = Comment(start, end if end >= 0 else len(source), bisect_right(tree.rows, start))
+    return found if start <= offset else None
 
 
-def logical_line(tree: Tree, comment: Node) -> tuple[int, int]:
+def logical_line(tree: Tree, comment: Comment) -> tuple[int, int]:
     """First and last line, from 0, of the logical line that a comment speaks for.
 
     A comment with a line of its own speaks for the next logical line, unless it stands inside one.
     """
-    own = comment.start_point.row, comment.end_point.row
-    start = comment.start_byte
+    own = comment.row, comment.row
+    start = comment.start
     line_start = tree.source.rfind(b"\n", 0, start) + 1
     before = tree.source[line_start:start].rstrip()
     if before.removeprefix(b"\xef\xbb\xbf"):
@@ -86,8 +113,9 @@ def logical_line(tree: Tree, comment: Node) -> tuple[int, int]:
         return inside
     if not tree.code:
         tree.code.extend(match.start(1) for match in _CODE.finditer(tree.source))
-    at = bisect_right(tree.code, comment.end_byte)
-    return (_line_at(tree, tree.code[at]) if at < len(tree.code) else None) or own
+        tree.code.append(len(tree.source))
+    at = min(bisect_right(tree.code, comment.end), len(tree.code) - 1)
+    return _line_at(tree, tree.code[at]) or own
 
 
 def _path(tree: Tree, offset: int) -> list[Node]:

@@ -5,14 +5,27 @@ from __future__ import annotations
 import re
 
 import tree_sitter_python
-from tree_sitter import Language, Node, Parser, Tree
+from tree_sitter import Language, Node, Parser, Range, Tree
 
+from meshlens.syntax.comments import Gap, gaps_between
 from meshlens.syntax.indentation import without_deepest
 
-__all__ = ["LANGUAGE", "Node", "Tree", "broken_spans", "edited", "is_cut", "parse", "parse_again", "readable"]
+__all__ = [
+    "LANGUAGE",
+    "Node",
+    "Tree",
+    "broken_spans",
+    "edited",
+    "is_cut",
+    "parse",
+    "parse_again",
+    "parse_stretch",
+    "readable",
+]
 
 LANGUAGE = Language(tree_sitter_python.language())
 
+_MOST_ROUNDS, _LARGEST_SHOWN = 20, 50_000
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 
 
@@ -40,7 +53,59 @@ def parse(source: bytes) -> Node:
 
 def parse_again(source: bytes, before: Tree | None = None) -> Tree:
     """The syntax tree of `readable` bytes, made from the tree before an edit where there is one."""
-    return Parser(LANGUAGE).parse(source, before) if before is not None else Parser(LANGUAGE).parse(source)
+    gaps = gaps_between(source, 0, len(source))
+    if gaps:
+        return _parse_without(source, 0, len(source), (0, 0), gaps)
+    if before is not None and len(before.included_ranges) == 1:
+        return Parser(LANGUAGE).parse(source, before)
+    return Parser(LANGUAGE).parse(source)
+
+
+def parse_stretch(source: bytes, start: int, end: int, point: tuple[int, int]) -> Tree:
+    """The syntax tree of a stretch of `readable` bytes, with offsets in all of them.
+
+    Args:
+        source: the text.
+        start: where the stretch begins.
+        end: where it ends.
+        point: the row and column to count from.
+    """
+    return _parse_without(source, start, end, point, gaps_between(source, start, end))
+
+
+def _parse_without(source: bytes, start: int, end: int, point: tuple[int, int], gaps: list[Gap]) -> Tree:
+    """The syntax tree of a stretch of which some lines are hidden, as far as they are comments."""
+    for _ in range(_MOST_ROUNDS):
+        tree = Parser(LANGUAGE, included_ranges=_ranges(source, start, end, point, gaps)).parse(source)
+        root = tree.root_node
+        wrong = [gap for gap in gaps if not _is_comment(root, gap) or (root.has_error and _may_end_string(source, gap))]
+        if not wrong:
+            return tree
+        # What is hidden in a string may have ended it, so that all after it is misread.
+        first = next((gap for gap in wrong if _may_end_string(source, gap)), wrong[-1])
+        gaps = [gap for gap in gaps if gap not in wrong or gap.start > first.start]
+    return Parser(LANGUAGE, included_ranges=_ranges(source, start, end, point, [])).parse(source)
+
+
+def _ranges(source: bytes, start: int, end: int, point: tuple[int, int], gaps: list[Gap]) -> list[Range]:
+    ranges: list[Range] = []
+    at = start
+    for gap in gaps:
+        stop = _after(*point, source[at : gap.start])
+        ranges.append(Range(point, stop, at, gap.start))
+        point, at = _after(*stop, source[gap.start : gap.end]), gap.end
+    return [*ranges, Range(point, _after(*point, source[at:end]), at, end)]
+
+
+def _is_comment(root: Node, gap: Gap) -> bool:
+    node = root.descendant_for_byte_range(gap.start, gap.start + 1)
+    return node is not None and node.type == "comment"
+
+
+def _may_end_string(source: bytes, gap: Gap) -> bool:
+    return gap.end - gap.start < _LARGEST_SHOWN and any(
+        source.find(quotes, gap.start, gap.end) >= 0 for quotes in (b'"""', b"'''")
+    )
 
 
 def edited(tree: Tree, source: bytes, start: int, end: int, new: bytes) -> Tree:

@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tree_sitter import Parser, Range
-
-from meshlens.syntax.parse import LANGUAGE, Node
+from meshlens.syntax.parse import Node, parse_stretch
 
 _HEAD = re.compile(rb"^(?<!\\\n)(?<!\\\r\n)(?!(?:else|elif|except|finally)\b)[A-Za-z_@\x80-\xff]", re.MULTILINE)
 _DECORATOR = ord("@")
@@ -58,14 +56,16 @@ def starts_anything(text: bytes, begin: int, end: int) -> bool:
 def sections(text: bytes, starts: Sequence[int], first: int = 0) -> Iterator[Section]:
     """The sections from a number on, each parsed; one that ends inside a string goes on to where the string ends."""
     number = first
+    row, at = 0, 0
     while number < len(starts):
-        found = section_of(text, starts[number], _end(text, starts, number))
+        row, at = row + text.count(b"\n", at, starts[number]), starts[number]
+        found = _section(text, at, _end(text, starts, number), row)
         step = 1
         if found.root.has_error and not is_closed(text, found.start, found.end):
             for more in range(number + 1, min(number + _MOST_JOINED, len(starts))):
                 end = _end(text, starts, more)
                 if is_closed(text, found.start, end):
-                    joined = section_of(text, found.start, end)
+                    joined = _section(text, found.start, end, row)
                     if not joined.root.has_error:
                         found, step = joined, more + 1 - number
                     break
@@ -84,16 +84,13 @@ def _end(text: bytes, starts: Sequence[int], number: int) -> int:
 
 def section_of(text: bytes, start: int, end: int) -> Section:
     """A stretch of a text, parsed by itself."""
-    return Section(start, end, _parsed(text, start, end, text.count(b"\n", 0, start)))
+    return _section(text, start, end, text.count(b"\n", 0, start))
+
+
+def _section(text: bytes, start: int, end: int, row: int) -> Section:
+    return Section(start, end, parse_stretch(text, start, end, (row, 0)).root_node)
 
 
 def root_of(text: bytes, start: int, end: int) -> Node:
     """The tree of a stretch, in which rows count from its own first one: to count those before it takes a while."""
-    return _parsed(text, start, end, 0)
-
-
-def _parsed(text: bytes, start: int, end: int, row: int) -> Node:
-    rows = text.count(b"\n", start, end)
-    column = end - text.rfind(b"\n", 0, end) - 1
-    stretch = Range((row, 0), (row + rows, column), start, end)
-    return Parser(LANGUAGE, included_ranges=[stretch]).parse(text).root_node
+    return parse_stretch(text, start, end, (0, 0)).root_node
