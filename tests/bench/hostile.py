@@ -1,0 +1,201 @@
+"""Checks small programs that ask for much work: each must take little time and memory, and hide nothing beside it.
+
+    python tests/bench/hostile.py --count 5000 --seed 1 [--jobs 2] [--keep DIR] [--python PYTHON]
+
+Program N of seed S is always the same.  Each is checked with a planted AX101 in another file, in a process with limits
+(`tests/limited_checks.py`): more than 2 CPU seconds, more than 300 MiB, a traceback or internal error, an exit code
+other than 1, or the planted finding lost is a failure.  Prints the failures by kind and by the place where they came
+about, with the smallest program of each, lines removed as long as it fails in the same way.
+
+    --seeds             the seeds alone, as they stand
+    --real 50           checks so many programs with `python -m meshlens check --no-cache` too, and compares
+    --server 50         opens so many in a language server, types a character, and waits for the diagnostics
+    --minimize 150      how often a program is checked again to make it smaller; 0 leaves it as it is
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from random import Random
+
+# Run as a script, it finds only what lies beside it.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from hostile_grammar import program
+from hostile_seeds import SEEDS
+from limited_checks import ARGUMENTS, CPU_SECONDS, RESIDENT_MIB, Checks, Limited, failure, limited_checks
+from small_programs import PLANTED, checked, minimized, size, write_project
+
+_FRAME = re.compile(r'File "[^"]*meshlens/([\w/]+)\.py", line \d+,? in (\w+)')
+_MOST_SHOWN = 40
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A program that failed.
+
+    Attributes:
+        name: the seed's name, or seed and number.
+        text: the program.
+        kind: what is wrong.
+        place: the functions in which it was, as far as that is known.
+        ran: the check.
+    """
+
+    name: str
+    text: str
+    kind: str
+    place: str
+    ran: Limited
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """What failures have in common that are shown together."""
+        return self.kind, self.place
+
+
+def place_of(ran: Limited) -> str:
+    """Returns where a check was: the innermost function of the analysis, and those that called it, without repeats."""
+    frames = [f"{module}.{name}" for module, name in _FRAME.findall(ran.err)]
+    if "Traceback" in ran.err:
+        frames.reverse()
+    return " < ".join(list(dict.fromkeys(frames))[:2])
+
+
+def _programs(count: int, seed: int) -> Iterator[tuple[str, str]]:
+    for number in range(count):
+        name = f"{seed}:{number}"
+        yield name, program(Random(name))
+
+
+def _failed(name: str, text: str, checks: Checks) -> Failed | None:
+    kind, ran = checked(text, checks)
+    if kind == "time" and ran.cpu < 1.5 * CPU_SECONDS:
+        # A machine that does other work counts too much; what is slow is slow twice.
+        kind, ran = checked(text, checks)
+    return Failed(name, text, kind, place_of(ran), ran) if kind else None
+
+
+def _run(named: Iterable[tuple[str, str]], jobs: int, python: str) -> tuple[list[Failed], int, float]:
+    """Checks programs, several at a time; returns those that failed, how many there were and the seconds it took."""
+    began = time.monotonic()
+    failed: list[Failed] = []
+    done = 0
+    with ExitStack() as stack, ThreadPoolExecutor(jobs) as pool:
+        free: SimpleQueue[Checks] = SimpleQueue()
+        for _ in range(jobs):
+            free.put(stack.enter_context(limited_checks(python, MESHLENS_DEBUG="1")))
+
+        def one(pair: tuple[str, str]) -> Failed | None:
+            checks = free.get()
+            try:
+                return _failed(*pair, checks)
+            finally:
+                free.put(checks)
+
+        for result in pool.map(one, named):
+            done += 1
+            if result is not None:
+                failed.append(result)
+            if done % 250 == 0:
+                rate = done / (time.monotonic() - began)
+                print(f"{done} checked, {len(failed)} failed, {rate:.1f} a second", file=sys.stderr, flush=True)
+    return failed, done, time.monotonic() - began
+
+
+def _grouped(failed: Sequence[Failed]) -> Mapping[tuple[str, str], list[Failed]]:
+    groups: dict[tuple[str, str], list[Failed]] = defaultdict(list)
+    for one in sorted(failed, key=lambda one: size(one.text)):
+        groups[one.group].append(one)
+    return dict(sorted(groups.items(), key=lambda pair: -len(pair[1])))
+
+
+def _smaller(one: Failed, attempts: int, python: str) -> str:
+    with limited_checks(python) as checks:
+        return minimized(one.text, lambda text: checked(text, checks)[0] == one.kind, attempts)
+
+
+def _report(failed: Sequence[Failed], options: argparse.Namespace) -> None:
+    groups = _grouped(failed)
+    print(f"\n{'count':>5}  {'failure':20} where")
+    for (kind, place), members in groups.items():
+        print(f"{len(members):5}  {kind:20} {place or '?'}")
+    for (kind, place), members in list(groups.items())[:_MOST_SHOWN]:
+        one = members[0]
+        text = _smaller(one, options.minimize, options.python) if options.minimize else one.text
+        print(f"\n## {kind}: {place or '?'} ({len(members)}; program {one.name})")
+        print(f"exit {one.ran.status}, {one.ran.cpu:.1f} s, {one.ran.resident:.0f} MiB")
+        print(text if text.endswith("\n") else f"{text}\n", end="", flush=True)
+        if options.keep:
+            _keep(Path(options.keep), one, text)
+
+
+def _keep(folder: Path, one: Failed, text: str) -> None:
+    kept = folder / re.sub(r"\W+", "-", f"{one.kind}-{one.name}")
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir(parents=True)
+    write_project(text, kept)
+    (kept / "stderr.txt").write_text(one.ran.err)
+
+
+def _compare_with_real(named: Iterable[tuple[str, str]], python: str) -> int:
+    """Compares forked checks with `meshlens check` as a program of its own; returns in how many they differ."""
+    import subprocess
+
+    different = 0
+    with limited_checks(python) as checks:
+        for name, text in named:
+            folder = Path(tempfile.mkdtemp(prefix="hostile-"))
+            write_project(text, folder)
+            forked = checks.check(folder)
+            limits = ["prlimit", f"--as={1 << 30}", "--cpu=6"]
+            real = subprocess.run(
+                [*limits, python, "-m", "meshlens", *ARGUMENTS], cwd=folder, capture_output=True, text=True
+            )
+            same = (forked.status, forked.out) == (real.returncode, real.stdout)
+            if not same and not failure(forked, PLANTED):
+                different += 1
+                print(f"{name}: forked {forked.status}, real {real.returncode} {real.stderr[-300:]}")
+            shutil.rmtree(folder)
+    return different
+
+
+def main() -> int:
+    """Runs the benchmark; returns 1 if anything failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--keep", metavar="DIR")
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--seeds", action="store_true")
+    parser.add_argument("--real", type=int, default=0)
+    parser.add_argument("--minimize", type=int, default=150)
+    options = parser.parse_args()
+    if options.real:
+        different = _compare_with_real(_programs(options.real, options.seed), options.python)
+        print(f"{options.real} programs, {different} different")
+        return min(different, 1)
+    named = SEEDS.items() if options.seeds else _programs(options.count, options.seed)
+    failed, done, seconds = _run(named, options.jobs, options.python)
+    print(f"{done} programs in {seconds:.0f} s, {done / seconds:.1f} a second, at most {CPU_SECONDS:.0f} CPU seconds")
+    print(f"and {RESIDENT_MIB} MiB each: {len(failed)} failed")
+    if failed:
+        _report(failed, options)
+    return min(len(failed), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
