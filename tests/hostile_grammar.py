@@ -384,16 +384,16 @@ STATEMENTS: Sequence[str] = (
     "if z:\n<block>\nelse:\n<block>",
     "if <any>:\n<block>\nelif <any>:\n<block>\nelse:\n<block>",
     "try:\n<block>\nexcept <any> as <Any>:\n<block>\nfinally:\n<block>",
-    "match <any>:\n    case (<Any>, *<Tup>) if <any>:\n<deeper>\n    case {'x': <Any>, **<Dic>}:\n<deeper>\n    case _:\n<deeper>",
+    "match <any>:\n    case (<Any>, *<Tup>) if <any>:\n<deeper>\n    case {'x': <Any>, **<Dic>}:\n<deeper>",
     "def <Fn>(x, y=<any>, *a, **k):\n<block>\n    return <any>",
     "def <Fn>(x, *<Tup>, <Any>=<any>):\n<block>\n    return <fn>(<any>, *<Tup>)",
     "def <Fn>(<Fn>):\n    def w(*a, **k):\n<deeper>\n        return <fn>(*a, **k)\n    return w",
     "def <Fn>(x=<fn>):\n    global <Fn>, <Any>\n<block>\n    yield <any>\n    yield from <fn>(x)",
     "@<fn>\n@<fn>\n@partial(jax.pmap, axis_name=<str>)\ndef <Fn>(x):\n<block>\n    return <any>",
     "async def <Fn>(x):\n<block>\n    return await <fn>(x)",
-    "class A(A):\n    def __init__(self, *a): self.a = <any>; self.w = <fn>\n    def __getattr__(self, s): return <any>",
+    "class A(A):\n    def __init__(self, *a): self.a = <any>\n    def __getattr__(self, s): return <any>",
     "class A(type(<obj>), A):\n    def __call__(self, x): return <any>\n    w = property(lambda self: <any>)",
-    "class A:\n    a = <any>\n    def w(self, x):\n        self.w = <fn>\n        return self.w(<any>)\n    __add__ = __getitem__ = w",
+    "class A:\n    a = <any>\n    def w(self, x):\n        self.w = <fn>\n        return self.w(<any>)",
 )
 
 CARRIERS: Sequence[str] = (
@@ -418,6 +418,8 @@ _NUMBER = re.compile(r"\b\d+\b")
 _NAME = re.compile(r"\b[a-z]\w?\b")
 _HUGE = ("0", "1", "2", "3", "7", "99", "10**9", "10**12", "(-1)", "(1 << 70)", "1e999", "True", "None", "10**10**10")
 _CONTINUES = re.compile(r"[\s)\]}]|el(se|if)\b|except\b|finally\b")
+_STRAY = ("(", ")", "[", "}", ":", "'", '"""', "\\", "\0", "\t", "@", "=", "  \n ")
+_BEGUN = ("def ", "class ", "lambda ", "for x in", "\nelse:\n", "\nimport ", " if ")
 _MODULES = ("jax", "program", "b", "b.b", "os.path", "jax.lax")
 _DEEPEST = 4
 # Most programs can be parsed; what cannot after so many attempts is right too.
@@ -476,20 +478,20 @@ def _chain(random: Random) -> str:
             return f"while {random.choice(('z', name, 'n', 'len(u) < 99'))}:\n    {name} = {step}\n    n -= 1"
         case "branches":
             other = _step(kind, name, random)
-            return "\n".join(
-                _some([f"if z[{i}]: {name} = {step}\nelse: {name} = {other}" for i in range(count)], 800)
-            )
+            return "\n".join(_some([f"if z[{i}]: {name} = {step}\nelse: {name} = {other}" for i in range(count)], 800))
         case "maybe":
             return "\n".join(_some([f"if z[{i}]: {name} = {step}" for i in range(count)], 800))
         case "recursion":
             sink = _expanded(random.choice(SINKS), random, 0)
-            return f"def w({name}, x=x):\n    {sink}\n    return f(x) + w({step}, x)\njax.pmap(w, axis_name='i')({name})"
+            body = f"    {sink}\n    return f(x) + w({step}, x)"
+            return f"def w({name}, x=x):\n{body}\njax.pmap(w, axis_name='i')({name})"
         case "fold":
             return f"{name} = functools.reduce(lambda {name}, _: {step}, range({count}), {name})"
         case "nested loops":
             inner = [f"{name} = {step}", _expanded(random.choice(SINKS), random, 0)]
             depth = min(count, 14)
-            heads = [f"{' ' * i}for i{i} in {random.choice(('(1, 2)', 'u', 'z', 'l', '(f, g, h)'))}:" for i in range(depth)]
+            overs = [random.choice(("(1, 2)", "u", "z", "l", "(f, g, h)")) for _ in range(depth)]
+            heads = [f"{' ' * level}for i{level} in {over}:" for level, over in enumerate(overs)]
             return "\n".join(heads + [" " * depth + line for line in inner])
         case "attribute":
             held = re.sub(rf"\b{name}\b(?!=)", "o.a", step)
@@ -497,7 +499,8 @@ def _chain(random: Random) -> str:
         case "method":
             held = re.sub(rf"\b{name}\b(?!=)", "self.a", step)
             calls = random.choice(("self.w(x)", "self.w(self.w(x))", "A(self.a).w(x)"))
-            return f"class B(A):\n    def w(self, x):\n        self.a = {held}\n        return f({calls})\nb = B({name})\n{name} = b.w(x)"
+            body = f"        self.a = {held}\n        return f({calls})"
+            return f"class B(A):\n    def w(self, x):\n{body}\nb = B({name})\n{name} = b.w(x)"
         case "comprehension":
             return f"l = [{name} for _ in l for _ in l if ({name} := {step})] * 3\n{name} = l[-1]"
         case "dictionary":
@@ -621,7 +624,9 @@ def _replaced(text: str, old: re.Match[str], new: str) -> str:
 
 def _wrapped(text: str, random: Random) -> str:
     """Puts what stands after the head into a loop, a branch, a function or a class."""
+    function = "def run(x=f, *a, **k):"
     heads = (
+        function,
         "for f in (f, jax.jit(f), jax.vmap(f, axis_name='i')):",
         "for s in 'ijkl':",
         "while f:",
@@ -634,9 +639,9 @@ def _wrapped(text: str, random: Random) -> str:
     if not text.startswith(HEAD) or "\n# ===" in text:
         return text
     body = text.removeprefix(HEAD)
-    head = random.choice((*heads, "def run(x=f, *a, **k):"))
+    head = random.choice(heads)
     inside = "".join(f" {line}\n" for line in body.splitlines())
-    after = {"try:": "finally:\n f(1)\n", "def run(x=f, *a, **k):": " return run(x, *a, a, **k)\nrun(run)\n"}.get(head, "")
+    after = {"try:": "finally:\n f(1)\n", function: " return run(x, *a, a, **k)\nrun(run)\n"}.get(head, "")
     return f"{HEAD}{head}\n{inside}{after}"
 
 
@@ -677,16 +682,16 @@ _MUTATIONS: Sequence[Callable[[str, Random], str]] = (
 def _broken(text: str, random: Random) -> str:
     """Puts a syntax error somewhere into a program."""
     at = random.randrange(len(text))
-    kind = random.randrange(5)
-    if kind == 0:
-        return text[:at] + random.choice(("(", ")", "[", "}", ":", "'", '"""', "\\", "\0", "\t", "@", "=", "  \n ")) + text[at:]
-    if kind == 1:
-        return text[:at] + text[at + random.randint(1, 20) :]
-    if kind == 2:
-        return text[:at]
-    if kind == 3:
-        return text.replace(":\n", "\n", random.randint(1, 3))
-    return text[:at] + random.choice(("def ", "class ", "lambda ", "for x in", "\nelse:\n", "\nimport ", " if ")) + text[at:]
+    match random.randrange(5):
+        case 0:
+            return text[:at] + random.choice(_STRAY) + text[at:]
+        case 1:
+            return text[:at] + text[at + random.randint(1, 20) :]
+        case 2:
+            return text[:at]
+        case 3:
+            return text.replace(":\n", "\n", random.randint(1, 3))
+    return text[:at] + random.choice(_BEGUN) + text[at:]
 
 
 def _fitted(text: str, random: Random) -> str:
@@ -695,7 +700,9 @@ def _fitted(text: str, random: Random) -> str:
     while size("".join(pieces)) > MOST_BYTES and len(pieces) > 2:
         del pieces[random.randrange(min(9, len(pieces) - 2), len(pieces) - 1)]
     whole = "".join(pieces)
-    return whole if size(whole) <= MOST_BYTES else whole.encode("utf-8", "surrogatepass")[:MOST_BYTES].decode("utf-8", "ignore")
+    if size(whole) > MOST_BYTES:
+        return whole.encode("utf-8", "surrogatepass")[:MOST_BYTES].decode("utf-8", "ignore")
+    return whole
 
 
 def _is_python(text: str) -> bool:

@@ -26,6 +26,17 @@ _WALL_LIMIT = 60
 _ADDRESS_SPACE = 1 << 30
 
 ARGUMENTS = ("check", "--no-cache", "--output-format", "json")
+_ORDINARY = """\
+import jax
+from jax import lax
+
+
+def total(x):
+    return lax.psum(x, "bacth")
+
+
+jax.pmap(total, axis_name="batch")
+"""
 TRAPPED = re.compile(r"Traceback|internal error|crashed|MemoryError|RecursionError")
 
 
@@ -116,9 +127,7 @@ def _needed() -> list[str]:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as told:
-        Path(folder, "program.py").write_text(
-            "import jax\nfrom jax import lax\n\n\ndef f(x):\n    return lax.psum(x, 'a')\n\n\njax.pmap(f, axis_name='b')\n"
-        )
+        Path(folder, "program.py").write_text(_ORDINARY)
         child = os.fork()
         if child == 0:
             os.chdir(folder)
