@@ -10,7 +10,7 @@ about, with the smallest program of each, lines removed as long as it fails in t
     --seeds             the seeds alone, as they stand
     --real 50           checks so many programs with `python -m meshlens check --no-cache` too, and compares
     --server 50         opens so many in a language server, types a character, and waits for the diagnostics
-    --minimize 150      how often a program is checked again to make it smaller; 0 leaves it as it is
+    --minimize 40       how often a program is checked again to make it smaller; 0 leaves it as it is
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def main() -> int:
     parser.add_argument("--seeds", action="store_true")
     parser.add_argument("--real", type=int, default=0)
     parser.add_argument("--server", type=int, default=0)
-    parser.add_argument("--minimize", type=int, default=150)
+    parser.add_argument("--minimize", type=int, default=40)
     options = parser.parse_args()
     if options.real:
         different = _compare_with_real(_programs(options.real, options.seed), options.python)
@@ -236,7 +236,9 @@ def main() -> int:
     if options.server:
         wrong = 0
         chosen = SEEDS.items() if options.seeds else _programs(options.server, options.seed)
-        for name, text in islice(chosen, options.server):
+        for number, (name, text) in enumerate(islice(chosen, options.server)):
+            if number % 25 == 0:
+                print(f"{number} opened, {wrong} failed", file=sys.stderr, flush=True)
             if said := _in_server(text, options.python):
                 wrong += 1
                 print(f"{name}: {said}", flush=True)
