@@ -48,13 +48,13 @@ CAPABILITIES = {"textDocument": {"diagnostic": {}}}
 
 
 @dataclass(frozen=True)
-class Failed:
-    """A program that failed.
+class Tried:
+    """A program that was checked.
 
     Attributes:
         name: the seed's name, or seed and number.
         text: the program.
-        kind: what is wrong.
+        kind: what is wrong, or empty.
         place: the functions in which it was, as far as that is known.
         ran: the check.
     """
@@ -85,54 +85,52 @@ def _programs(count: int, seed: int) -> Iterator[tuple[str, str]]:
         yield name, program(Random(name))
 
 
-def _failed(name: str, text: str, checks: Checks) -> Failed | None:
+def _tried(name: str, text: str, checks: Checks) -> Tried:
     kind, ran = checked(text, checks)
     if kind == "time" and ran.status >= 0:
         # A machine that does other work counts too much; what is slow is slow twice.
         kind, ran = checked(text, checks)
-    return Failed(name, text, kind, place_of(ran), ran) if kind else None
+    return Tried(name, text, kind, place_of(ran), ran)
 
 
-def _run(named: Iterable[tuple[str, str]], jobs: int, python: str) -> tuple[list[Failed], int, float]:
-    """Checks programs, several at a time; returns those that failed, how many there were and the seconds it took."""
+def _run(named: Iterable[tuple[str, str]], jobs: int, python: str) -> list[Tried]:
+    """Checks programs, several at a time."""
     began = time.monotonic()
-    failed: list[Failed] = []
-    done = 0
+    done: list[Tried] = []
     with ExitStack() as stack, ThreadPoolExecutor(jobs) as pool:
         free: SimpleQueue[Checks] = SimpleQueue()
         for _ in range(jobs):
             free.put(stack.enter_context(limited_checks(python, MESHLENS_DEBUG="1")))
 
-        def one(pair: tuple[str, str]) -> Failed | None:
+        def one(pair: tuple[str, str]) -> Tried:
             checks = free.get()
             try:
-                return _failed(*pair, checks)
+                return _tried(*pair, checks)
             finally:
                 free.put(checks)
 
-        for result in pool.map(one, named):
-            done += 1
-            if result is not None:
-                failed.append(result)
-            if done % 250 == 0:
-                rate = done / (time.monotonic() - began)
-                print(f"{done} checked, {len(failed)} failed, {rate:.1f} a second", file=sys.stderr, flush=True)
-    return failed, done, time.monotonic() - began
+        for tried in pool.map(one, named):
+            done.append(tried)
+            if len(done) % 250 == 0:
+                failed = sum(bool(one.kind) for one in done)
+                rate = len(done) / (time.monotonic() - began)
+                print(f"{len(done)} checked, {failed} failed, {rate:.1f} a second", file=sys.stderr, flush=True)
+    return done
 
 
-def _grouped(failed: Sequence[Failed]) -> Mapping[tuple[str, str], list[Failed]]:
-    groups: dict[tuple[str, str], list[Failed]] = defaultdict(list)
+def _grouped(failed: Sequence[Tried]) -> Mapping[tuple[str, str], list[Tried]]:
+    groups: dict[tuple[str, str], list[Tried]] = defaultdict(list)
     for one in sorted(failed, key=lambda one: size(one.text)):
         groups[one.group].append(one)
     return dict(sorted(groups.items(), key=lambda pair: -len(pair[1])))
 
 
-def _smaller(one: Failed, attempts: int, python: str) -> str:
+def _smaller(one: Tried, attempts: int, python: str) -> str:
     with limited_checks(python) as checks:
         return minimized(one.text, lambda text: checked(text, checks)[0] == one.kind, attempts)
 
 
-def _report(failed: Sequence[Failed], options: argparse.Namespace) -> None:
+def _report(failed: Sequence[Tried], options: argparse.Namespace) -> None:
     groups = _grouped(failed)
     print(f"\n{'count':>5}  {'failure':20} where")
     for (kind, place), members in groups.items():
@@ -147,7 +145,7 @@ def _report(failed: Sequence[Failed], options: argparse.Namespace) -> None:
             _keep(Path(options.keep), one, text)
 
 
-def _keep(folder: Path, one: Failed, text: str) -> None:
+def _keep(folder: Path, one: Tried, text: str) -> None:
     kept = folder / re.sub(r"\W+", "-", f"{one.kind}-{one.name}")
     shutil.rmtree(kept, ignore_errors=True)
     kept.mkdir(parents=True)
@@ -245,9 +243,16 @@ def main() -> int:
         print(f"{options.server} programs in the server, {wrong} failed")
         return min(wrong, 1)
     named = SEEDS.items() if options.seeds else _programs(options.count, options.seed)
-    failed, done, seconds = _run(named, options.jobs, options.python)
-    print(f"{done} programs in {seconds:.0f} s, {done / seconds:.1f} a second, at most {CPU_SECONDS:.0f} CPU seconds")
-    print(f"and {RESIDENT_MIB} MiB each: {len(failed)} failed")
+    began = time.monotonic()
+    done = _run(named, options.jobs, options.python)
+    seconds = time.monotonic() - began
+    failed = [one for one in done if one.kind]
+    cpu = sorted(one.ran.cpu for one in done)
+    print(f"{len(done)} programs in {seconds:.0f} s, {len(done) / seconds:.1f} a second; {len(failed)} failed")
+    print(
+        f"CPU seconds of a check: {cpu[len(cpu) // 2]:.2f} in the middle, {cpu[-1]:.2f} at most, {sum(cpu):.0f} in all"
+    )
+    print(f"memory of a check: {max(one.ran.resident for one in done):.0f} MiB at most")
     if failed:
         _report(failed, options)
     return min(len(failed), 1)
