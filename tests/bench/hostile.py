@@ -249,9 +249,7 @@ def main() -> int:
     failed = [one for one in done if one.kind]
     cpu = sorted(one.ran.cpu for one in done)
     print(f"{len(done)} programs in {seconds:.0f} s, {len(done) / seconds:.1f} a second; {len(failed)} failed")
-    print(
-        f"CPU seconds of a check: {cpu[len(cpu) // 2]:.2f} in the middle, {cpu[-1]:.2f} at most, {sum(cpu):.0f} in all"
-    )
+    print(f"CPU seconds of a check: median {cpu[len(cpu) // 2]:.2f}, {cpu[-1]:.2f} at most, {sum(cpu):.0f} in all")
     print(f"memory of a check: {max(one.ran.resident for one in done):.0f} MiB at most")
     if failed:
         _report(failed, options)
