@@ -171,7 +171,7 @@ def _uses(view: FileView, callee: Callee) -> tuple[Use, ...]:
 
 
 def _is_own(view: FileView, mention: Mention, home: str) -> bool:
-    """Returns whether an attribute is taken from an object of a class: from `self` in it, or from what is known to be one."""
+    """Returns whether an attribute is taken from an object of a class, `self` in its methods among them."""
     value = mention.node[2]
     return (value[0] == "name" and value[2] == "self" and mention.site.block.startswith(f"{home}.")) or is_object(
         view, mention.site, value, home
