@@ -105,11 +105,11 @@ def convert_everywhere(workspace: Workspace, jobs: Sequence[Job], assist: Assist
         if taken.is_empty:
             break
         for path, edits in taken.edits().items():
-            source = workspace.files[str(path)].source
+            file = workspace.files[str(path)]
             for one in every:
                 if one.job.path == path:
-                    _follow(one, source, with_line_ends(source, edits))
-            sources[path] = applied(source, edits)
+                    _follow(one, file.source, with_line_ends(file.source, edits))
+            sources[path] = file.notebook.with_edits(edits) if file.notebook else applied(file.source, edits)
             workspace = workspace.with_file(path, sources[path])
         # A place that comes up again for ever, as what it becomes is one as well, is not asked for again.
         open_ones = zip(every, limits, strict=True)

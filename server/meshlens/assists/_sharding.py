@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from meshlens.assists._helpers import with_helper
 from meshlens.assists._spelling import Spelling
 from meshlens.project.import_statements import name_of_module
@@ -81,3 +83,89 @@ def first_replica_helper(view: FileView, spelling: Spelling) -> Helper:
     if flax is not None:
         return f"{flax}.unreplicate", ()
     return with_helper(view, "unreplicate", _FIRST_REPLICA, spelling.at, tree_map=spelling.tree_map())
+
+
+_DEVICE_MESH = '''\
+@{cache}
+def {name}():
+    """Returns the mesh of all devices, made when it is first used."""
+    return {made}'''
+
+_SHARD_BATCH = '''\
+def {name}(tree):
+    """Splits the rows of every array over the devices; an array that does not divide is copied to each."""
+    mesh = {mesh}()
+
+    def place(x):
+        if not isinstance(x, ({array}, {ndarray})):
+            return x
+        divides = x.ndim > 0 and x.shape[0] % mesh.shape[{axis}] == 0
+        return {device_put}(x, {named_sharding}(mesh, {spec}({axis}) if divides else {spec}()))
+
+    return {tree_map}(place, tree)'''
+
+_SHARD_TRACED = '''\
+def {name}(tree):
+    """Lets the compiler split the rows of every array over the devices, if they divide."""
+    mesh = {mesh}()
+
+    def place(x):
+        divides = x.ndim > 0 and x.shape[0] % mesh.shape[{axis}] == 0
+        return {constraint}(x, {named_sharding}(mesh, {spec}({axis}))) if divides else x
+
+    return {tree_map}(lambda x: place(x) if isinstance(x, {array}) else x, tree)'''
+
+_COPY_TO_ALL = '''\
+def {name}(tree):
+    """Copies every array to all devices."""
+    sharding = {named_sharding}({mesh}(), {spec}())
+    return {tree_map}(lambda x: {device_put}(x, sharding) if isinstance(x, ({array}, {ndarray})) else x, tree)'''
+
+
+@dataclass(frozen=True, slots=True)
+class OnMesh:
+    """The mesh that data is placed on.
+
+    Attributes:
+        made: the expression that makes it.
+        axis: the name of the axis that splits the batch, in quotes.
+    """
+
+    made: str
+    axis: str
+
+
+def mesh_helper(view: FileView, spelling: Spelling, mesh: OnMesh) -> Helper:
+    """The function that makes the mesh once, when it is first used, so that no import starts the backend."""
+    return with_helper(
+        view, "device_mesh", _DEVICE_MESH, spelling.at, cache=spelling.of("functools", "cache"), made=mesh.made
+    )
+
+
+def batch_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:
+    """The function that splits a batch over the mesh that the function `called` returns."""
+    return with_helper(view, "shard_batch", _SHARD_BATCH, spelling.at, axis=mesh.axis, **_names(spelling, called))
+
+
+def traced_batch_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:
+    """The same inside of a function that is compiled."""
+    names = _names(spelling, called)
+    constraint = spelling.of("jax", "lax.with_sharding_constraint")
+    return with_helper(view, "split_batch", _SHARD_TRACED, spelling.at, axis=mesh.axis, constraint=constraint, **names)
+
+
+def copy_helper(view: FileView, spelling: Spelling, called: str) -> Helper:
+    """The function that copies state to every device of the mesh that the function `called` returns."""
+    return with_helper(view, "replicate", _COPY_TO_ALL, spelling.at, **_names(spelling, called))
+
+
+def _names(spelling: Spelling, called: str) -> dict[str, str]:
+    return {
+        "mesh": called,
+        "named_sharding": spelling.named_sharding(),
+        "spec": spelling.spec(),
+        "array": spelling.of("jax", "Array"),
+        "ndarray": spelling.numpy("ndarray"),
+        "tree_map": spelling.tree_map(),
+        "device_put": spelling.of("jax", "device_put"),
+    }

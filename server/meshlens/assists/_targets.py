@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from meshlens.assists._assigned import results_of
 from meshlens.assists._functions import Target, dotted_name, function_at, functions, functions_called
+from meshlens.assists._host_calls import compiled_variables
 from meshlens.assists._model import Answer, Proposal, Wishes
 from meshlens.assists._pmap import applications, decorated
 from meshlens.assists._registry import Assist, assist_named
@@ -19,6 +20,7 @@ from meshlens.project.view import FileView
 from meshlens.text import Span
 
 TARGETS = {
+    "jit": ("shard-with-jit",),
     "pmap": ("vmap-to-pmap", "convert-to-pmap"),
     "shard_map": ("pmap-to-shard-map", "nested-pmap-to-shard-map", "wrap-in-shard-map"),
     "vmap": ("pmap-to-vmap",),
@@ -52,6 +54,8 @@ def places_named(target: str, function: str | None) -> Callable[[FileView], tupl
         target: a key of `TARGETS`.
         function: only where this is mapped, or what this names is; None for everywhere.
     """
+    if target == "jit":
+        return lambda view: _named_exactly(view, function) or _variables(view, function)
     if function is None:
         return (lambda view: _functions(view, None)) if target == "pmap" else applications
     if target == "vmap":
@@ -74,6 +78,26 @@ def _functions(view: FileView, function: str | None) -> tuple[Span, ...]:
             )
         )
     )
+
+
+def _named_exactly(view: FileView, function: str | None) -> tuple[Span, ...]:
+    """The names of the functions that are called so, of one inside another by the names of both."""
+    if function is None:
+        return _functions(view, None)
+    found = [one for one in functions(view) if one.name == function.rsplit(".", 1)[-1]]
+    whole = [one for one in found if f".{_qualified(one)}".endswith(f".{function}")]
+    return tuple(sorted(view.span(one.site) for one in whole))
+
+
+def _qualified(target: Target) -> str:
+    block = target.site.block.split("~", 1)[0]
+    return block if target.node[1] == 0 else f"{block}.{target.name}"
+
+
+def _variables(view: FileView, function: str | None) -> tuple[Span, ...]:
+    """The variables that hold what `jit` or `vmap` made of a function."""
+    found = compiled_variables(view)
+    return tuple(view.span(one.site) for one in found if function is None or one.name == function.rsplit(".", 1)[-1])
 
 
 def _is_called(target: Target, function: str) -> bool:

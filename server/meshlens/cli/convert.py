@@ -87,14 +87,7 @@ def _functions_of(path: Path, named: list[tuple[str, str, str]]) -> list[str | N
 def _convert(group: Group, jobs: list[_Asked], target: str, wishes: Wishes, how: str) -> int:
     with progress() as bar:
         workspace = open_group(replace(group, files=(*group.files, *_importing(group))), bar, None)
-    usable = []
-    for job in jobs:
-        file = workspace.files.get(str(job.path))
-        if file is None or file.notebook is not None:
-            if file is not None:
-                complain(f"{shown(job.path)}: a notebook is converted in the editor")
-            continue
-        usable.append(job)
+    usable = [job for job in jobs if str(job.path) in workspace.files]
     todo = [Job(job.path, places_named(target, job.function)) for job in usable]
     done = convert_everywhere(workspace, todo, assist_for(target), wishes)
     for job, found in zip(usable, done.outcomes, strict=True):

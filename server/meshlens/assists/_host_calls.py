@@ -1,0 +1,210 @@
+"""The calls of a function that plain Python makes, whatever `jit`, `vmap` or `partial` stands between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from meshlens.assists._functions import Target, Use, dotted_name, functions
+from meshlens.assists._mentions import Mention, attributes_called, entries, mentions_of
+from meshlens.assists._scopes import class_around, home_of, parent_of
+from meshlens.assists._uses import is_object, is_on_host
+from meshlens.axes.values import Site
+from meshlens.jaxapi.transparent import COMPILES
+from meshlens.project.trees import Node, path_to, tree, walk
+from meshlens.project.view import FileView
+from meshlens.text import Span
+
+_WRAPS = COMPILES | frozenset(
+    {
+        "jax.vmap",
+        "jax.grad",
+        "jax.value_and_grad",
+        "jax.checkpoint",
+        "jax.remat",
+        "functools.partial",
+        "equinox.filter_vmap",
+        "equinox.filter_grad",
+        "equinox.filter_value_and_grad",
+        "flax.nnx.vmap",
+        "flax.nnx.grad",
+        "flax.nnx.value_and_grad",
+    }
+)
+_MAPS = frozenset({"jax.vmap", "equinox.filter_vmap", "flax.nnx.vmap"})
+_MOST_STEPS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """Something that a program calls: a function of the file, or a variable that holds one after `jit` or `vmap`.
+
+    Attributes:
+        name: its name.
+        site: where it is defined or bound.
+        target: the function; None for a variable.
+    """
+
+    name: str
+    site: Site
+    target: Target | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """A call that plain Python makes.
+
+    Attributes:
+        site: the call.
+        node: its "call" node.
+        skipped: how many parameters of the function a `partial` has filled by position.
+        is_vmapped: whether a `vmap` stands between.
+    """
+
+    site: Site
+    node: Node
+    skipped: int = 0
+    is_vmapped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """An expression whose value is the function, or a wrapper of it."""
+
+    site: Site
+    skipped: int = 0
+    is_vmapped: bool = False
+
+
+def compiled_variables(view: FileView) -> tuple[Callee, ...]:
+    """Returns the variables of a file that hold the result of `jit`, `vmap` or a library's form of these."""
+    found: tuple[Callee, ...] = view.solution.once(
+        f"assists: compiled variables of {view.path}", lambda _: tuple(_compiled_variables(view))
+    )
+    return found
+
+
+def _compiled_variables(view: FileView) -> Iterator[Callee]:
+    for entry in entries(view):
+        root = tree(view, str(view.path), entry.key)
+        for node in walk(root) if root is not None else ():
+            if node[0] != "assign" or len(node[2]) != 1 or node[2][0][0] not in ("name", "attr"):
+                continue
+            if node[3][0] == "call" and dotted_name(view, node[3][2]) in COMPILES | _MAPS:
+                name = node[2][0]
+                yield Callee(name[-1], Site(str(view.path), entry.key, name[1]), None)
+
+
+def host_calls(view: FileView, callee: Callee) -> tuple[HostCall, ...]:
+    """Returns the calls of a function that plain Python makes in this file, in order, each once."""
+    skipped, is_vmapped = _between(view, callee)
+    waiting = [_Value(use.site, skipped, is_vmapped) for use in _uses(view, callee)]
+    found: dict[Site, HostCall] = {}
+    seen: set[Site] = set()
+    while waiting:
+        value = waiting.pop()
+        if value.site in seen or len(seen) > 500:
+            continue
+        seen.add(value.site)
+        for step in _steps(view, value):
+            if isinstance(step, HostCall):
+                found.setdefault(step.site, step)
+            else:
+                waiting.append(step)
+    return tuple(sorted(found.values(), key=lambda call: view.span(call.site)))
+
+
+def _between(view: FileView, callee: Callee) -> tuple[int, bool]:
+    """Returns how many parameters are filled in what a variable holds, and whether a `vmap` is a part of it."""
+    above = parent_of(view, callee.site) if callee.target is None else ("", 0)
+    node: Node = above[3] if above[0] == "assign" else ("", 0)
+    skipped, is_vmapped = 0, False
+    while node[0] == "call" and node[3] and (dotted := dotted_name(view, node[2])) in _WRAPS:
+        if dotted == "functools.partial":
+            skipped += sum(label is None for label, _, _ in node[3]) - 1
+        is_vmapped = is_vmapped or dotted in _MAPS
+        node = node[3][0][2]
+    return skipped, is_vmapped
+
+
+def _steps(view: FileView, value: _Value) -> Iterator[HostCall | _Value]:
+    """Yields the call that a value is the callee of, or the expressions that hold it from there on."""
+    above = parent_of(view, value.site)
+    if above[0] == "call":
+        site = Site(value.site.path, value.site.block, above[1])
+        if above[2][1] == value.site.index:
+            if is_on_host(view, site):
+                yield HostCall(site, above, value.skipped, value.is_vmapped)
+            return
+        dotted = dotted_name(view, above[2])
+        if dotted in _WRAPS and above[3] and above[3][0][2][1] == value.site.index:
+            bound = sum(label is None for label, _, _ in above[3]) - 1 if dotted == "functools.partial" else 0
+            yield replace(
+                value, site=site, skipped=value.skipped + bound, is_vmapped=value.is_vmapped or dotted in _MAPS
+            )
+    elif above[0] == "assign" and above[3][1] == value.site.index and len(above[2]) == 1:
+        target = above[2][0]
+        where = Callee(target[-1], Site(value.site.path, value.site.block, target[1]), None)
+        if target[0] in ("name", "attr"):
+            yield from (replace(value, site=use.site) for use in _uses(view, where))
+
+
+def _uses(view: FileView, callee: Callee) -> tuple[Use, ...]:
+    """Returns the places that read a function or variable; of names that are bound again, those before that happens."""
+    path = path_to(view, callee.site)
+    is_attribute = callee.target.is_method if callee.target is not None else bool(path) and path[-1][0] == "attr"
+    if is_attribute:
+        block = callee.site.block
+        home = class_around(view, callee.target.at(callee.target.node[1])) if callee.target is not None else None
+        home = home or block.rpartition(".")[0]
+        found = attributes_called(view, callee.name)
+        return tuple(Use(one.site, one.call) for one in found if _is_own(view, one, home))
+    at = callee.target.at(callee.target.node[1]) if callee.target is not None else callee.site
+    home = home_of(view, at)
+    begins = view.span(callee.site).start
+    until = _bound_again(view, callee, home)
+    return tuple(
+        Use(one.site, one.call)
+        for one in mentions_of(view, callee.name)
+        if _is_seen(view, one, home) and (_is_inside(view, one) or begins < view.span(one.site).start < until)
+    )
+
+
+def _is_own(view: FileView, mention: Mention, home: str) -> bool:
+    """Returns whether an attribute is taken from an object of a class, `self` in its methods among them."""
+    value = mention.node[2]
+    return (value[0] == "name" and value[2] == "self" and mention.site.block.startswith(f"{home}.")) or is_object(
+        view, mention.site, value, home
+    )
+
+
+def _is_seen(view: FileView, mention: Mention, home: str | None) -> bool:
+    return mention.root == home if home is not None else True
+
+
+def _is_inside(view: FileView, mention: Mention) -> bool:
+    """Returns whether a mention stands in a function, which runs later than it stands."""
+    return any(node[0] in ("fn", "lambda") for node in path_to(view, mention.site)[:-1])
+
+
+def _bound_again(view: FileView, callee: Callee, home: str | None) -> int:
+    """Returns where the next definition of a name begins, as in the later cells of a notebook."""
+    after = view.span(callee.site).start
+    places = [
+        view.span(one.site).start
+        for one in functions(view)
+        if one.name == callee.name and not one.is_method and home_of(view, one.at(one.node[1])) == home
+    ]
+    return min((place for place in places if place > after), default=len(view.source) + 1)
+
+
+def callee_at(view: FileView, span: Span) -> Callee | None:
+    """Returns the compiled variable whose name the cursor is on, where it is bound or called."""
+    variables = compiled_variables(view)
+    for one in variables:
+        if view.span(one.site).contains(span):
+            return one
+    for one in variables:
+        if any(view.span(use.site).contains(span) for use in _uses(view, one)):
+            return one
+    return None
