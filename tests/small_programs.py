@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from limited_checks import Checks, Limited, failure
+from limited_checks import CPU_SECONDS, Checks, Limited, failure
 
 MOST_BYTES = 2048
 PLANTED = "planted.py"
@@ -47,7 +47,7 @@ def write_project(text: str, folder: Path) -> None:
         path.write_bytes(source)
 
 
-def checked(text: str, checks: Checks) -> tuple[str, Limited]:
+def checked(text: str, checks: Checks, cpu_seconds: float = CPU_SECONDS) -> tuple[str, Limited]:
     """Checks a program in a folder of its own and returns what is wrong, if anything, and the check."""
     folder = Path(tempfile.mkdtemp(prefix="hostile-"))
     try:
@@ -55,7 +55,7 @@ def checked(text: str, checks: Checks) -> tuple[str, Limited]:
         ran = checks.check(folder)
     finally:
         shutil.rmtree(folder)
-    return failure(ran, PLANTED), ran
+    return failure(ran, PLANTED, cpu_seconds), ran
 
 
 def minimized(text: str, still_fails: Callable[[str], bool], attempts: int = 150) -> str:

@@ -257,5 +257,5 @@ def test_damaged_results(tmp_path):
     assert cache.get("q", [], list) == []
     raw = _file(tmp_path / "c", "results").read_bytes()
     for place in range(len(raw)):
-        _file(tmp_path / "c", "results").write_bytes(raw[:place] + b"\x00" + raw[place + 1 :])
+        _file(tmp_path / "c", "results").write_bytes(raw[:place] + bytes([raw[place] ^ 1]) + raw[place + 1 :])
         assert cache.get("q", [], list) is None

@@ -138,7 +138,7 @@ def test_a_file_that_ends_its_worker_leaves_the_others(monkeypatch: pytest.Monke
     monkeypatch.setattr(pool, "extract", extracted)
     monkeypatch.setattr(pool, "_WORTH_A_POOL", 0)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    found = pool.extract_all(texts)
+    found = [one.facts for one in pool.extract_all(texts, is_stored=False)]
     assert [place for place, facts in enumerate(found) if facts.failure] == [7, 20]
     assert all(facts.top for place, facts in enumerate(found) if place not in (7, 20))
 

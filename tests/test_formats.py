@@ -194,4 +194,4 @@ def test_findings_can_be_kept_and_read_back():
     place = Place("/p/a.py", 3, (1, 2), (3, 4))
     fix = ReportedFix("t", "unsafe", "why", ((place, "x"),))
     findings = (reported(related=(("m", place),), fix=fix), reported())
-    assert unpacked(packed(findings)) == findings
+    assert unpacked(json.loads(json.dumps(packed(findings)))) == findings

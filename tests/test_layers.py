@@ -45,9 +45,10 @@ MAY_RUN_ASIDE = ("lsp/", "cli/", "devices/runner.py", "trace/runner.py", "projec
 READING_COMPLAINT = "outside foreign_files: a file of others can be a device, a pipe, or endless"
 MAY_READ = {
     "foreign_files.py": "the one reader",
-    "project/cache.py": "our own caches",
-    "project/results.py": "our own caches",
-    "devices/reports.py": "our own caches, and the kernel's id of this boot",
+    "caches/folder.py": "the mark of our own cache folder, to write",
+    "caches/own_files.py": "our own caches, without following links",
+    "cli/writing.py": "files that were read before, to write",
+    "devices/reports.py": "the kernel's id of this boot",
     "devices/processes.py": "files that we make for a child, and the kernel's list of variables",
     "devices/probe.py": "runs in the user's Python, which has no MeshLens to import; a child that is ended in time",
     "project/snippets.py": "a file of our own package",

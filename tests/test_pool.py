@@ -24,7 +24,8 @@ if __name__ == "__main__":
     pool.STOPPED_SECONDS = 1.0
     sources = [b"def f_%d(x):\\n    return x\\n" % number * 20000 for number in range(8)]
     print("begin", flush=True)
-    print(len(pool.extract_all(sources)), sorted(name for name in sys.modules if "process" in name), flush=True)
+    read = pool.extract_all(sources, is_stored=False)
+    print(len(read), sorted(name for name in sys.modules if "process" in name), flush=True)
 """
 
 

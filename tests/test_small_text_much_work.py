@@ -1,4 +1,7 @@
-"""A program of 2 KB takes no more than 2 CPU seconds and 300 MiB, whatever it says, and hides nothing elsewhere."""
+"""A program of 2 KB takes little time and no more than 300 MiB, whatever it says, and hides nothing elsewhere.
+
+`tests/bench/hostile.py` holds it to 2 CPU seconds; here, beside other tests on any machine, only a hang fails.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,8 @@ from hostile_seeds import SEEDS
 from limited_checks import ARGUMENTS, Checks, failure, limited_checks
 from small_programs import MOST_BYTES, PLANTED, checked, minimized, size, write_project
 
+_HANG = 10.0
+
 
 @pytest.fixture(scope="module")
 def checks() -> Iterator[Checks]:
@@ -29,7 +34,7 @@ def checks() -> Iterator[Checks]:
 @pytest.mark.parametrize("name", SEEDS)
 def test_a_small_program_takes_little_and_hides_nothing(name: str, checks: Checks) -> None:
     assert size(SEEDS[name]) <= MOST_BYTES
-    wrong, ran = checked(SEEDS[name], checks)
+    wrong, ran = checked(SEEDS[name], checks, _HANG)
     assert not wrong, ran
 
 
@@ -40,7 +45,7 @@ def test_a_generated_program_takes_little_and_hides_nothing(checks: Checks, rand
     text = program(random)
     note(text)
     assert size(text) <= MOST_BYTES
-    wrong, ran = checked(text, checks)
+    wrong, ran = checked(text, checks, _HANG)
     assert not wrong, ran
 
 

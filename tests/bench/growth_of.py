@@ -17,7 +17,7 @@ import math
 import os
 import random
 import re
-import resource
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -258,21 +258,29 @@ def weigh(python: str, folder: Path, shape: Shape, count: int) -> Cost:
         (folder / name).write_bytes(text)
     paths = list(texts) if len(texts) == 1 else ["."]
     arguments = ("check", "--no-cache", "--output-format", "concise", *shape.arguments, *paths)
-    child = os.fork()
-    if child == 0:
-        _become((python, "-m", "meshlens", *arguments), folder)
-    _, status, used = os.wait4(child, 0)
-    return Cost(used.ru_utime, used.ru_maxrss * 1024, sum(map(len, texts.values())), os.waitstatus_to_exitcode(status))
+    limits = str(MOST_SECONDS), str(MOST_MEMORY)
+    # Linux counts what a process held before `exec` as its own, so a small one stands between.
+    between = (sys.executable, "-I", "-c", _BETWEEN, *limits, python, "-m", "meshlens", *arguments)
+    environment = {**os.environ, "PYTHONSAFEPATH": "1", "MESHLENS_DETECT_DEVICES": "0"}
+    said = subprocess.run(between, cwd=folder, env=environment, stdout=subprocess.PIPE, check=True).stdout
+    seconds, kibibytes, code = json.loads(said)
+    return Cost(seconds, kibibytes * 1024, sum(map(len, texts.values())), code)
 
 
-def _become(command: Sequence[str], folder: Path) -> None:
-    os.chdir(folder)
-    resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+_BETWEEN = """
+import json, os, resource, sys
+seconds, memory, *command = sys.argv[1:]
+child = os.fork()
+if child == 0:
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
+    resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nowhere, stream)
-    os.execve(command[0], command, {**os.environ, "PYTHONSAFEPATH": "1", "MESHLENS_DETECT_DEVICES": "0"})
+    os.execv(command[0], command)
+_, status, used = os.wait4(child, 0)
+print(json.dumps([used.ru_utime, used.ru_maxrss, os.waitstatus_to_exitcode(status)]))
+"""
 
 
 def measured(python: str, shape: Shape) -> list[Cost]:

@@ -203,7 +203,7 @@ def test_a_crash_costs_one_answer_and_noise_does_not_disturb(tmp_path: Path):
         assert [one["code"] for one in server.findings(uri)] == ["AX101"]
         assert server.request("textDocument/documentSymbol", {"textDocument": {"uri": uri}})
         assert server.log.count("textDocument/hover crashed: KeyError: 'planted'") == 1
-        assert server.log.count("AX102 crashed: KeyError: 'planted'") == 1
+        assert server.log.count("rule AX102 failed (KeyError: 'planted')") == 1
         assert "noise on stdout" in server.log
     finally:
         server.stop()

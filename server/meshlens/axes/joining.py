@@ -28,6 +28,7 @@ from meshlens.axes.values import (
 _NONE: frozenset[object] = frozenset()
 _MOST_OPTIONS = 8
 _MOST_ENTRIES = 64
+_LARGE = 100
 _ENTRIES = (Function, Class, Instance, Bound, Partial, Wrapped, Mapped, Ext)
 _SAYS_VERSION = ("__version__", "__version_info__", "typing.TYPE_CHECKING")
 _VERSION = frozenset({"version"})
@@ -110,13 +111,31 @@ def labels_of(value: Value) -> frozenset[object]:
         return labels_of(value.receiver)
     if isinstance(value, Ext):
         return _VERSION if value.dotted.endswith(_SAYS_VERSION) else _NONE
-    if isinstance(value, Seq):
-        return _all_labels(value.items)
-    if isinstance(value, Dict):
-        return _all_labels([item for _, item in value.items])
-    if isinstance(value, Union):
-        return _all_labels(value.options)
+    if isinstance(value, (Seq, Dict, Union)):
+        return _all_labels(_parts(value)) if value.weight < _LARGE else _labels_of_large(value)
     return _NONE
+
+
+def _parts(value: Seq | Dict | Union) -> Iterable[Value]:
+    if isinstance(value, Seq):
+        return value.items
+    return [item for _, item in value.items] if isinstance(value, Dict) else value.options
+
+
+def _labels_of_large(value: Seq | Dict | Union) -> frozenset[object]:
+    """The same for what may hold one value in very many places: each is looked at once."""
+    found = _NONE
+    waiting: list[Value] = [value]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, (Seq, Dict, Union)):
+            if id(one) not in seen:
+                seen.add(id(one))
+                waiting.extend(_parts(one))
+        else:
+            found |= labels_of(one)
+    return found
 
 
 def _all_labels(values: Iterable[Value]) -> frozenset[object]:

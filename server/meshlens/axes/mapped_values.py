@@ -10,6 +10,9 @@ from meshlens.axes.run import Run
 from meshlens.axes.train_states import is_state
 from meshlens.axes.tree_objects import DEEPEST, fields_of, with_fields
 from meshlens.axes.values import UNKNOWN, Arg, Binder, Const, Data, Dict, Instance, Made, Seq, Spec, Union, Value
+from meshlens.axes.weight import weighed
+
+_WEIGHT_OF_A_STATEMENT = 20
 
 
 def axis_of(binder: Binder, place: int, label: str | None) -> Value:
@@ -55,6 +58,8 @@ def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:
         return Data(frozenset({"varying"}))
     entry = axis_of(binder, place, arg.label)
     shared = is_shared(entry)
+    # Whatever is in a value is entered by itself, however often it is there.
+    run.work += weighed((arg.value,))[0] // _WEIGHT_OF_A_STATEMENT
     return _enter(run, binder, place, arg.value, entry, shared)
 
 
