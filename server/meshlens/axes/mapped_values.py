@@ -12,7 +12,8 @@ from meshlens.axes.tree_objects import DEEPEST, fields_of, with_fields
 from meshlens.axes.values import UNKNOWN, Arg, Binder, Const, Data, Dict, Instance, Made, Seq, Spec, Union, Value
 from meshlens.axes.weight import weighed
 
-_WEIGHT_OF_A_STATEMENT = 20
+_ORDINARY_WEIGHT = 100
+_WEIGHT_OF_A_STATEMENT = 4
 
 
 def axis_of(binder: Binder, place: int, label: str | None) -> Value:
@@ -58,8 +59,9 @@ def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:
         return Data(frozenset({"varying"}))
     entry = axis_of(binder, place, arg.label)
     shared = is_shared(entry)
-    # Whatever is in a value is entered by itself, however often it is there.
-    run.work += weighed((arg.value,))[0] // _WEIGHT_OF_A_STATEMENT
+    # Whatever is in a value is entered by itself, however often it is there, and what it is mapped by is compared.
+    weight, _ = weighed((arg.value, *(value.value for _, value in binder.arguments)))
+    run.work += max(weight - _ORDINARY_WEIGHT, 0) // _WEIGHT_OF_A_STATEMENT
     return _enter(run, binder, place, arg.value, entry, shared)
 
 
