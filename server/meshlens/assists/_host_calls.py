@@ -10,29 +10,16 @@ from meshlens.assists._mentions import Mention, attributes_called, entries, ment
 from meshlens.assists._scopes import class_around, home_of, parent_of
 from meshlens.assists._uses import is_object, is_on_host
 from meshlens.axes.values import Site
-from meshlens.jaxapi.transparent import COMPILES
+from meshlens.jaxapi.binders import BINDERS
+from meshlens.jaxapi.transparent import COMPILES, TRANSPARENT
 from meshlens.project.trees import Node, path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
-_WRAPS = COMPILES | frozenset(
-    {
-        "jax.vmap",
-        "jax.grad",
-        "jax.value_and_grad",
-        "jax.checkpoint",
-        "jax.remat",
-        "functools.partial",
-        "equinox.filter_vmap",
-        "equinox.filter_grad",
-        "equinox.filter_value_and_grad",
-        "flax.nnx.vmap",
-        "flax.nnx.grad",
-        "flax.nnx.value_and_grad",
-    }
-)
-_MAPS = frozenset({"jax.vmap", "equinox.filter_vmap", "flax.nnx.vmap"})
-_MOST_STEPS = 8
+_LIKE_ITS_OPERAND = ("same", "grad", "value_and_grad", "partial")
+_MAPS = frozenset(row.dotted for row in BINDERS.values() if row.kind == "vmap")
+_PARTIALS = frozenset(row.dotted for row in TRANSPARENT.values() if row.how == "partial")
+_WRAPS = _MAPS | frozenset(row.dotted for row in TRANSPARENT.values() if row.how in _LIKE_ITS_OPERAND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +107,7 @@ def _between(view: FileView, callee: Callee) -> tuple[int, bool]:
     node: Node = above[3] if above[0] == "assign" else ("", 0)
     skipped, is_vmapped = 0, False
     while node[0] == "call" and node[3] and (dotted := dotted_name(view, node[2])) in _WRAPS:
-        if dotted == "functools.partial":
+        if dotted in _PARTIALS:
             skipped += sum(label is None for label, _, _ in node[3]) - 1
         is_vmapped = is_vmapped or dotted in _MAPS
         node = node[3][0][2]
@@ -138,7 +125,7 @@ def _steps(view: FileView, value: _Value) -> Iterator[HostCall | _Value]:
             return
         dotted = dotted_name(view, above[2])
         if dotted in _WRAPS and above[3] and above[3][0][2][1] == value.site.index:
-            bound = sum(label is None for label, _, _ in above[3]) - 1 if dotted == "functools.partial" else 0
+            bound = sum(label is None for label, _, _ in above[3]) - 1 if dotted in _PARTIALS else 0
             yield replace(
                 value, site=site, skipped=value.skipped + bound, is_vmapped=value.is_vmapped or dotted in _MAPS
             )
