@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from meshlens.axes.values import Arg, Value
 
-MOST_WEIGHT = 2_000
+MOST_WEIGHT = 5_000
 DEEPEST_VALUE = 40
 """A value with more weight or depth keeps its plain parts only; the others are unknown."""
 

@@ -174,7 +174,7 @@ class Workspace:
 
     def without_files(self, paths: Iterable[Path]) -> Workspace:
         """The workspace after some files are gone."""
-        gone = frozenset(map(str, paths)) & self.files.keys()
+        gone = frozenset(path for path in map(str, paths) if path in self.files)
         if not gone:
             return self
         files = {known: file for known, file in self.files.items() if known not in gone}

@@ -35,7 +35,7 @@ def test_the_command_runs_them(tmp_path):
     command = [sys.executable, "-v", "-c", asked, "check", "--no-cache", "."]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "AX101" in done.stdout
-    assert "extension module 'meshlens.axes.records' loaded" in done.stderr
+    assert "extension module 'meshlens.project.workspace' loaded" in done.stderr
 
 
 def test_a_value_is_native():
