@@ -34,7 +34,7 @@ def _children(process: int) -> list[int]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux tells which children a process has")
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="the pool of older Pythons waits for a halted worker")
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="older pools wait for a worker that ended while they fed it")
 def test_a_worker_that_is_halted_is_given_up_and_its_work_done_here(tmp_path: Path):
     script = write(tmp_path, {"read.py": READ.format(package=PACKAGE)}) / "read.py"
     reading = subprocess.Popen([sys.executable, "-I", script], stdout=subprocess.PIPE, text=True)
