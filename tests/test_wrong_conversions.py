@@ -274,6 +274,13 @@ def test_imports_stand_above_their_first_use(tmp_path, name, target):
     _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
 
 
+@pytest.mark.jax
+@pytest.mark.parametrize("late", ["import functools\n", "from functools import partial\n"])
+def test_what_decorates_a_helper_is_imported_above_it(tmp_path, late):
+    text = HEAD + LOSS + late + STEP + CALLS
+    _runs_alike(tmp_path, text, _converted(tmp_path, text, "jit"))
+
+
 def _imports(text: str) -> list[int]:
     return [node.end_lineno or 0 for node in ast.parse(text).body if isinstance(node, (ast.Import, ast.ImportFrom))]
 
