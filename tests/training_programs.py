@@ -37,13 +37,19 @@ class Choices:
     rows: str
     call: str
 
+    @property
+    def is_ragged(self) -> bool:
+        """Whether a batch of it does not divide over eight devices."""
+        return self.data == "ragged"
+
 
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "model": _MODELS,
     "loss": (
         "mean", "mean", "mean of vmap", "sum", "sum over rows", "sum over constant", "masked", "masked max",
         "weighted", "average", "regularized", "regularized sum", "root", "cross entropy", "of the batch", "pairs",
-        "l2", "first axis", "size", "dot", "by place", "first half", "running", "log of mean", "largest", "spread", "scan",
+        "l2", "first axis", "size", "dot", "by place", "first half", "running", "log of mean", "largest", "spread",
+        "scan",
     ),
     "optimizer": ("by hand", "by hand", "sgd", "momentum", "adam", "clip", "schedule", "per example", "norm"),
     "layout": ("tuple", "dict", "named tuple", "dataclass", "two", "two", "axis 1"),
@@ -200,7 +206,9 @@ class _Writer:
                 f"    return (jnp.dot(x, w) + b){last}",
             ]
         if some.model in ("linen", "train state"):
-            norm = ["        x = nn.BatchNorm(use_running_average=not train, momentum=0.9)(x)"] if self.has_stats else []
+            norm = (
+                ["        x = nn.BatchNorm(use_running_average=not train, momentum=0.9)(x)"] if self.has_stats else []
+            )
             drop = ["        x = nn.Dropout(0.25, deterministic=not train)(x)"] if some.keys == "dropout" else []
             train = ", train: bool = True" if norm or drop else ""
             return [
@@ -390,9 +398,12 @@ class _Writer:
         found = []
         if self.has_stats:
             found.append('updates["batch_stats"]' if some.model != "haiku" else "stats")
-        found += {"aux": ["jnp.mean(pred)"], "rows": ["pred"], "count": ["jnp.sum(pred > 0)"], "worst": ["jnp.max(errors)"]}.get(
-            some.metrics, []
-        )
+        found += {
+            "aux": ["jnp.mean(pred)"],
+            "rows": ["pred"],
+            "count": ["jnp.sum(pred > 0)"],
+            "worst": ["jnp.max(errors)"],
+        }.get(some.metrics, [])
         if some.metrics == "dict":
             found.append('{"loss": loss, "mean": jnp.mean(pred)}')
         return found
@@ -479,7 +490,9 @@ class _Writer:
 
     def value_and_grad(self) -> str:
         some = self.some
-        base = {"nnx": "nnx.value_and_grad", "equinox": "eqx.filter_value_and_grad"}.get(some.model, "jax.value_and_grad")
+        base = {"nnx": "nnx.value_and_grad", "equinox": "eqx.filter_value_and_grad"}.get(
+            some.model, "jax.value_and_grad"
+        )
         aux = ", has_aux=True" if self.aux else ""
         return f"{base}(loss_fn{aux})"
 
@@ -525,7 +538,8 @@ class _Writer:
         if function:
             target = "loss"
             if self.aux:
-                target = f"(loss, {'extra' if len(self.aux) == 1 else '(' + ', '.join(f'extra{n}' for n in range(len(self.aux))) + ')'})"
+                extras = ", ".join(f"extra{n}" for n in range(len(self.aux)))
+                target = f"(loss, {'extra' if len(self.aux) == 1 else f'({extras})'})"
             lines.append(f"{target}, grads = {function}({', '.join(given)})")
         if some.rebound == "loss in a branch" and function:
             lines += ["if HALVE:", "    loss = loss / 2"]
@@ -550,9 +564,7 @@ class _Writer:
         if not held:
             held = ", of=grad_fn"
         body = "jax.tree.map(lambda g: 0.5 * g, of(*args))"
-        if self.aux:
-            body = "(lambda out: (out[0], jax.tree.map(lambda g: 0.5 * g, out[1])))(of(*args))"
-        elif self.some.model != "nnx":
+        if self.aux or self.some.model != "nnx":
             body = "(lambda out: (out[0], jax.tree.map(lambda g: 0.5 * g, out[1])))(of(*args))"
         return f"lambda *args{held}: {body}"
 
@@ -640,7 +652,7 @@ class _Writer:
         given = self.step_given()
         offset = 1 if method else 0
         static = [f"static_argnums={given.index('power') + offset}"] if some.extras == "static" else []
-        if method and some.model not in ("nnx", "equinox"):
+        if method and some.model != "equinox":
             static.append("static_argnums=0" if not static else f"static_argnums=(0, {given.index('power') + 1})")
             static = static[-1:]
         if some.jit == "donate":
@@ -651,14 +663,16 @@ class _Writer:
         if method or some.jit in ("decorator", "donate", "partial"):
             if not options:
                 return [f"@{jit}"], []
-            return [f"@partial({jit}, {options})" if some.jit != "donate" else f"@functools.partial({jit}, {options})"], []
+            return [
+                f"@partial({jit}, {options})" if some.jit != "donate" else f"@functools.partial({jit}, {options})"
+            ], []
         more = f", {options}" if options else ""
         if some.jit == "of a lambda":
             return [], [f"{self.step}_jit = jax.jit(lambda *args: {self.step}(*args){more})"]
         return [], [f"{self.step}_jit = {jit}({self.step}{more})"]
 
     def called_step(self) -> str:
-        if self.some.place == "class" :
+        if self.some.place == "class":
             return f"trainer.{self.step}"
         return f"{self.step}_jit" if self.compiled()[1] else self.step
 
@@ -667,7 +681,12 @@ class _Writer:
         before, after = self.compiled(method)
         given = (["self"] if method else []) + self.step_given()
         body = self.step_body() or ["pass"]
-        return [*before, f"def {self.step}({', '.join(given)}):", *_indented(body), *(["", "", *after] if after else [])]
+        return [
+            *before,
+            f"def {self.step}({', '.join(given)}):",
+            *_indented(body),
+            *(["", "", *after] if after else []),
+        ]
 
     # What evaluates
 
@@ -696,7 +715,14 @@ class _Writer:
         if kind in ("accuracy", "count"):
             right = "jnp.argmax(pred, axis=-1) == y" if self.classes else "jnp.abs(pred - y) < 0.5"
             result = f"jnp.mean({right})" if kind == "accuracy" else f"jnp.sum({right})"
-            lines += [jit, f"def accuracy({', '.join([first, *stats, 'x', 'y'])}):", f"    pred = {called}", f"    return {result}", "", ""]
+            lines += [
+                jit,
+                f"def accuracy({', '.join([first, *stats, 'x', 'y'])}):",
+                f"    pred = {called}",
+                f"    return {result}",
+                "",
+                "",
+            ]
         if kind in ("predict", "both"):
             name = "infer"
             lines += [jit, f"def {name}({', '.join([first, *stats, 'x'])}):", f"    return {called}", "", ""]
@@ -778,7 +804,7 @@ class _Writer:
         if "extra" in returned:
             lines.append('print("extra", extra.shape, float(extra.sum()))')
         if some.metrics == "dict":
-            lines.append('print({name: float(value) for name, value in metrics.items()})')
+            lines.append("print({name: float(value) for name, value in metrics.items()})")
         if "count" in given:
             lines.append("count += 1")
         return lines
@@ -813,7 +839,10 @@ class _Writer:
         elif some.loop == "batches":
             lines += ["for batch in batches(" + ", ".join(f"{name}s" for name in self.names) + "):"]
             if some.layout in ("two", "axis 1"):
-                held = [f"batch[{place}]" + (".T" if some.layout == "axis 1" and name == "x" else "") for place, name in enumerate(self.names)]
+                held = [
+                    f"batch[{place}]" + (".T" if some.layout == "axis 1" and name == "x" else "")
+                    for place, name in enumerate(self.names)
+                ]
             else:
                 held = ["batch"]
             lines += _indented(self.call(held))
@@ -822,7 +851,11 @@ class _Writer:
             cut = ", ".join(f"np.split({name}s[:48], 3)" for name in self.names)
             lines += [f"for {', '.join(self.names)} in zip({cut}):", *_indented(self.call(held))]
         elif some.loop == "while":
-            lines += ["start = 0", "while start < len(xs):", *_indented([*self.call(self.held(f"[start : start + {self.size}]")), f"start += {self.size}"])]
+            lines += [
+                "start = 0",
+                "while start < len(xs):",
+                *_indented([*self.call(self.held(f"[start : start + {self.size}]")), f"start += {self.size}"]),
+            ]
         else:
             lines += [f"for start in range(0, len(xs), {self.size}):"]
             lines += _indented(self.call(self.held(f"[start : start + {self.size}]")))
@@ -932,7 +965,11 @@ class _Writer:
         first = [*model, "", "", *built, "", "", *definitions]
         text = "\n".join(first)
         defined = re.findall(r"^(?:def |class |)(\w+)(?= = |\(|:)", text, re.MULTILINE)
-        used = [name for name in dict.fromkeys(defined) if re.search(rf"\b{name}\b", "\n".join(main)) and name not in ("print",)]
+        used = [
+            name
+            for name in dict.fromkeys(defined)
+            if re.search(rf"\b{name}\b", "\n".join(main)) and name not in ("print",)
+        ]
         used = [name for name in used if name != "optimizer" or some.model != "nnx"]
         second = [f"from steps import {', '.join(used)}", "", *main]
         if len(self.some.loss) % 2:
@@ -945,7 +982,13 @@ class _Writer:
         found = [f"{prefix}{self.step}"] if some.place != "class" else [f"Trainer.{self.step}"]
         if some.extras == "scan":
             found = ["epoch"]
-        names = {"loss": ["evaluate"], "both": ["evaluate", "infer"], "accuracy": ["accuracy"], "count": ["accuracy"], "predict": ["infer"]}
+        names = {
+            "loss": ["evaluate"],
+            "both": ["evaluate", "infer"],
+            "accuracy": ["accuracy"],
+            "count": ["accuracy"],
+            "predict": ["infer"],
+        }
         return [*found, *(f"{prefix}{name}" for name in names.get(some.evaluation, []))]
 
     def spelled(self, lines: Sequence[str]) -> str:
@@ -992,7 +1035,9 @@ class _Writer:
             third += ["import jax.numpy as np"] if has_jnp else []
             third += ["import numpy as onp"] if has_np else []
         else:
-            third += [("from jax import numpy as jnp" if style == "names" else "import jax.numpy as jnp")] if has_jnp else []
+            third += (
+                [("from jax import numpy as jnp" if style == "names" else "import jax.numpy as jnp")] if has_jnp else []
+            )
             third += ["import numpy as np"] if has_np else []
         if "optax." in text:
             third.append("import optax")

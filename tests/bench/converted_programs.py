@@ -19,20 +19,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from inprocess import found_in, open_folder
-from programs_run import Printed, Runner, unequal
-from training_programs import Program, program
 
 from meshlens.assists._everywhere import Job, convert_everywhere
 from meshlens.assists._model import Wishes
 from meshlens.assists._targets import assist_for, places_named
 from meshlens.project.workspace import Workspace
+from programs_run import Printed, Runner, unequal
+from training_programs import Program, program
 
 TARGETS = ("jit", "pmap", "shard_map")
 _TOLERANCE = 3e-4
 _NEW_DRAWS = 0.6
+_RAGGED = ("rows do not split over", "not evenly divisible")
 
 
 @dataclass
@@ -46,6 +48,7 @@ class Result:
         converted: the functions that were converted.
         refused: the others, each with the code of the reason and its sentence.
         wrong: in what the result is wrong.
+        ragged: whether it raises, with its reason, for a batch that does not divide.
         new_draws: whether its random numbers are new ones.
     """
 
@@ -55,6 +58,7 @@ class Result:
     converted: list[str] = field(default_factory=list)
     refused: list[tuple[str, str, str]] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
+    ragged: bool = False
     new_draws: bool = False
 
 
@@ -111,6 +115,9 @@ def measure(seed: int, targets: Iterable[str], room: Path, runner: Remembered) -
             continue
         files = {name: workspace.files[str(before / name)].source.decode() for name in made.files}
         found = runner.run(_write(room / str(seed) / result.target, files) / main, files)
+        result.ragged = any(text in found.error for text in _RAGGED) and made.choices.is_ragged
+        if result.ragged:
+            continue
         if found.error:
             result.wrong.append(f"raises: {found.error}")
             continue
@@ -162,8 +169,8 @@ def _write(folder: Path, files: Mapping[str, str]) -> Path:
 
 def table(results: list[Result]) -> str:
     """Returns Markdown tables by library and target, and of the reasons by target."""
-    rows = ["| library | target | programs | functions converted | refused | run | new draws | wrong |"]
-    rows.append("|---|---|--:|--:|--:|--:|--:|--:|")
+    rows = ["| library | target | programs | functions converted | refused | run | ragged | new draws | wrong |"]
+    rows.append("|---|---|--:|--:|--:|--:|--:|--:|--:|")
     kinds = sorted({one.kind for one in results})
     for kind, target in [*((kind, target) for target in TARGETS for kind in kinds), *(("all", t) for t in TARGETS)]:
         some = [one for one in results if one.target == target and kind in (one.kind, "all")]
@@ -172,6 +179,7 @@ def table(results: list[Result]) -> str:
             sum(len(one.converted) for one in some),
             sum(len(one.refused) for one in some),
             sum(bool(one.converted) for one in some),
+            sum(one.ragged for one in some),
             sum(one.new_draws for one in some),
             sum(bool(one.wrong) for one in some),
         )
@@ -209,7 +217,15 @@ def _main() -> None:
             for one in measure(seed, arguments.to, room, remembered):
                 results.append(one)
                 for text in one.wrong:
-                    print(one.seed, one.target, text.strip().split("\n")[0], "…", text.strip().split("\n")[-1][:300], file=sys.stderr, flush=True)
+                    print(
+                        one.seed,
+                        one.target,
+                        text.strip().split("\n")[0],
+                        "…",
+                        text.strip().split("\n")[-1][:300],
+                        file=sys.stderr,
+                        flush=True,
+                    )
                 if arguments.json is not None:
                     with arguments.json.open("a") as out:
                         out.write(json.dumps(asdict(one)) + "\n")

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import atexit
 import csv
 import json
 import os
@@ -29,12 +30,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from inprocess import found_in, open_folder
-from programs_run import ENVIRONMENT, Printed, unequal
 
 from meshlens.assists._everywhere import Job, convert_everywhere
 from meshlens.assists._model import Wishes
 from meshlens.assists._targets import assist_for, places_named
 from meshlens.project.workspace import Workspace
+from programs_run import ENVIRONMENT, Printed, unequal
 
 TARGETS = ("jit", "pmap", "shard_map")
 _TOLERANCE = 1e-3
@@ -139,22 +140,30 @@ def _recipe(row: Row, recipes: Path) -> Path | None:
     return next((one for one in found if one.exists()), None)
 
 
-def run(recipe: Path, file: Path) -> Printed:
-    """Runs the program of a file as a recipe says."""
-    paths = [str(recipe.parent), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MPLBACKEND": "agg"}
-    python = os.environ.get("MESHLENS_JAX_PYTHON", sys.executable)
-    try:
-        ran = subprocess.run(
-            [python, str(recipe), str(file)],
-            cwd=file.parent, env=environment, capture_output=True, text=True, timeout=_SECONDS, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return Printed("", "took too long")
-    return Printed(ran.stdout, "" if ran.returncode == 0 else ran.stderr[-3000:] or "ended without a word")
+@dataclass(eq=False)
+class Drivers:
+    """A process that has imported JAX and its libraries, and forks one for each program."""
+
+    _process: subprocess.Popen[str] | None = None
+
+    def run(self, recipe: Path, file: Path) -> Printed:
+        """Runs the program of a file as a recipe says."""
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [os.environ.get("MESHLENS_JAX_PYTHON", sys.executable), str(Path(__file__).with_name("stand_ins.py"))],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                env={**os.environ, **ENVIRONMENT, "MPLBACKEND": "agg"},
+            )  # fmt: skip
+            atexit.register(self._process.kill)
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps([str(recipe), str(file), _SECONDS]) + "\n")
+        self._process.stdin.flush()
+        return Printed(*json.loads(self._process.stdout.readline()))
 
 
-def measure(row: Row, targets: Iterable[str], checkouts: Path, recipes: Path | None, room: Path) -> list[Result]:
+def measure(
+    row: Row, targets: Iterable[str], checkouts: Path, recipes: Path | None, room: Path, drivers: Drivers
+) -> list[Result]:
     """Returns what becomes of a function for each target."""
     before_root = room / "before"
     file = copied(row, checkouts, before_root)
@@ -176,11 +185,11 @@ def measure(row: Row, targets: Iterable[str], checkouts: Path, recipes: Path | N
             (root / path.relative_to(before_root)).write_bytes(workspace.files[str(path)].source)
         if recipe is None:
             continue
-        wanted = wanted or run(recipe, file)
+        wanted = wanted or drivers.run(recipe, file)
         if wanted.error:
             result.wrong.append(f"the program itself fails: {wanted.error}")
             continue
-        found = run(recipe, root / file.relative_to(before_root))
+        found = drivers.run(recipe, root / file.relative_to(before_root))
         result.ran = True
         if found.error:
             result.wrong.append(f"raises: {found.error}")
@@ -193,7 +202,10 @@ def measure(row: Row, targets: Iterable[str], checkouts: Path, recipes: Path | N
 
 def table(results: list[Result]) -> str:
     """Returns Markdown tables by library and target, and of what was refused."""
-    rows = ["| library | target | functions | converted | run | right | wrong | refused |", "|---|---|--:|--:|--:|--:|--:|--:|"]
+    rows = [
+        "| library | target | functions | converted | run | right | wrong | refused |",
+        "|---|---|--:|--:|--:|--:|--:|--:|",
+    ]
     libraries = [*sorted({one.library for one in results}), "all"]
     for library, target in ((library, target) for target in TARGETS for library in libraries):
         some = [one for one in results if one.target == target and library in (one.library, "all")]
@@ -221,6 +233,7 @@ def _main() -> None:
             for one in csv.DictReader(lines, delimiter="\t")
         ]
     results: list[Result] = []
+    drivers = Drivers()
     with tempfile.TemporaryDirectory() as temporary:
         for number, row in enumerate(rows, 1):
             text = f"{row.repo}/{row.path}::{row.function}"
@@ -231,9 +244,11 @@ def _main() -> None:
             if not (arguments.checkouts / row.repo.rpartition("/")[2] / row.path).exists():
                 print(f"not there: {text}", file=sys.stderr)
                 continue
-            for one in measure(row, arguments.to, arguments.checkouts.resolve(), arguments.recipes, room):
+            for one in measure(row, arguments.to, arguments.checkouts.resolve(), arguments.recipes, room, drivers):
                 results.append(one)
-                print(number, one.target, one.place, "ran" if one.ran else "-", one.refused, *one.wrong, file=sys.stderr)
+                print(
+                    number, one.target, one.place, "ran" if one.ran else "-", one.refused, *one.wrong, file=sys.stderr
+                )
     if arguments.json is not None:
         arguments.json.write_text(json.dumps([asdict(one) for one in results], indent=1) + "\n")
     print(table(results))
