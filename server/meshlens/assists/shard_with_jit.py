@@ -6,6 +6,8 @@ The rows of a batch are split over a mesh, an array that does not divide is copi
 copied to all devices before it.
 No import starts the backend: the mesh is made when data is first placed.
 A function that only compiled code calls gets the split in its body.
+One that nothing compiles yet gets `@jax.jit`, or `nnx.jit` or `eqx.filter_jit` if it takes their objects, with the
+switches, words and functions among its arguments as static ones; it is refused if `jit` cannot trace it.
 
 `devices: 8`
 
@@ -90,6 +92,7 @@ from meshlens.assists._devices import device_mesh
 from meshlens.assists._functions import Target, dotted_name, function_at, maps_around, reached
 from meshlens.assists._graph_objects import is_graph_object
 from meshlens.assists._host_calls import Callee, HostCall, callee_at, host_calls
+from meshlens.assists._jitting import compiled, jitting
 from meshlens.assists._model import Answer, Wishes
 from meshlens.assists._offering import offered
 from meshlens.assists._pmap import Obstacle
@@ -128,13 +131,19 @@ def _written(view: FileView, callee: Callee, function: Target | None, wishes: Wi
     _must_be_possible(view, function)
     calls = tuple((call, read_roles(view, callee, call)) for call in host_calls(view, callee))
     calls = tuple(one for one in calls if one[1])
-    spelling = Spelling(view, min((view.span(call.site).start for call, _ in calls), default=_start(view, function)))
+    first = min((view.span(call.site).start for call, _ in calls), default=_start(view, function))
+    spelling = Spelling(view, min(first, _start(view, function) or first))
     axis = quoted(view, wishes.axis_name or _DEFAULT)
     mesh = OnMesh(device_mesh(wishes, axis, spelling), axis)
     if not calls:
         if function is None or not function.body:
             raise Obstacle("no-calls", f'no call of "{callee.name}" that hands over a batch is seen in this file')
         return _in_body(view, function, spelling, mesh)
+    jit = jitting(view, function, calls) if callee.target is not None and function is not None else None
+    above: tuple[FileEdit, ...] = ()
+    if jit is not None and function is not None:
+        above = (compiled(view, function, jit, spelling),)
+        calls = tuple((call, tuple(one for one in given if one.name not in jit.static)) for call, given in calls)
     called, made = mesh_helper(view, spelling, mesh)
     shard, helper = batch_helper(view, spelling, mesh, called)
     wrapped = [edit for call, given in calls for edit in _sharded(view, call, given, shard)]
@@ -145,7 +154,7 @@ def _written(view: FileView, callee: Callee, function: Target | None, wishes: Wi
     if copied:
         replicate, more = copy_helper(view, spelling, called)
         placed = (*more, *_lines(view, copied, replicate, spelling))
-    return in_order((*import_edits(view, spelling.needed), *made, *helper, *placed, *wrapped))
+    return in_order((*import_edits(view, spelling.needed), *made, *helper, *above, *placed, *wrapped))
 
 
 def _start(view: FileView, function: Target | None) -> int:
