@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from meshlens.assists._functions import Target, Use, dotted_name, functions
@@ -88,7 +88,15 @@ def _compiled_variables(view: FileView) -> Iterator[Callee]:
 def host_calls(view: FileView, callee: Callee) -> tuple[HostCall, ...]:
     """Returns the calls of a function that plain Python makes in this file, in order, each once."""
     skipped, is_vmapped = _between(view, callee)
-    waiting = [_Value(use.site, skipped, is_vmapped) for use in _uses(view, callee)]
+    return _followed(view, [_Value(use.site, skipped, is_vmapped) for use in _uses(view, callee)])
+
+
+def followed(view: FileView, sites: Iterable[Site]) -> tuple[HostCall, ...]:
+    """Returns the calls that plain Python makes of what stands at some places of a file."""
+    return _followed(view, [_Value(site) for site in sites])
+
+
+def _followed(view: FileView, waiting: list[_Value]) -> tuple[HostCall, ...]:
     found: dict[Site, HostCall] = {}
     seen: set[Site] = set()
     while waiting:

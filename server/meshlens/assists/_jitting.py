@@ -127,7 +127,7 @@ def _changeable(view: FileView, calls: tuple[tuple[HostCall, tuple[Given, ...]],
         name
         for name in names
         if all(
-            one.node[0] == "name" and is_graph_object(view, call, one.node[2])
+            one.node[0] == "name" and is_graph_object(view_of(view, call.site.path), call, one.node[2])
             for call, given in calls
             for one in given
             if one.name == name
@@ -168,12 +168,10 @@ def _is_python(
     said = parameter[4]
     if said is not None and said[0] == "name" and said[2] in ("bool", "str"):
         return True
-    values = [one.node for _, given in calls for one in given if one.name == name]
+    values = [(call.site.path, one.node) for call, given in calls for one in given if one.name == name]
     if parameter[3] is not None:
-        values.append(parameter[3])
-    if not values:
-        return False
-    return all(_is_constant(view, value) for value in values)
+        values.append((str(view.path), parameter[3]))
+    return bool(values) and all(_is_constant(view_of(view, path), value) for path, value in values)
 
 
 def _is_constant(view: FileView, node: Node) -> bool:
@@ -209,7 +207,12 @@ def _objects(
         if target.is_method and target.node[2][2] and name == target.node[2][2][0][0]:
             continue
         parameter = next(one for one in target.node[2][2] if one[0] == name)
-        kinds = {kind_of_argument(view, call, one.node) for call, given in calls for one in given if one.name == name}
+        kinds = {
+            kind_of_argument(view_of(view, call.site.path), call, one.node)
+            for call, given in calls
+            for one in given
+            if one.name == name
+        }
         if parameter[4] is not None and (said := kind_of_class(view, "", parameter[4])) is not None:
             kinds = {said}
         if len(kinds) != 1 or None in kinds:
@@ -217,10 +220,14 @@ def _objects(
         found[name] = str(kinds.pop())
     for call, given in calls:
         for one in given:
-            if one.node[0] == "name" and one.name not in found and is_graph_object(view, call, one.node[2]):
+            if (
+                one.node[0] == "name"
+                and one.name not in found
+                and is_graph_object(view_of(view, call.site.path), call, one.node[2])
+            ):
                 found[one.name] = "nnx"
             elif one.name and one.node[0] in ("name", "attr", "lambda") and one.name not in found:
-                kind = kind_of_argument(view, call, one.node)
+                kind = kind_of_argument(view_of(view, call.site.path), call, one.node)
                 if kind in (*_OBJECTS, "function"):
                     found[one.name] = str(kind)
     return found
