@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from meshlens.axes.context import Context
+from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all
 from meshlens.axes.ledger import MOST_PLAIN_RUNS, Key, Shared, most_runs
 from meshlens.axes.run import Run
@@ -86,9 +87,13 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     if not isinstance(latest, Shared):
         return UNKNOWN
     run.relied.add(latest.root)
-    if latest.given == values:
+    # What a closure gives hangs on what it closes over, too.
+    if latest.given == values and function.frame.parent is None:
         return latest.value
-    return _whatever_given(latest.value, _returned(run.body(function)))
+    known = ("whatever given", function.site, latest.value)
+    if known not in run.memo:
+        run.memo[known] = _whatever_given(_Result(run, function), latest.value, _returned(run.body(function)))
+    return run.memo[known]
 
 
 def _names_axes(run: Run, function: Function) -> bool:
@@ -97,29 +102,82 @@ def _names_axes(run: Run, function: Function) -> bool:
     return says
 
 
-def _whatever_given(value: Value, written: tuple[Any, ...]) -> Value:
+@dataclass(slots=True)
+class _Result:
+    """What a call gave, while it becomes what other arguments would give as well.
+
+    Attributes:
+        run: the run.
+        function: what was called.
+        frames: the variables of the call, by those that they stand for now.
+    """
+
+    run: Run
+    function: Function
+    frames: dict[int, Frame] = field(default_factory=dict)
+
+
+def _whatever_given(result: _Result, value: Value, written: tuple[Any, ...]) -> Value:
     """What a function gives for other arguments as well: functions and meshes, but no number, shape, key or length.
 
     Args:
-        value: what it gave for some.
+        result: the call.
+        value: what it gave, or a part of it.
         written: the expressions that it returns; none where they do not show how many items there are.
     """
     if isinstance(value, Seq):
         if not _is_written_out(written, ("tuple", "list"), len(value.items)):
-            return Seq(
-                value.kind, (join_all([_whatever_given(item, ()) for item in value.items]),) * bool(value.items), True
-            )
+            items = [_whatever_given(result, item, ()) for item in value.items]
+            return Seq(value.kind, (join_all(items),) * bool(items), True)
         columns = zip(*(node[2] for node in written), strict=True)
-        items = [_whatever_given(item, column) for item, column in zip(value.items, columns, strict=True)]
+        items = [_whatever_given(result, item, column) for item, column in zip(value.items, columns, strict=True)]
         return Seq(value.kind, tuple(items), value.open)
     if isinstance(value, Dict):
         is_open = value.open or not _is_written_out(written, ("dict",), len(value.items))
-        return Dict(tuple((key, _whatever_given(item, ())) for key, item in value.items), is_open)
+        return Dict(tuple((key, _whatever_given(result, item, ())) for key, item in value.items), is_open)
     if isinstance(value, Union):
-        return Union(tuple(dict.fromkeys(_whatever_given(one, ()) for one in value.options)), value.of_table)
+        options = dict.fromkeys(_whatever_given(result, one, ()) for one in value.options)
+        return Union(tuple(options), value.of_table)
     if isinstance(value, Mesh):
         return replace(value, names=(), sizes=None, open=True)
+    if isinstance(value, Partial):
+        args = tuple(replace(arg, value=_whatever_given(result, arg.value, ())) for arg in value.args)
+        return replace(value, callee=_whatever_given(result, value.callee, ()), args=args)
+    if isinstance(value, Bound):
+        return replace(value, receiver=_whatever_given(result, value.receiver, ()))
+    if isinstance(value, Instance):
+        return _object_whatever_given(result, value)
+    if isinstance(value, Function) and value.frame.parent is result.function.frame:
+        return replace(value, frame=_frame_whatever_given(result, value.frame))
     return UNKNOWN if isinstance(value, (Data, Const, Spec, Made)) else value
+
+
+def _object_whatever_given(result: _Result, value: Instance) -> Instance:
+    """An object that the call made, with attributes that other arguments would give it as well."""
+    from meshlens.axes.objects import attributes_of
+
+    run, site = result.run, result.function.site
+    if value.made is None or (value.made.path, value.made.block) != (site.path, site.block):
+        return value
+    held = attributes_of(run, value)
+    number = run.number_of(("whatever given", value.cls, site))
+    own = replace(value, number=number)
+    if number not in run.heap:
+        run.heap[number] = {}
+        run.heap[number].update({name: _whatever_given(result, one, ()) for name, one in held.items() if one != own})
+    return own
+
+
+def _frame_whatever_given(result: _Result, frame: Frame) -> Frame:
+    """The variables of the call as other arguments would leave them, for a function that closes over them."""
+    known = result.frames.get(id(frame))
+    if known is not None:
+        return known
+    own = result.frames[id(frame)] = Frame(frame.path, frame.block, frame.parent, frame.sites)
+    own.globals, own.nonlocals, own.parameters = frame.globals, frame.nonlocals, frame.parameters
+    own.owner, own.receiver = frame.owner, frame.receiver
+    own.vars = {name: _whatever_given(result, one, ()) for name, one in frame.vars.items()}
+    return own
 
 
 def _is_written_out(written: tuple[Any, ...], tags: tuple[str, ...], count: int) -> bool:
