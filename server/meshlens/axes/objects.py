@@ -232,4 +232,4 @@ def _through(arg: Arg) -> Value:
 
 def data_attribute(value: Data, name: str) -> Value:
     """An attribute of a value that is not followed: it travels with the value."""
-    return Data(travelling(value.labels) | (value.labels & {"fresh"}))
+    return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=value.over)

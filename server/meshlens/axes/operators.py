@@ -10,6 +10,7 @@ from meshlens.axes.frames import Frame, site_of
 from meshlens.axes.gradients import divided, gradient_step
 from meshlens.axes.joining import labels_of
 from meshlens.axes.labels import NONE, travelling
+from meshlens.axes.operating import of_operator
 from meshlens.axes.run import Run
 from meshlens.axes.values import Const, Data, Value
 
@@ -40,4 +41,5 @@ def binary(
     shape = arrays.broadcast(arrays.shape_of(left), arrays.shape_of(right))
     if all(isinstance(side, Const) or "uniform" in labels_of(side) for side in (left, right)):
         labels |= {"uniform"}
-    return Data(labels, shape, None, arrays.gives_array(operator, left, right))
+    over = of_operator(operator, left, right, sides[1][0] == "const")
+    return Data(labels, shape, None, arrays.gives_array(operator, left, right), over)

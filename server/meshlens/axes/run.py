@@ -173,6 +173,7 @@ class Run:
         stack: sites of the functions now running.
         calls: how many calls were made.
         bodies: how often a function's body ran.
+        followed: how many of them were entered only for what they make of arrays in a map.
         api_guard: depth of `try/except ImportError`, `hasattr`, version checks.
         broad_guard: how many of these catch any exception, which says nothing of what a function does that is called.
         ambient: meshes made current by `set_mesh`, innermost last.
@@ -209,7 +210,7 @@ class Run:
         self.mapped_by: set[tuple[Site, Site]] = set()
         self.stack: list[Site] = []
         self.calls = 0
-        self.bodies = 0
+        self.bodies = self.followed = 0
         self.api_guard = 0
         self.broad_guard = 0
         self.ambient: list[Value] = []
