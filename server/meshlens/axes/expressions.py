@@ -17,8 +17,8 @@ from meshlens.axes.frames import Frame, numbered, site_of
 from meshlens.axes.imports import is_dated, note_mention
 from meshlens.axes.joining import join, join_all, labels_of, options, variation_of
 from meshlens.axes.labels import of_verdict, travelling
-from meshlens.axes.mapped_values import from_outside
 from meshlens.axes.operators import binary
+from meshlens.axes.outside import from_outside
 from meshlens.axes.parameters import limited
 from meshlens.axes.run import DEEPEST, Run
 from meshlens.axes.same_names import note_compared

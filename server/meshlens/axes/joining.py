@@ -130,7 +130,7 @@ def variation_of(value: Value) -> Variation:
     if kind in _WITHOUT_ARRAYS:
         return EVERYWHERE
     if isinstance(value, (Seq, Dict, Union)):
-        if value.weight >= _LARGE or (not isinstance(value, Union) and value.open):
+        if value.weight >= _LARGE or (not isinstance(value, Union) and value.open and not value.items):
             return ANYTHING
         found: Variation | None = None
         for part in _parts(value):
@@ -142,7 +142,7 @@ def variation_of(value: Value) -> Variation:
 
 def variations_in(value: Value) -> tuple[Variation, ...]:
     """What is known of each array in a value, for what is made of all of them."""
-    if isinstance(value, (Seq, Dict)) and not value.open and value.weight < _LARGE:
+    if isinstance(value, (Seq, Dict)) and value.weight < _LARGE and (value.items or not value.open):
         return tuple(dict.fromkeys(one for part in _parts(value) for one in variations_in(part))) or (EVERYWHERE,)
     return (variation_of(value),)
 

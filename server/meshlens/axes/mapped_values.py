@@ -7,8 +7,8 @@ from typing import Any
 
 from meshlens.axes import transfer
 from meshlens.axes.arrays import is_array
-from meshlens.axes.context import Context
 from meshlens.axes.joining import labels_of, variation_of
+from meshlens.axes.outside import axes_of
 from meshlens.axes.run import Run
 from meshlens.axes.train_states import is_state
 from meshlens.axes.transfer import across
@@ -32,7 +32,6 @@ from meshlens.axes.variation import (
     without_axes,
 )
 from meshlens.axes.weight import weighed
-from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 _ORDINARY_WEIGHT = 100
 _WEIGHT_OF_A_STATEMENT = 4
@@ -162,29 +161,6 @@ def _without_copy(
     _, site, count = copies[0]
     rest = {("copies", site, count - 1)} if count > 1 else set()
     return labels | rest, ("copied", site)
-
-
-def axes_of(binder: Binder) -> tuple[str, ...]:
-    """The axes of a map, as variations name them."""
-    names = tuple(str(name.value) for name in binder.names)
-    unnamed = binder.open or (not names and binder.kind in MAPS_ON_DEVICES)
-    return (*names, SOME_AXIS) if unnamed else names
-
-
-def from_outside(value: Data, maps: int, ctx: Context) -> Data:
-    """A value that a map's function finds outside of the map: over its axes it is the same everywhere.
-
-    Args:
-        value: the value.
-        maps: in how many maps it was made.
-        ctx: the circumstances.
-    """
-    inner = ctx.env.maps[maps:]
-    if not inner or value.over.axes:
-        return value
-    axes = [axis for binder in inner if binder.kind != "axis_env" for axis in axes_of(binder)]
-    over = with_axes(value.over, axes, ALIKE)
-    return Data(value.labels, value.shape, value.made_by, value.array, over)
 
 
 def given_over(binder: Binder, value: Data | Const, entry: Value) -> Variation:

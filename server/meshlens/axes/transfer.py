@@ -6,7 +6,7 @@ Each function here works on what is known over one axis; `across` does so for al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 
 from meshlens.axes.variation import (
@@ -73,22 +73,17 @@ def rowwise(*parts: Along) -> Along:
 
 
 def _rowwise(*truths: str) -> str:
+    if UNTOLD in truths:
+        # It may be what makes the difference up, such as what the other devices sent.
+        return UNTOLD
     different = {truth for truth in truths if is_different(truth)}
     if not different:
-        return _own(truths)
+        return APART if any(map(is_apart, truths)) else SAME
     others = [truth for truth in truths if truth not in different]
     if len(different) == 1 and all(map(is_same, others)):
         (only,) = different
         return only if only in _ROWWISE else DIFFERS
     return DIFFERS
-
-
-def _own(truths: Iterable[str]) -> str:
-    """What comes of values of which none certainly differs."""
-    truths = tuple(truths)
-    if any(map(is_apart, truths)):
-        return APART
-    return SAME if all(map(is_same, truths)) else UNTOLD
 
 
 def linear(part: Along) -> Along:
@@ -177,12 +172,10 @@ def _product(left: str, right: str) -> str:
 def chosen(test: Along, *parts: Along) -> Along:
     """`where(test, x, y)`: an element of the one or the other."""
     truths = [part.truth for part in parts]
-    if is_different(test.truth) or all(map(is_different, truths)) or all(map(is_same, truths)):
-        return Along(_rowwise(test.truth, *truths), typed(test, *parts))
-    if is_same(test.truth) and any(truth in (ROWS, ROW) for truth in truths):
-        return Along(_rowwise(*truths), typed(test, *parts))
-    own = any(is_apart(truth) for truth in (test.truth, *truths))
-    return Along(APART if own else UNTOLD, typed(test, *parts))
+    truth = _rowwise(test.truth, *truths)
+    if is_different(truth) and not is_different(test.truth) and not all(map(is_different, truths)):
+        truth = truth if truth in (ROWS, ROW) else APART
+    return Along(truth, typed(test, *parts))
 
 
 def judged(*parts: Along) -> Along:
@@ -193,10 +186,8 @@ def judged(*parts: Along) -> Along:
 
 def mixed(*parts: Along) -> Along:
     """A function of which nothing is known but that it uses its arguments, and reduces over no axis."""
-    truths = [part.truth for part in parts]
-    rest = {truth for truth in truths if not is_same(truth)}
-    truth = ROW if rest == {ROW} else DIFFERS if any(map(is_different, truths)) else _own(truths)
-    return Along(truth, typed(*parts))
+    truth = _rowwise(*(part.truth for part in parts))
+    return Along(truth if truth == ROW or not is_different(truth) else DIFFERS, typed(*parts))
 
 
 def summed(part: Along) -> Along:
@@ -258,7 +249,7 @@ def same_over(part: Along) -> Along:
 
 def different_over(part: Along) -> Along:
     """What a collective gives that leaves each device something of its own."""
-    return Along(APART, VARYING)
+    return Along(UNTOLD, VARYING)
 
 
 def indexed(part: Along) -> Along:
@@ -301,7 +292,8 @@ def differentiated(loss: Along, value: Along) -> Along:
     truths = (loss.truth, value.truth)
     if is_same(value.truth) and loss.truth in (SUM, MEAN, RATIO, ROW, PAIRS_MEAN):
         return Along(loss.truth, typed(loss, value))
-    return Along(DIFFERS if is_different(loss.truth) else _own(truths), typed(loss, value))
+    truth = _rowwise(*truths)
+    return Along(DIFFERS if is_different(truth) else truth, typed(loss, value))
 
 
 def differentiated_checked(loss: Along, value: Along) -> Along:
