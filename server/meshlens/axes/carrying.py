@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from meshlens.axes.context import Context
 from meshlens.axes.joining import join, variation_of
-from meshlens.axes.values import Data, Dict, Seq, Value
-from meshlens.axes.variation import NOT_KNOWN, SAME, ZERO, Along, Variation, either, is_apart, of
+from meshlens.axes.outside import axes_of
+from meshlens.axes.records import GradientUse
+from meshlens.axes.run import Run
+from meshlens.axes.values import Data, Dict, Seq, Site, Value
+from meshlens.axes.variation import INVARIANT, NOT_KNOWN, SAME, VARYING, ZERO, Along, Variation, either, is_apart, of
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 
 def carried(start: Value, stepped: Value) -> Value:
@@ -20,6 +25,26 @@ def carried(start: Value, stepped: Value) -> Value:
     if isinstance(both, Data):
         return replace(both, over=after_steps(variation_of(start), variation_of(stepped)))
     return both
+
+
+def note_carried(run: Run, start: Value, stepped: Value, site: Site, ctx: Context) -> None:
+    """Notes what a loop in a checked map carries that becomes varying in a step: JAX wants the types alike."""
+    binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
+    if binder is None or not binder.checked:
+        return
+    if isinstance(start, (Seq, Dict)) and isinstance(stepped, (Seq, Dict)):
+        if _are_alike(start, stepped):
+            for one, other in zip(_entries(start), _entries(stepped), strict=True):
+                note_carried(run, one, other, site, ctx)
+        return
+    before, after = variation_of(start), variation_of(stepped)
+    for axis in axes_of(binder):
+        if before.over(axis).typed == INVARIANT and after.over(axis).typed == VARYING:
+            run.records.gradient_uses.append(GradientUse("carried", site, None, ctx, axis))
+
+
+def _entries(value: Seq | Dict) -> list[Value]:
+    return [item[1] if isinstance(item, tuple) else item for item in value.items]
 
 
 def _are_alike(one: Seq | Dict, other: Seq | Dict) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from meshlens.axes import transfer
 from meshlens.axes.arrays import is_array, shape_of
 from meshlens.axes.context import Context
-from meshlens.axes.joining import labels_of, options, variation_of
+from meshlens.axes.joining import labels_of, options, variation_of, variations_in
 from meshlens.axes.labels import after_reduction, travelling
 from meshlens.axes.naming import by_parameter
 from meshlens.axes.records import AxisUse, GradientUse, RandomUse
@@ -15,7 +15,8 @@ from meshlens.axes.variation import (
     ANYTHING,
     DIFFERS,
     EVERYWHERE,
-    NOT_KNOWN,
+    PAIRS_MEAN,
+    RATIO,
     SOME_AXIS,
     VARYING,
     Along,
@@ -43,6 +44,8 @@ def apply_collective(run: Run, row: Collective, args: tuple[Arg, ...], site: Sit
     if axis is not None and isinstance(axis.value, Seq) and not axis.value.items and not axis.value.open:
         return value
     names = names_of(axis.value) if axis is not None else ()
+    if row.reduces == "mean":
+        note_averages(run, value, names, site, ctx)
     if row.reduces in ("sum", "mean"):
         note_repeats(run, row, value, names, "axis_index_groups" in found, site, ctx)
     is_plain = axis is not None and _are_known(axis.value) and "axis_index_groups" not in found and "to" not in found
@@ -79,6 +82,18 @@ def note_repeats(
             run.records.gradient_uses.append(GradientUse("summed-again", site, label[2], ctx))
         elif label[0] == "drawn" and "mean" in labels:
             run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced"))
+
+
+def note_averages(run: Run, value: Value, names: tuple[str, ...], site: Site, ctx: Context) -> None:
+    """Notes a mean over the devices of what has no such mean: quotients of sums, means over pairs of rows."""
+    for over in variations_in(value):
+        for name in names:
+            kind = _AVERAGED.get(over.over(name).truth)
+            if kind is not None:
+                run.records.gradient_uses.append(GradientUse(kind, site, None, ctx, name))
+
+
+_AVERAGED = {RATIO: "ratio-averaged", PAIRS_MEAN: "pairs-averaged"}
 
 
 def note_uses(
@@ -146,7 +161,7 @@ def result(
     if row.reduces == "size":
         return Data(frozenset({"axis-size"}), (), over=EVERYWHERE)
     if row.reduces in _REDUCES:
-        after = after_reduction(labels) | {("over", name, site) for name in names}
+        after = after_reduction(labels) | {(kind, name, site) for name in names for kind in ("over", "reduced-at")}
         if row.reduces == "sum":
             after |= {("psum", site)}
             if "gradient" in labels and "mean" in labels:
@@ -183,10 +198,8 @@ def _over(row: Collective, value: Variation, names: tuple[str, ...], is_plain: b
     if not is_plain:
         # Some axis, or some of the devices: a gathered value stays varying to JAX, of all else nothing is known.
         stays = row.reduces in ("gather", "scatter", "permute", "to_all", "cast")
-        kept = [
-            (name, Along(typed=along.typed if stays and along.typed == VARYING else "")) for name, along in value.axes
-        ]
-        return of(kept, NOT_KNOWN)
+        kept = [(name, Along(typed=VARYING)) for name, along in value.axes if stays and along.typed == VARYING]
+        return of(kept)
     for name in names:
         value = with_axes(value, (name,), how(value.over(name)))
     return value

@@ -92,9 +92,10 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
 
     held = attributes_of(run, instance)
     if name in held:
-        value = held[name]
-        is_outside = ctx.env.maps and type(value) is Data and instance.number not in run.of_maps
-        return from_outside(value, 0, ctx) if is_outside and isinstance(value, Data) else value
+        own = held[name]
+        if ctx.env.maps and isinstance(own, Data) and instance.number not in run.of_maps:
+            return from_outside(own, 0, ctx)
+        return own
     if name == "__class__":
         return instance.cls
     value = class_attribute(instance.cls, name)

@@ -7,7 +7,7 @@ from typing import Any
 from meshlens.axes import arrays, noise
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame, site_of
-from meshlens.axes.gradients import divided, gradient_step
+from meshlens.axes.gradients import divided, gradient_step, note_quotient
 from meshlens.axes.joining import labels_of
 from meshlens.axes.labels import NONE, travelling
 from meshlens.axes.operating import of_operator
@@ -41,5 +41,7 @@ def binary(
     shape = arrays.broadcast(arrays.shape_of(left), arrays.shape_of(right))
     if all(isinstance(side, Const) or "uniform" in labels_of(side) for side in (left, right)):
         labels |= {"uniform"}
+    if operator == "/" and ctx.env.maps:
+        note_quotient(run, left, right, site_of(frame, node), ctx)
     over = of_operator(operator, left, right, sides[1][0] == "const")
     return Data(labels, shape, None, arrays.gives_array(operator, left, right), over)

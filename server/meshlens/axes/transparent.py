@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from meshlens.axes import transfer
-from meshlens.axes.carrying import carried
+from meshlens.axes.carrying import carried, note_carried
 from meshlens.axes.context import AxisEnv, Context
 from meshlens.axes.custom_rules import run_rules
 from meshlens.axes.differentiation import call_gradient
@@ -160,6 +160,10 @@ def _run_now(
         arg = found.get(name)
         return arg.value if arg is not None else UNKNOWN
 
+    def behind(arg: Arg | None, start: Value, stepped: Value) -> Value:
+        note_carried(run, start, stepped, arg.site if arg is not None and arg.site is not None else site, ctx)
+        return carried(start, stepped)
+
     first = operands[0]
     how = row.how
     if how in ("eval_shape", "transposed", "module_call"):
@@ -181,7 +185,9 @@ def _run_now(
         carry = given(row.parameters[1])
         stepped = run_operand(first, positional(carry, element(given(row.parameters[2]))), inner)
         if isinstance(stepped, Seq) and len(stepped.items) == 2:
-            return Seq("tuple", (carried(carry, stepped.items[0]), _stacked(stepped.items[1])))
+            return Seq(
+                "tuple", (behind(found.get(row.parameters[1]), carry, stepped.items[0]), _stacked(stepped.items[1]))
+            )
         return Seq("tuple", (stepped, stepped))
     if how == "cond":
         return _branches(run, found.get("pred"), operands, rest, site, ctx, run_operand)
@@ -192,10 +198,10 @@ def _run_now(
     if how == "while":
         value = given(row.parameters[-1])
         run_operand(operands[0], positional(value))
-        return carried(value, run_operand(operands[-1], positional(value)))
+        return behind(found.get(row.parameters[-1]), value, run_operand(operands[-1], positional(value)))
     if how == "fori":
         value = given(row.parameters[-1])
-        return carried(value, run_operand(first, positional(STATIC, value)))
+        return behind(found.get(row.parameters[-1]), value, run_operand(first, positional(STATIC, value)))
     if how in ("map", "builtin_map", "builtin_filter", "tree_map", "tree_map_with_path", "solve", "associative_scan"):
         trees = [
             element(arg.value) if how.startswith("builtin") or how == "map" else leaf(arg.value)
