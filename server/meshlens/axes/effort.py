@@ -8,7 +8,7 @@ from typing import Any
 
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
-from meshlens.axes.joining import join_all
+from meshlens.axes.joining import join_all, variations_in
 from meshlens.axes.ledger import MOST_PLAIN_RUNS, Key, Shared, most_runs
 from meshlens.axes.run import Run
 from meshlens.axes.values import (
@@ -35,7 +35,8 @@ from meshlens.axes.values import (
     Value,
     Wrapped,
 )
-from meshlens.jaxapi.binders import BINDERS
+from meshlens.axes.variation import VARYING
+from meshlens.jaxapi.binders import BINDERS, MAPS_ON_DEVICES
 
 _HOLD_NAMES = frozenset(
     name for row in BINDERS.values() if row.names_from == "parameters" for name in (row.names, *row.more_names)
@@ -45,6 +46,8 @@ _HOLD_NAMES = frozenset(
 _HOLD_NO_FUNCTION = frozenset({Data, Const, Ext, Made, Mesh, Spec, Class, Instance, Module, Super})
 _HOLDS_NOTHING = _HOLD_NO_FUNCTION - {Instance}
 _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
+_MOST_FOLLOWED = 40
+"""How many calls of functions that say nothing of axes are followed in maps, for what they make of arrays."""
 _MAKE_ATTRIBUTES = frozenset({"__init__", "__post_init__", "setup"})
 _THIN = 2
 """Statements of a function that does little more than hand on what it is given, such as a wrapper of a map."""
@@ -241,6 +244,23 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         return False
     handed = args[1:] if function.owner is not None and function.kind != "static" else args
     return not any(isinstance(arg.value, Instance) and _is_worthwhile(run, arg.value.cls) for arg in handed)
+
+
+def is_followed(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
+    """Whether a dull function is entered for what it makes of arrays that the devices hold parts of."""
+    if not any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps):
+        return False
+    if function.frame.maps == 0 and not any(_varies(arg.value) for arg in args):
+        return False
+    if run.followed >= _MOST_FOLLOWED:
+        run.is_brief = True
+        return False
+    run.followed += 1
+    return True
+
+
+def _varies(value: Value) -> bool:
+    return any(along.typed == VARYING for over in variations_in(value) for _, along in over.axes)
 
 
 def _is_worthwhile(run: Run, cls: Class) -> bool:

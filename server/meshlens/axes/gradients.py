@@ -6,10 +6,11 @@ from typing import Any
 
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame, site_of
-from meshlens.axes.joining import labels_of
+from meshlens.axes.joining import labels_of, variation_of
 from meshlens.axes.records import GradientUse
 from meshlens.axes.run import Run
 from meshlens.axes.values import Const, Data, Ext, Made, Site, Value
+from meshlens.axes.variation import SUM, SUMS_AVERAGED, TOTAL
 
 _LIBRARIES = frozenset("optax flax jax haiku equinox chex numpy objax jaxopt lineax optimistix dataclasses".split())
 
@@ -80,6 +81,22 @@ def divided(
         if label[0] != "psum":
             run.records.gradient_uses.append(GradientUse("divided", site, label[1], ctx))
     return frozenset(sums | ({"mean"} if operator == "/" else set()))
+
+
+def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context) -> None:
+    """Notes a quotient of which one side is of all devices and the other one of one device, or of all once more."""
+    above, below = variation_of(left), variation_of(right)
+    for axis, along in above.axes:
+        if along.truth == TOTAL and below.over(axis).truth == SUM:
+            run.records.gradient_uses.append(GradientUse("of-one-device", site, _reduced_at(left, axis), ctx, axis))
+        elif along.truth == SUMS_AVERAGED and "axis-size" in labels_of(right):
+            run.records.gradient_uses.append(GradientUse("divided-twice", site, _reduced_at(left, axis), ctx, axis))
+
+
+def _reduced_at(value: Value, axis: str) -> Site | None:
+    """Where a value was reduced over an axis."""
+    sites = [label[-1] for label in labels_of(value) if isinstance(label, tuple) and label[:2] == ("reduced-at", axis)]
+    return sites[0] if len(sites) == 1 else None
 
 
 def _is_share(run: Run, factor: Any, site: Site) -> bool:

@@ -20,6 +20,8 @@ the others describe one value and end at the first operation on it.
     data                   depends on data that certainly differ between the devices
     met                    some part of it went through a reduction
     opaque                 went through code that is not seen and may reduce, or was passed from device to device
+    ("reduced-at", axis, call)   made of what a `psum` or `pmean` over this axis gave
+    axis-size              made of the number of devices along an axis
     ("over", axis, call)   exactly what a reduction over this axis gave
     ("drawn", call, key)   random numbers that are the same on every device
     ("host-sum", call)     sum over the devices of a value that all of them hold
@@ -53,11 +55,14 @@ _TRAVELLING = frozenset(
         "version",
         "scaled",
         "reduced-behind",
+        "axis-size",
     }
 )
-_TRAVELLING_KINDS = frozenset({"wrt", "argument", "summed", "psum", "stepped", "of-psum", "drawn", "host-sum"})
+_TRAVELLING_KINDS = frozenset(
+    {"wrt", "argument", "summed", "psum", "stepped", "of-psum", "drawn", "host-sum", "reduced-at"}
+)
 _CLEARED_BY_REDUCTION = frozenset({"varying", "gradient", "index", "mean", "scaled", "data", "opaque"})
-_KINDS_CLEARED_BY_REDUCTION = frozenset({"wrt", "stepped", "of-psum", "drawn"})
+_KINDS_CLEARED_BY_REDUCTION = frozenset({"wrt", "stepped", "of-psum", "drawn", "reduced-at"})
 
 _OF_GRADIENTS = frozenset({"gradient", "auto-summed", "mean"})
 _KINDS_OF_GRADIENTS = frozenset({"wrt", "stepped", "summed", "of-psum"})

@@ -18,8 +18,9 @@ from meshlens.axes.records import RandomUse
 from meshlens.axes.run import Run
 from meshlens.axes.train_states import is_state
 from meshlens.axes.transparent import wraps_function
-from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Data, Ext, Made, Seq, Site, Value, Wrapped
+from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Made, Seq, Site, Value, Wrapped
 from meshlens.jaxapi import libraries
+from meshlens.jaxapi.operations import OPERATIONS
 
 _HARMLESS_DECORATORS = frozenset(
     "gin hydra click absl pytest typing abc functools contextlib beartype jaxtyping typeguard dataclasses tyro wandb "
@@ -40,6 +41,7 @@ _TABLES: tuple[Container[str], ...] = (
     libraries.SHAPED,
     libraries.MEANS,
     libraries.SUMS,
+    libraries.PLACES,
 )
 _NO_CALLBACKS = ("jax.numpy.", "numpy.", "jax.nn.", "jax.random.", "jax.lax.", "os.", "logging.", "absl.logging.")
 
@@ -87,6 +89,8 @@ def call_library(
     labels = _labels(args)
     if name in libraries.MEANS:
         labels |= {"mean"}
+    if name in libraries.PLACES and args and isinstance(args[0].value, (Data, Dict, Seq)):
+        return args[0].value
     if name == "jax.device_get" and args:
         return args[0].value
     if name in libraries.SUMS and len(args) == 1:
@@ -148,7 +152,7 @@ def call_elsewhere(
         return Data(_labels(args))
     result = call_unknown(run, args, Ext(name), frame, ctx)
     labels = result.labels if isinstance(result, Data) else frozenset()
-    if decorator or name.split(".")[0] in _LIBRARIES_WITH_OBJECTS:
+    if (decorator or name.split(".")[0] in _LIBRARIES_WITH_OBJECTS) and name not in OPERATIONS:
         return Made(name, site, _labelled(args), labels)
     return Data(labels)
 

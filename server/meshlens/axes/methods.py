@@ -12,6 +12,7 @@ from meshlens.axes.joining import join_all, labels_of
 from meshlens.axes.labels import NONE, of_verdict, travelling
 from meshlens.axes.libraries import consume
 from meshlens.axes.naming import by_parameter
+from meshlens.axes.operating import of_method
 from meshlens.axes.records import ApiCall
 from meshlens.axes.run import Run
 from meshlens.axes.values import (
@@ -80,13 +81,14 @@ def _of_array(
     labels = of_verdict(receiver.labels) if name in VERDICTS else travelling(receiver.labels)
     for arg in args:
         labels |= travelling(labels_of(arg.value))
+    over = of_method(receiver, name, args)
     if name == "reshape":
         wanted = args[0].value if len(args) == 1 else Seq("tuple", tuple(arg.value for arg in args))
         sizes = arrays.sizes(wanted)
         kept = receiver.labels & {"devices", "uniform", "in-order"}
         if any(arg.label == "order" for arg in args):
             kept -= {"in-order"}
-        result = Data(labels | kept, arrays.reshaped(receiver.shape, sizes))
+        result = Data(labels | kept, arrays.reshaped(receiver.shape, sizes), over=over)
         run.records.calls.append(
             ApiCall(
                 "numpy.ndarray.reshape",
@@ -114,10 +116,12 @@ def _of_array(
         shape = () if not args else None
         if name == "sum" and not args:
             labels |= noise.summed_on_host(run, receiver.labels, site, ctx)
-        return Data(labels | ({"mean"} if name == "mean" else frozenset()), shape, None, arrays.is_array(receiver))
+        labels |= {"mean"} if name == "mean" else NONE
+        return Data(labels, shape, None, arrays.is_array(receiver), over)
     if name in ("astype", "copy", "block_until_ready", "clip", "round"):
-        return Data(labels | (receiver.labels & {"key", "keys", "fresh", "reduced", "same", "uniform"}), receiver.shape)
-    return Data(labels)
+        labels |= receiver.labels & {"key", "keys", "fresh", "reduced", "same", "uniform"}
+        return Data(labels, receiver.shape, over=over)
+    return Data(labels, over=over)
 
 
 def _named_reduction(

@@ -8,6 +8,7 @@ from typing import Any
 from meshlens.axes.context import Context
 from meshlens.axes.definitions import is_enum
 from meshlens.axes.labels import travelling
+from meshlens.axes.outside import from_outside
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Arg, Bound, Class, Const, Data, Function, Instance, Made, Site, Super, Value
 
@@ -24,6 +25,8 @@ def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
 def set_attribute(run: Run, instance: Instance, name: str, value: Value) -> None:
     """Sets an attribute of an object."""
     run.written.append((instance.number, False))
+    if run.in_maps:
+        run.of_maps.add(instance.number)
     attributes_of(run, instance)[name] = value
 
 
@@ -89,7 +92,10 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
 
     held = attributes_of(run, instance)
     if name in held:
-        return held[name]
+        own = held[name]
+        if ctx.env.maps and isinstance(own, Data) and instance.number not in run.of_maps:
+            return from_outside(own, 0, ctx)
+        return own
     if name == "__class__":
         return instance.cls
     value = class_attribute(instance.cls, name)
@@ -146,6 +152,8 @@ def construct(run: Run, cls: Class, args: tuple[Arg, ...], site: Site, frame: An
     if number in run.heap and site in run.stack:
         return instance
     run.written.append((number, True))
+    if run.in_maps:
+        run.of_maps.add(number)
     held = run.heap.setdefault(number, {})
     held.clear()
     _initialise(run, instance, args, held, frame, ctx)
@@ -185,6 +193,7 @@ def altered(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> 
     """A copy of an object in which some attributes have other values."""
     number = run.number_of((instance, site, tuple((arg.label, arg.value) for arg in args)))
     run.written.append((number, True))
+    run.of_maps.add(number)
     given = {arg.label: _through(arg) for arg in args if arg.label is not None}
     run.heap[number] = {**attributes_of(run, instance), **given}
     return Instance(instance.cls, number, site, run.path)
@@ -232,4 +241,4 @@ def _through(arg: Arg) -> Value:
 
 def data_attribute(value: Data, name: str) -> Value:
     """An attribute of a value that is not followed: it travels with the value."""
-    return Data(travelling(value.labels) | (value.labels & {"fresh"}))
+    return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=value.over)

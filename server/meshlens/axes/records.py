@@ -160,16 +160,22 @@ class GradientUse:
         kind: "stepped" (a gradient meets the parameters it belongs to), "divided" (a sum over devices is
             divided), "of-psum" (a function whose result is a `psum` is differentiated), "host-reduced"
             (a value that every device holds already is summed again over the devices outside the map),
-            "summed-again" (the same in the map), "skipped" (a collective is left out for want of an axis name).
+            "summed-again" (the same in the map), "skipped" (a collective is left out for want of an axis name),
+            "carried" (what a loop carries varies after a step, and did not at the start), "ratio-averaged" (a `pmean`
+            of quotients of sums), "pairs-averaged" (a `pmean` of means over pairs of rows), "of-one-device" (a total
+            over the devices is divided by a count of one of them), "divided-twice" (an average is divided by the
+            count of all devices).
         site: the place.
         other: the place where the value came about: the `psum` that was divided or differentiated.
         context: the circumstances.
+        axis: the axis over which it happened, if that is told.
     """
 
     kind: str
     site: Site
     other: Site | None
     context: Context
+    axis: str = ""
 
 
 class SameName(NamedTuple):
