@@ -29,6 +29,7 @@ class Frame:
         parameters: names of the parameters, to tell what came in from what is made here.
         returned: values of the return statements passed so far.
         yielded: values of the yield expressions passed so far.
+        altered: the parameters whose container was changed in place.
         owner, receiver: the class and the object of the method that runs, for `super()`.
         open_loops: how many loops are running here whose turns are not known one by one.
         exits: "conditional" or "guarded" once a branch has left the function early, so that what
@@ -36,6 +37,7 @@ class Frame:
     """
 
     __slots__ = (
+        "altered",
         "block",
         "exits",
         "globals",
@@ -68,6 +70,7 @@ class Frame:
         self.returned: list[Value] = []
         self.yielded: list[Value] = []
         self.exits = _NO_NAMES
+        self.altered = _NO_NAMES
         self.open_loops = 0
         self.owner: Class | None = parent.owner if parent is not None else None
         self.receiver: Value | None = parent.receiver if parent is not None else None

@@ -58,6 +58,7 @@ def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
         return
     run.heap = state.heap
     run.ambient = state.ambient
+    run.grown = state.grown
     run.deps.add((path, "module"))
     frame = state.frame
     for key in facts.top:
@@ -128,13 +129,16 @@ def _beside_module(world: World, path: str, name: str) -> Run:
     state = world.module_state(path, run)
     if state is not None:
         run.ambient = list(state.ambient)
+        run.grown = dict(state.grown)
     return run
 
 
 def run_root(world: World, path: str, name: str, value: Value) -> RootResult:
     """Runs a function that nobody calls, plain or wrapped, or a class whose methods nobody calls."""
     run = Run(world, path, name)
-    world.module_state(path, run)
+    state = world.module_state(path, run)
+    if state is not None:
+        run.grown = dict(state.grown)
     if isinstance(value, Class):
         _run_class(run, value)
     elif isinstance(value, Function):
