@@ -69,7 +69,7 @@ def call(
     if type(callee) is Data:
         return call_unknown(run, args, callee, frame, ctx)
     if isinstance(callee, Function):
-        return enter(run, callee, args, site, ctx, how)
+        return enter(run, callee, args, site, ctx, how, decorator)
     if isinstance(callee, Bound):
         return _call_bound(run, callee, args, site, callee_site, frame, ctx, how)
     if run.depth >= DEEPEST:
@@ -203,10 +203,12 @@ def maybe_run(run: Run, value: Value, site: Site | None, frame: Frame, ctx: Cont
     call(run, value, splat, site, site, frame, inner, how="run")
 
 
-def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: Context, how: str) -> Value:
-    """Runs the body of a function of the workspace."""
+def enter(
+    run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: Context, how: str, decorator: bool = False
+) -> Value:
+    """Runs the body of a function of the workspace; a decorator always runs, as it decides what a name stands for."""
     begun_altered, overlaid = len(run.altered), run.overlaid
-    if how != "start" and is_dull(run, function, args, ctx):
+    if how != "start" and not decorator and is_dull(run, function, args, ctx):
         forget_tables(run, function, args)
         # Whoever calls it passes here, though nothing of the body is read: its file is a neighbour.
         run.deps.add(header_of(function.path, function.block))

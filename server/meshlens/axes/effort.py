@@ -182,8 +182,20 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         return False
     if any(_holds_function(arg.value) or arg.label in _HOLD_NAMES for arg in args):
         return False
+    if function.frame.parent is not None and _closes_over_axes(run, function):
+        return False
     handed = args[1:] if function.owner is not None and function.kind != "static" else args
     return not any(isinstance(arg.value, Instance) and _is_worthwhile(run, arg.value.cls) for arg in handed)
+
+
+def _closes_over_axes(run: Run, function: Function) -> bool:
+    """Whether what makes an inner function was given a function that has to do with axes, as a decorator is."""
+    for frame in function.frame.chain():
+        for name in frame.parameters:
+            value = frame.vars.get(name, UNKNOWN)
+            if type(value) not in _HOLDS_NOTHING and any(_worthwhile(run, value)):
+                return True
+    return False
 
 
 def _is_worthwhile(run: Run, cls: Class) -> bool:
