@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from meshlens.axes import modules, objects, optimizers, tables, train_states
+from meshlens.axes import fixtures, modules, objects, optimizers, tables, train_states
 from meshlens.axes.arrays import product
 from meshlens.axes.context import Context
 from meshlens.axes.imports import member, note_mention
@@ -153,6 +153,6 @@ def _of_made(value: Made, name: str) -> Value:
     own = optimizers.own_function(value, name) or train_states.held_function(value, name)
     if own is not None:
         return own
-    if value.dotted in ("jax.sharding.NamedSharding",) and name in given:
+    if value.dotted in ("jax.sharding.NamedSharding", fixtures.REQUEST) and name in given:
         return given[name]
     return Bound(value, Ext(f"{value.dotted}().{name}"))
