@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from meshlens.axes import modules, optimizers, train_states
+from meshlens.axes import fixtures, modules, objects, optimizers, tables, train_states
 from meshlens.axes.arrays import product
 from meshlens.axes.context import Context
 from meshlens.axes.imports import member, note_mention
@@ -65,9 +65,14 @@ def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Va
     if isinstance(value, Partial):
         return {"func": value.callee}.get(name, UNKNOWN)
     if isinstance(value, Made):
+        if value.dotted == "enum.Enum" and name not in ("value", "name", "_value_", "_name_"):
+            return objects.member_attribute(run, value, name, site, ctx) or UNKNOWN
         return _of_made(value, name)
     if isinstance(value, Const):
         return value if name in ("value", "name") and isinstance(value.value, str) else Bound(value, Ext(f"str.{name}"))
+    if isinstance(value, Dict) and value.attributes:
+        entry = tables.entry(value, name)
+        return entry if entry is not None else Bound(value, Ext(f"dict.{name}"))
     if isinstance(value, (Dict, Seq)):
         return Bound(value, Ext(f"{'dict' if isinstance(value, Dict) else value.kind}.{name}"))
     if isinstance(value, (Function, Bound)):
@@ -120,6 +125,8 @@ def _of_mesh(value: Mesh, name: str) -> Value:
 
 def _of_wrapper(value: Mapped | Wrapped, name: str) -> Value:
     operand = value.binder.operand if isinstance(value, Mapped) else value.operand
+    if name == "__name__" and isinstance(operand, Function):
+        return _of_function(operand, name)
     if name == "__wrapped__":
         return operand
     if name in ("lower", "trace", "eval_shape"):
@@ -140,18 +147,19 @@ def _of_function(value: Function | Bound, name: str) -> Value:
         return value.function
     if name == "__self__" and isinstance(value, Bound):
         return value.receiver
-    if name in ("__name__", "__doc__", "__qualname__", "__module__"):
-        return UNKNOWN
+    if name in ("__name__", "__qualname__"):
+        function = value.function if isinstance(value, Bound) else value
+        return Const(function.name) if isinstance(function, Function) and function.owner is None else UNKNOWN
     return UNKNOWN
 
 
 def _of_made(value: Made, name: str) -> Value:
     given = dict(value.arguments)
     if value.dotted == "enum.Enum":
-        return given.get(name, UNKNOWN)
+        return given.get(name.strip("_"), UNKNOWN)
     own = optimizers.own_function(value, name) or train_states.held_function(value, name)
     if own is not None:
         return own
-    if value.dotted in ("jax.sharding.NamedSharding", "types.SimpleNamespace", "argparse.Namespace") and name in given:
+    if value.dotted in ("jax.sharding.NamedSharding", fixtures.REQUEST) and name in given:
         return given[name]
     return Bound(value, Ext(f"{value.dotted}().{name}"))

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from meshlens.axes import arrays, attributes, conditions, containers, noise, transfer, words
+from meshlens.axes import arrays, assign, attributes, conditions, containers, noise, tables_of_modules, transfer, words
 from meshlens.axes.calls import call
 from meshlens.axes.comprehensions import comprehension
 from meshlens.axes.constants import concatenated
@@ -16,6 +16,7 @@ from meshlens.axes.forgetting import too_deep
 from meshlens.axes.frames import Frame, numbered, site_of
 from meshlens.axes.imports import is_dated, note_mention
 from meshlens.axes.joining import join, join_all, labels_of, options, variation_of
+from meshlens.axes.keys import key_of
 from meshlens.axes.labels import of_verdict, travelling
 from meshlens.axes.operators import binary
 from meshlens.axes.outside import from_outside
@@ -64,7 +65,7 @@ def _name(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     if value is not None:
         if ctx.env.maps and type(value) is Data and name not in frame.vars:
             return from_outside(value, frame.holder(name).maps, ctx)
-        return value
+        return value if type(value) is not Dict else tables_of_modules.as_seen(run, value, name, frame)
     if name == "__name__":
         return Const("__main__")
     if name in _BUILTINS:
@@ -108,7 +109,23 @@ def _call(run: Run, node: Any, frame: Frame, ctx: Context, decorator: bool = Fal
         changed = containers.mutate(run, callee_node, args, frame, ctx)
         if changed is not None:
             return changed
-    return call(run, callee, args, site_of(frame, node), site_of(frame, callee_node), frame, ctx, decorator=decorator)
+    begun = len(run.altered)
+    value = call(run, callee, args, site_of(frame, node), site_of(frame, callee_node), frame, ctx, decorator=decorator)
+    if len(run.altered) > begun:
+        _pick_up(run, begun, node[3], args, frame, ctx)
+    return value
+
+
+def _pick_up(run: Run, begun: int, nodes: tuple[Any, ...], args: tuple[Arg, ...], frame: Frame, ctx: Context) -> None:
+    """Puts containers that a call was given, and changed, where they came from."""
+    changes = run.altered[begun:]
+    del run.altered[begun:]
+    if len(nodes) != len(args):
+        return
+    for (_, _, node), arg in zip(nodes, args, strict=True):
+        for before, after in changes:
+            if arg.value is before:
+                assign.change_in_place(run, node, before, after, frame, ctx)
 
 
 def arguments(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> tuple[Arg, ...]:
@@ -164,9 +181,9 @@ def _dict(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
             else:
                 is_open = True
             continue
-        known = evaluate(run, key, frame, ctx)
-        if isinstance(known, Const):
-            items[known.value] = value
+        known = key_of(evaluate(run, key, frame, ctx))
+        if known is not None:
+            items[known[0]] = value
         else:
             is_open = True
     return Dict(tuple(items.items()), is_open)

@@ -29,6 +29,7 @@ class Frame:
         parameters: names of the parameters, to tell what came in from what is made here.
         returned: values of the return statements passed so far.
         yielded: values of the yield expressions passed so far.
+        altered: the parameters whose container was changed in place.
         owner, receiver: the class and the object of the method that runs, for `super()`.
         maps: in how many maps the code runs.
         open_loops: how many loops are running here whose turns are not known one by one.
@@ -37,6 +38,7 @@ class Frame:
     """
 
     __slots__ = (
+        "altered",
         "block",
         "exits",
         "globals",
@@ -70,6 +72,7 @@ class Frame:
         self.returned: list[Value] = []
         self.yielded: list[Value] = []
         self.exits = _NO_NAMES
+        self.altered = _NO_NAMES
         self.open_loops = 0
         self.maps: int = parent.maps if parent is not None else 0
         self.owner: Class | None = parent.owner if parent is not None else None

@@ -64,7 +64,17 @@ def join(left: Value, right: Value) -> Value:
         both = min(left.items, right.items, key=len)
         if left.items[: len(both)] == right.items[: len(both)]:
             return Seq(left.kind, both, True)
+    if isinstance(left, Dict) and isinstance(right, Dict) and left.attributes and right.attributes:
+        return _joined_tables(left, right)
     return union(options(left) + options(right))
+
+
+def _joined_tables(left: Dict, right: Dict) -> Dict:
+    """A table that may be either of two: what only one has may be there."""
+    others = dict(right.items)
+    items = tuple((key, join(value, others[key])) for key, value in left.items if key in others)
+    is_open = left.open or right.open or len(items) < max(len(left.items), len(others))
+    return Dict(items, is_open, True)
 
 
 def join_all(values: Iterable[Value]) -> Value:

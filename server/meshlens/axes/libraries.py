@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from meshlens.axes import fixtures
 from meshlens.axes.calls import call_unknown
 from meshlens.axes.collecting import note_uses
 from meshlens.axes.context import Context
@@ -27,6 +28,8 @@ def call_made(run: Run, made: Made, args: tuple[Arg, ...], site: Site, frame: Fr
     if len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
     if len(args) == 1 and wraps_function(args[0].value) and args[0].whole == args[0].site:
+        if made.dotted in fixtures.MARKS:
+            return fixtures.marked(made.dotted, args[0].value, site, made.arguments)
         if is_harmless(made.dotted):
             return args[0].value
         return Wrapped("same", "meshlens.unknown", args[0].value, site)

@@ -6,7 +6,7 @@ from collections.abc import Container
 from dataclasses import replace
 from functools import cache
 
-from meshlens.axes import arrays, noise
+from meshlens.axes import arrays, fixtures, noise
 from meshlens.axes.calls import call_unknown
 from meshlens.axes.constants import as_integer
 from meshlens.axes.context import Context
@@ -143,6 +143,8 @@ def call_elsewhere(
     if decorator and len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
     if decorator and len(args) == 1 and wraps_function(args[0].value):
+        if name in fixtures.FIXTURES:
+            return fixtures.marked(name, args[0].value, site, ())
         if is_harmless(name):
             return args[0].value
         return Wrapped("same", "meshlens.unknown", args[0].value, site)

@@ -8,13 +8,15 @@ from meshlens.axes.collecting import note_uses
 from meshlens.axes.constants import parts_of, text_of_method
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
-from meshlens.axes.joining import join_all, labels_of
+from meshlens.axes.joining import entry_of_table, labels_of
+from meshlens.axes.keys import as_value, key_of
 from meshlens.axes.labels import NONE, of_verdict, travelling
 from meshlens.axes.libraries import consume
 from meshlens.axes.naming import by_parameter
 from meshlens.axes.operating import of_method
 from meshlens.axes.records import ApiCall
 from meshlens.axes.run import Run
+from meshlens.axes.tables import call_table
 from meshlens.axes.values import (
     UNKNOWN,
     Arg,
@@ -142,22 +144,27 @@ def _named_reduction(
 
 def _of_dict(run: Run, receiver: Dict, name: str, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value:
     values = tuple(value for _, value in receiver.items)
+    if receiver.attributes:
+        found = call_table(receiver, name, args)
+        if found is not None:
+            return found
     if name == "items":
-        return Seq("list", tuple(Seq("tuple", (Const(key), value)) for key, value in receiver.items), receiver.open)
+        return Seq("list", tuple(Seq("tuple", (as_value(key), value)) for key, value in receiver.items), receiver.open)
     if name == "values":
         return Seq("list", values, receiver.open)
     if name == "keys":
-        return Seq("list", tuple(Const(key) for key, _ in receiver.items), receiver.open)
+        return Seq("list", tuple(as_value(key) for key, _ in receiver.items), receiver.open)
     if name == "copy":
         return receiver
     if name == "get" and args:
         fallback = args[1].value if len(args) > 1 else Const(None)
-        if isinstance(args[0].value, Const):
-            found = receiver.get(args[0].value.value)
+        key = key_of(args[0].value)
+        if key is not None:
+            found = receiver.get(key[0])
             if found is not None:
                 return found
             return UNKNOWN if receiver.open else fallback
-        return join_all((*values, fallback))
+        return entry_of_table((*values, fallback))
     return call_unknown(run, args, receiver, frame, ctx)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from meshlens.axes import enums
 from meshlens.axes.context import Context
-from meshlens.axes.definitions import is_enum
+from meshlens.axes.enums import class_of, is_enum
 from meshlens.axes.labels import travelling
 from meshlens.axes.outside import from_outside
 from meshlens.axes.run import Run
@@ -78,9 +79,9 @@ def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:
         from meshlens.axes.train_states import creator
 
         return creator(cls, name) or UNKNOWN
-    kind = is_enum(cls)
-    if kind == "plain" and isinstance(value, Const):
-        return Made("enum.Enum", site, (("value", value), ("name", Const(name))))
+    one = enums.member(cls, name)
+    if one is not None:
+        return one
     if isinstance(value, Function) and value.kind == "class":
         return Bound(cls, value)
     return value
@@ -110,6 +111,23 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
             return Bound(instance.cls, value)
         return value if value.kind == "static" else Bound(instance, value)
     return as_method(instance, value)
+
+
+def member_attribute(run: Run, value: Made, name: str, site: Site, ctx: Context) -> Value | None:
+    """What an attribute of an enum's member gives that its class defines; None if there is none."""
+    from meshlens.axes.calls import call
+
+    cls = class_of(value)
+    found = class_attribute(cls, name) if cls is not None else None
+    if cls is None or found is None:
+        return None
+    if not isinstance(found, Function):
+        return enums.member(cls, name) or found
+    if found.kind == "property":
+        return call(run, Bound(value, found), (), site, site, found.frame, ctx)
+    if found.kind == "class":
+        return Bound(cls, found)
+    return found if found.kind == "static" else Bound(value, found)
 
 
 def as_method(receiver: Value, value: Value) -> Value:
@@ -146,7 +164,7 @@ def super_attribute(run: Run, value: Super, name: str, site: Site, ctx: Context)
 def construct(run: Run, cls: Class, args: tuple[Arg, ...], site: Site, frame: Any, ctx: Context) -> Value:
     """Calls a class: makes the object and runs `__init__`, or fills in a dataclass's fields."""
     if is_enum(cls):
-        return args[0].value if args else UNKNOWN
+        return enums.by_value(cls, args[0].value) if args else UNKNOWN
     number = run.number_of((cls, site, tuple((arg.label, arg.value) for arg in args)))
     instance = Instance(cls, number, site, run.path)
     if number in run.heap and site in run.stack:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from meshlens.axes.context import AxisEnv, Context
 from meshlens.axes.dependence import worth_of
@@ -17,6 +17,8 @@ from meshlens.facts.model import FileFacts, Shape
 
 if TYPE_CHECKING:
     from meshlens.axes.spots import Moment
+
+Entries: TypeAlias = tuple[tuple[Any, Value], ...]
 
 MOST_CALLS = 20_000
 MOST_WORK = 40_000
@@ -125,6 +127,7 @@ class ModuleState:
         ambient: meshes that `set_mesh` made current, innermost last.
         left: what was made and not called; None while the module runs.
         names: the module's names of functions, and of classes by their methods; found when they are first asked for.
+        grown: what it and the modules that it imports put into tables of other modules.
     """
 
     frame: Frame
@@ -132,6 +135,7 @@ class ModuleState:
     ambient: list[Value] = field(default_factory=list)
     left: Left | None = None
     names: dict[Site, str] | None = None
+    grown: dict[tuple[str, str], Entries] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +193,11 @@ class Run:
         is_brief: whether something was cut short for want of work or depth, or nearly so.
         moments: when the statement ran that is watched; None if it may not be replaced by another alone.
         is_apart: whether the functions of its file may see other variables than in other runs.
+        altered: containers that a function was given and changed, before and after, for its caller to pick up.
+        grown: what this run, or the modules that it imports, put into tables of modules that are complete, by the
+            path and the name of the table.
+        epoch: how often a container outside of the function that ran was changed.
+        overlaid: how often a table was read in which other runs may find other entries.
     """
 
     def __init__(self, world: World, path: str, name: str = "") -> None:
@@ -227,6 +236,10 @@ class Run:
         self.is_brief = False
         self.moments: list[Moment] | None = []
         self.is_apart = False
+        self.altered: list[tuple[Value, Value]] = []
+        self.grown: dict[tuple[str, str], Entries] = {}
+        self.epoch = 0
+        self.overlaid = 0
 
     def enters(self) -> None:
         """Notes that a function is called that is worth entering."""

@@ -211,7 +211,7 @@ def _run_now(
             trees = trees * 2
         leaves = positional(UNKNOWN, *trees) if how == "tree_map_with_path" else positional(*trees)
         if how == "tree_map" and len(trees) == 1:
-            return mapped_tree(run_operand, first, _rest_of_map(row, args)[0].value, site)
+            return mapped_tree(run, run_operand, first, _rest_of_map(row, args)[0].value, site)
         if how == "tree_map" and trees:
             return mapped_trees(run_operand, first, tuple(arg.value for arg in _rest_of_map(row, args)), site)
         value = run_operand(first, leaves)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from meshlens.axes.arrays import is_array
 from meshlens.axes.joining import join_all, labels_of, variation_of
 from meshlens.axes.labels import travelling
-from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Seq, Site, Value
+from meshlens.axes.run import Run
+from meshlens.axes.train_states import is_state
+from meshlens.axes.tree_objects import DEEPEST, fields_of, with_fields
+from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Made, Seq, Site, Spec, Value
 
 _DEEPEST_TREE = 10
 _MOST_ENTRIES = 8
+_MOST_ITEMS = 16
 
 
 def leaf(value: Value) -> Value:
@@ -19,17 +24,44 @@ def leaf(value: Value) -> Value:
     if isinstance(value, Seq):
         return join_all(leaf(item) for item in value.items) if value.items else UNKNOWN
     labels = labels_of(value)
-    return value if isinstance(value, (Data, Const)) else Data(travelling(labels), over=variation_of(value))
+    if isinstance(value, (Data, Const)) or _is_whole(value):
+        return value
+    return Data(travelling(labels), over=variation_of(value))
 
 
-def mapped_tree(run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site, depth: int = 0) -> Value:
+def _is_whole(value: Value) -> bool:
+    """Whether a value is a leaf that is followed: a spec or a sharding."""
+    return isinstance(value, Spec) or (isinstance(value, Made) and value.dotted == "jax.sharding.NamedSharding")
+
+
+def _is_tree(value: Value) -> bool:
+    """Whether a field may hold arrays: a name, a function and what is marked static do not."""
+    if isinstance(value, Const):
+        return not isinstance(value.value, str) and value.value is not None
+    return isinstance(value, (Data, Seq, Dict, Instance)) or is_state(value)
+
+
+def mapped_tree(
+    run: Run, run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site, depth: int = 0
+) -> Value:
     """Runs a function on each leaf of a tree whose structure is known, else once."""
-    if isinstance(tree, Seq) and not tree.open and len(tree.items) <= 8 and depth < _DEEPEST_TREE:
-        return Seq(tree.kind, tuple([mapped_tree(run_operand, operand, one, site, depth + 1) for one in tree.items]))
-    if isinstance(tree, Dict) and not tree.open and len(tree.items) <= 8 and depth < _DEEPEST_TREE:
-        entries = [(key, mapped_tree(run_operand, operand, one, site, depth + 1)) for key, one in tree.items]
+    if isinstance(tree, Seq) and not tree.open and len(tree.items) <= _MOST_ITEMS and depth < _DEEPEST_TREE:
+        return Seq(
+            tree.kind, tuple([mapped_tree(run, run_operand, operand, one, site, depth + 1) for one in tree.items])
+        )
+    if isinstance(tree, Dict) and not tree.open and len(tree.items) <= _MOST_ITEMS and depth < _DEEPEST_TREE:
+        entries = [(key, mapped_tree(run, run_operand, operand, one, site, depth + 1)) for key, one in tree.items]
         return Dict(tuple(entries))
+    if isinstance(tree, Instance) and depth < DEEPEST and fields_of(run, tree):
+        return with_fields(
+            run,
+            tree,
+            lambda _, held: mapped_tree(run, run_operand, operand, held, site, depth + 1) if _is_tree(held) else held,
+            site,
+        )
     value = run_operand(operand, (Arg(None, leaf(tree), None, site),))
+    if is_state(tree) and isinstance(tree, Made):
+        return replace(tree, labels=labels_of(value))
     return value if is_array(tree) else as_tree(value)
 
 

@@ -92,10 +92,17 @@ class Seq:
 
 @immutable
 class Dict:
-    """A dictionary with constant keys; `open` when there may be further entries."""
+    """A dictionary with known keys.
+
+    Attributes:
+        items: keys and values; `keys.py` says which keys there are.
+        open: true when there may be further entries.
+        attributes: true when its entries are attributes, too, as those of a `ConfigDict`.
+    """
 
     items: tuple[tuple[Any, Value], ...]
     open: bool = False
+    attributes: bool = False
     weight: int = field(init=False, repr=False, compare=False)
     depth: int = field(init=False, repr=False, compare=False)
 
