@@ -33,6 +33,7 @@ def _children(process: int) -> list[int]:
     return [int(number) for number in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux tells which children a process has")
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="older pools wait for a worker that ended while they fed it")
 def test_a_worker_that_is_halted_is_given_up_and_its_work_done_here(tmp_path: Path):
@@ -57,6 +58,7 @@ def test_a_worker_that_is_halted_is_given_up_and_its_work_done_here(tmp_path: Pa
     assert "concurrent.futures.process" in said
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="there no process is started on these systems")
 def test_a_worker_that_is_not_forked_imports_nothing_of_the_working_folder(tmp_path: Path):
     """As on macOS and Windows: Python starts it with `-c`, before anything of ours could clear its path."""
