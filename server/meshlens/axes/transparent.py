@@ -18,6 +18,7 @@ from meshlens.axes.padding import padded, unpadded
 from meshlens.axes.run import Run
 from meshlens.axes.transfer import across
 from meshlens.axes.tree_maps import as_tree, leaf, mapped_tree, mapped_trees
+from meshlens.axes.tree_objects import fields_of, with_fields
 from meshlens.axes.unpacking import element
 from meshlens.axes.values import (
     STATIC,
@@ -29,6 +30,7 @@ from meshlens.axes.values import (
     Data,
     Ext,
     Function,
+    Instance,
     Mapped,
     Partial,
     Seq,
@@ -162,7 +164,7 @@ def _run_now(
 
     def behind(arg: Arg | None, start: Value, stepped: Value) -> Value:
         note_carried(run, start, stepped, arg.site if arg is not None and arg.site is not None else site, ctx)
-        return carried(start, stepped)
+        return carried(run, start, stepped, site)
 
     first = operands[0]
     how = row.how
@@ -186,7 +188,8 @@ def _run_now(
         stepped = run_operand(first, positional(carry, element(given(row.parameters[2]))), inner)
         if isinstance(stepped, Seq) and len(stepped.items) == 2:
             return Seq(
-                "tuple", (behind(found.get(row.parameters[1]), carry, stepped.items[0]), _stacked(stepped.items[1]))
+                "tuple",
+                (behind(found.get(row.parameters[1]), carry, stepped.items[0]), _stacked(run, stepped.items[1], site)),
             )
         return Seq("tuple", (stepped, stepped))
     if how == "cond":
@@ -241,9 +244,11 @@ def _rest_of_map(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
     return tuple(arg for arg in args if arg.label in (None, "tree", "xs", "elems"))[1:]
 
 
-def _stacked(value: Value) -> Value:
+def _stacked(run: Run, value: Value, site: Site) -> Value:
     if isinstance(value, Seq):
-        return Seq(value.kind, tuple(_stacked(item) for item in value.items), value.open)
+        return Seq(value.kind, tuple(_stacked(run, item, site) for item in value.items), value.open)
+    if isinstance(value, Instance) and fields_of(run, value):
+        return with_fields(run, value, lambda _, held: _stacked(run, held, site), site)
     return Data(labels_of(value), over=across(transfer.stacked, variation_of(value)))
 
 

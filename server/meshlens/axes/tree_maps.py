@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from meshlens.axes.arrays import is_array
 from meshlens.axes.joining import join_all, labels_of, variation_of
 from meshlens.axes.labels import travelling
-from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Seq, Site, Value
+from meshlens.axes.train_states import is_state
+from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Made, Seq, Site, Value
 
 _DEEPEST_TREE = 10
 _MOST_ENTRIES = 8
@@ -30,6 +32,8 @@ def mapped_tree(run_operand: Callable[..., Value], operand: Arg, tree: Value, si
         entries = [(key, mapped_tree(run_operand, operand, one, site, depth + 1)) for key, one in tree.items]
         return Dict(tuple(entries))
     value = run_operand(operand, (Arg(None, leaf(tree), None, site),))
+    if isinstance(tree, Made) and is_state(tree):
+        return replace(tree, labels=frozenset(labels_of(value)), over=variation_of(value))
     return value if is_array(tree) else as_tree(value)
 
 
