@@ -77,7 +77,7 @@ def note_repeats(
     over = variation_of(value)
     if any(is_same(over.over(name).truth) for name in names) and "of-gradient" in labels:
         for label in labels:
-            if isinstance(label, tuple) and label[0] == "drawn":
+            if isinstance(label, tuple) and label[0] == "alike":
                 run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced"))
     if "varying" in labels or "index" in labels:
         return

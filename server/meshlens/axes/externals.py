@@ -25,6 +25,7 @@ from meshlens.jaxapi.collectives import NAMED_REDUCTIONS, collective
 from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.meshes import MESH_CONTEXTS, MESHES, PARTITION_SPEC
 from meshlens.jaxapi.names import canonical
+from meshlens.jaxapi.operations import OPERATIONS
 from meshlens.jaxapi.transparent import transparent
 
 _RECORDED_ROOTS = ("jax.", "flax.", "haiku.", "equinox.", "optax.", "chex.", "objax.", "haliax.")
@@ -154,7 +155,7 @@ def _with_variation(found: Data, name: str, args: tuple[Arg, ...], site: Site) -
     over = of_library(name, args)
     if over is None or over is ANYTHING:
         return found
-    labels = found.labels | {("counted", site)} if counts_rows(over) else found.labels
+    labels = found.labels | {("counted", site)} if OPERATIONS.get(name) == "sum" and counts_rows(over) else found.labels
     return Data(labels, found.shape, found.made_by, found.array, over)
 
 

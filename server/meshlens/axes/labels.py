@@ -29,6 +29,7 @@ the others describe one value and end at the first operation on it.
     axis-size              made of the number of devices along an axis
     ("over", axis, call)   exactly what a reduction over this axis gave
     ("drawn", call, key)   random numbers that are the same on every device
+    ("alike", call, key)   made of such numbers, whatever was reduced since
     ("host-sum", call)     sum over the devices of a value that all of them hold
     reduced-behind         the derivative reduces over the devices by a rule of its own
     version                says which JAX this is, or what it has
@@ -65,7 +66,7 @@ _TRAVELLING = frozenset(
     }
 )
 _TRAVELLING_KINDS = frozenset(
-    ("wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted copied counted").split()
+    ("wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted copied counted alike").split()
 )
 _CLEARED_BY_REDUCTION = frozenset({"varying", "gradient", "index", "mean", "scaled", "data", "opaque"})
 _KINDS_CLEARED_BY_REDUCTION = frozenset({"wrt", "stepped", "of-psum", "drawn", "reduced-at", "drifted", "counted"})

@@ -205,12 +205,14 @@ _ELEMENTWISE = frozenset(
 
 def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
     key = by_parameter(("key",), args).get("key")
+    is_alike = key is not None and noise.is_shared(key.value, ctx)
     if key is not None and key.site is not None:
-        run.records.random_uses.append(RandomUse(site, key.site, labels_of(key.value), ctx))
+        run.records.random_uses.append(RandomUse(site, key.site, labels_of(key.value), ctx, alike=is_alike))
     labels = travelling(labels_of(key.value)) if key is not None else frozenset()
-    if key is not None and key.site is not None and noise.is_shared(key.value, ctx):
+    if key is not None and key.site is not None and is_alike:
         copied = [label[1] for label in labels if isinstance(label, tuple) and label[0] == "copied"]
-        labels |= {("drawn", site, copied[0] if len(copied) == 1 else key.site)}
+        place = copied[0] if len(copied) == 1 else key.site
+        labels |= {("drawn", site, place), ("alike", site, place)}
         if name.rsplit(".", 1)[-1] not in ("permutation", "choice", "shuffle"):
             others = tuple(labels_of(arg.value) for arg in args if arg is not key)
             noise.meet(run, (labels, *others), ctx)

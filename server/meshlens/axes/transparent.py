@@ -28,6 +28,7 @@ from meshlens.axes.values import (
     Class,
     Const,
     Data,
+    Dict,
     Ext,
     Function,
     Instance,
@@ -185,7 +186,7 @@ def _run_now(
     if how == "scan":
         inner = ctx if ctx.loop else ctx._replace(loop=True)
         carry = given(row.parameters[1])
-        stepped = run_operand(first, positional(carry, element(given(row.parameters[2]))), inner)
+        stepped = run_operand(first, positional(carry, step_of(run, given(row.parameters[2]), site)), inner)
         if isinstance(stepped, Seq) and len(stepped.items) == 2:
             return Seq(
                 "tuple",
@@ -242,6 +243,17 @@ def _rest(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
 
 def _rest_of_map(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
     return tuple(arg for arg in args if arg.label in (None, "tree", "xs", "elems"))[1:]
+
+
+def step_of(run: Run, xs: Value, site: Site) -> Value:
+    """What a `scan` gives each step of the arrays that it goes through."""
+    if isinstance(xs, Seq) and not xs.open:
+        return Seq(xs.kind, tuple(step_of(run, item, site) for item in xs.items))
+    if isinstance(xs, Dict) and not xs.open:
+        return Dict(tuple((key, step_of(run, item, site)) for key, item in xs.items))
+    if isinstance(xs, Instance) and fields_of(run, xs):
+        return with_fields(run, xs, lambda _, held: step_of(run, held, site), site)
+    return xs if isinstance(xs, Const) else element(xs)
 
 
 def _stacked(run: Run, value: Value, site: Site) -> Value:
