@@ -162,4 +162,6 @@ def _of_made(value: Made, name: str) -> Value:
         return own
     if value.dotted in ("jax.sharding.NamedSharding", fixtures.REQUEST) and name in given:
         return given[name]
+    if train_states.is_state(value) and name not in train_states.METHODS:
+        return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=value.over)
     return Bound(value, Ext(f"{value.dotted}().{name}"))

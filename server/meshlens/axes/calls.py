@@ -174,12 +174,14 @@ def call_unknown(run: Run, args: tuple[Arg, ...], callee: Value, frame: Frame, c
             labels |= travelling(value.labels)
     if not labels:
         return UNKNOWN
-    from meshlens.axes.gradients import gradient_step, may_reduce, without_gradient
+    from meshlens.axes.gradients import drift, gradient_step, may_reduce, without_gradient
 
     if may_reduce(callee):
         labels = without_gradient(labels)
     parts = [(labels_of(arg.value), arg.site) for arg in args if arg.site is not None]
     labels |= gradient_step(run, labels, tuple(parts), frame, ctx)
+    if "of-gradient" in labels and ctx.env.maps:
+        labels |= drift([arg.value for arg in args])
     if "varying" in labels:
         labels |= {"opaque"}
     return Data(labels)

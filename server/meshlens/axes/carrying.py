@@ -9,18 +9,23 @@ from meshlens.axes.joining import join, variation_of
 from meshlens.axes.outside import axes_of
 from meshlens.axes.records import GradientUse
 from meshlens.axes.run import Run
-from meshlens.axes.values import Data, Dict, Seq, Site, Value
+from meshlens.axes.tree_objects import fields_of, with_fields
+from meshlens.axes.values import Data, Dict, Instance, Seq, Site, Value
 from meshlens.axes.variation import INVARIANT, NOT_KNOWN, SAME, VARYING, ZERO, Along, Variation, either, is_apart, of
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 
-def carried(start: Value, stepped: Value) -> Value:
+def carried(run: Run, start: Value, stepped: Value, site: Site) -> Value:
     """What a loop leaves of its carry, which began as one value and is another one after a step."""
     if isinstance(start, Seq) and isinstance(stepped, Seq) and _are_alike(start, stepped):
-        return Seq(start.kind, tuple(carried(a, b) for a, b in zip(start.items, stepped.items, strict=True)))
+        return Seq(start.kind, tuple(carried(run, a, b, site) for a, b in zip(start.items, stepped.items, strict=True)))
     if isinstance(start, Dict) and isinstance(stepped, Dict) and _are_alike(start, stepped):
         pairs = zip(start.items, stepped.items, strict=True)
-        return Dict(tuple((key, carried(one, other)) for (key, one), (_, other) in pairs))
+        return Dict(tuple((key, carried(run, one, other, site)) for (key, one), (_, other) in pairs))
+    if isinstance(start, Instance) and isinstance(stepped, Instance) and start.cls == stepped.cls:
+        before, after = fields_of(run, start), fields_of(run, stepped)
+        if before and after and before.keys() == after.keys():
+            return with_fields(run, start, lambda name, held: carried(run, held, after[name], site), site)
     both = join(start, stepped)
     if isinstance(both, Data):
         return replace(both, over=after_steps(variation_of(start), variation_of(stepped)))

@@ -21,6 +21,7 @@ from meshlens.axes.variation import (
     VARYING,
     Along,
     Variation,
+    is_same,
     of,
     with_axes,
 )
@@ -73,6 +74,11 @@ def note_repeats(
             note_repeats(run, row, item[1] if isinstance(item, tuple) else item, names, grouped, site, ctx)
         return
     labels = labels_of(value)
+    over = variation_of(value)
+    if any(is_same(over.over(name).truth) for name in names) and "of-gradient" in labels:
+        for label in labels:
+            if isinstance(label, tuple) and label[0] == "alike":
+                run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced"))
     if "varying" in labels or "index" in labels:
         return
     for label in labels:

@@ -88,7 +88,8 @@ def _gradient(run: Run, args: tuple[Arg, ...], place: Value, loss: Value, ctx: C
     binder = _device_map(ctx)
     over = _over(run, binder, loss, value)
     loss_labels = labels_of(loss)
-    labels: set[Any] = {"mean", "scaled"} & loss_labels
+    labels: set[Any] = {"of-gradient"} | ({"mean", "scaled"} & loss_labels)
+    labels |= {label for label in loss_labels if isinstance(label, tuple) and label[0] == "alike"}
     everything = loss_labels.union(*(labels_of(arg.value) for arg in args))
     if binder is None or "varying" not in everything:
         return Data(frozenset(labels | ({"varying"} & everything)), over=over)

@@ -53,7 +53,7 @@ def apply_binder(
     if operand is None and "*" not in found:
         return Partial(Ext(dotted), args, site)
     names, is_open = _names(run, row, found)
-    check = value_of(found, row.check) if row.check else None
+    checks = [value_of(found, name) for name in ("check_vma", "check_rep")] if row.check else []
     value = operand.value if operand is not None else UNKNOWN
     binder = Binder(
         row.kind,
@@ -65,7 +65,8 @@ def apply_binder(
         _mesh(run, row, found),
         value,
         operand.site if operand is not None else None,
-        row.kind in ("shard_map", "smap") and not (isinstance(check, Const) and check.value is False),
+        row.kind in ("shard_map", "smap")
+        and not any(isinstance(check, Const) and check.value is False for check in checks),
     )
     mapped = Mapped(binder)
     functions = [_underlying(option) for option in options(value)]

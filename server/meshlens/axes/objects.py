@@ -11,7 +11,21 @@ from meshlens.axes.enums import class_of, is_enum
 from meshlens.axes.labels import travelling
 from meshlens.axes.outside import from_outside
 from meshlens.axes.run import Run
-from meshlens.axes.values import UNKNOWN, Arg, Bound, Class, Const, Data, Function, Instance, Made, Site, Super, Value
+from meshlens.axes.values import (
+    UNKNOWN,
+    Arg,
+    Bound,
+    Class,
+    Const,
+    Data,
+    Ext,
+    Function,
+    Instance,
+    Made,
+    Site,
+    Super,
+    Value,
+)
 
 
 def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
@@ -100,6 +114,8 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
     if name == "__class__":
         return instance.cls
     value = class_attribute(instance.cls, name)
+    if value is None and name == "_replace" and instance.cls.dataclass:
+        return Bound(instance, Ext("typing.NamedTuple._replace"))
     if value is None:
         from meshlens.axes.modules import library_method
 

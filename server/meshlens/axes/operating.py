@@ -8,7 +8,7 @@ from meshlens.axes import transfer
 from meshlens.axes.joining import variation_of, variations_in
 from meshlens.axes.transfer import across
 from meshlens.axes.values import Arg, Const, Data, Seq, Value
-from meshlens.axes.variation import ANYTHING, EVERYWHERE, ZEROS, Along, Variation, joined
+from meshlens.axes.variation import ANYTHING, EVERYWHERE, SUM, ZEROS, Along, Variation, joined
 from meshlens.jaxapi.operations import METHODS, OPERATIONS, Kind
 
 _ONE: dict[Kind, Callable[[Along], Along]] = {"linear": transfer.linear, "transposed": transfer.transposed}
@@ -75,10 +75,22 @@ def of_method(receiver: Data, name: str, args: tuple[Arg, ...], site: object = N
     return _of_kind(kind, (Arg(None, receiver, None, None), *args), f"method.{name}")
 
 
+def counts_rows(over: Variation) -> bool:
+    """Whether a value is a sum over the rows of each device."""
+    return any(along.truth == SUM for _, along in over.axes)
+
+
 def of_all(values: Iterable[Value]) -> Variation:
     """The variation of what is made of all of these by a function that reduces over no axis."""
     parts = tuple(dict.fromkeys(one for value in values for one in variations_in(value)))
     return across(transfer.mixed, *parts) if parts else EVERYWHERE
+
+
+def of_network(value: Value, args: tuple[Arg, ...]) -> Variation:
+    """The variation of what a model gives: what running it told, else rows of what it is given rows of."""
+    own = variation_of(value)
+    parts = tuple(dict.fromkeys(one for arg in args for one in variations_in(arg.value)))
+    return own if own != ANYTHING or not parts else across(transfer.rowwise, *parts)
 
 
 def _of_kind(kind: Kind, args: tuple[Arg, ...], dotted: str) -> Variation:
@@ -90,6 +102,8 @@ def _of_kind(kind: Kind, args: tuple[Arg, ...], dotted: str) -> Variation:
     if not arrays:
         return ANYTHING
     first = variation_of(arrays[0].value)
+    if kind == "second":
+        return variation_of(arrays[1].value) if len(arrays) > 1 else ANYTHING
     if kind == "zeros_like":
         return across(transfer.as_zeros, first)
     if kind == "constant_like":
@@ -134,7 +148,8 @@ def _is_within(axis: Value | None, array: Value, default: int | None) -> bool:
         number = place.value if isinstance(place, Const) else None
         if not isinstance(number, int) or isinstance(number, bool):
             return False
-        return number > 0 or (number < 0 and rank is not None and rank + number > 0)
+        # Whoever means the first dimension says 0.
+        return number > 0 or (number < 0 and (rank is None or rank + number > 0))
 
     return all(is_inner(place) for place in places)
 
@@ -157,7 +172,7 @@ def _reduced(kind: Kind, arrays: list[Arg], args: tuple[Arg, ...], dotted: str) 
         return across(transfer.judged, whole) if kind == "verdict" else whole
     first = variation_of(value)
     if within:
-        return across(transfer.within_rows, first)
+        return across(transfer.picked if kind in ("sum", "mean") else transfer.within_rows, first)
     if kind in ("sum", "mean") and _takes_first(axis):
         return across(transfer.summed if kind == "sum" else transfer.averaged, first)
     mixed = across(transfer.mixed, first)
@@ -177,7 +192,7 @@ def of_picked(array: Data, index: Value) -> Variation:
         first = index.items[0]
         is_whole = isinstance(first, Seq) and first.kind == "slice" and all(_is_none(part) for part in first.items)
         if is_whole or _is_none(first) or (isinstance(first, Const) and first.value is Ellipsis):
-            return across(transfer.within_rows, array.over) if not _is_none(first) else of_all((array,))
+            return across(transfer.picked, array.over) if not _is_none(first) else of_all((array,))
     if isinstance(index, Const) and not array.array and array.shape is None:
         # An entry of a container, or a row of an array.
         return joined(array.over, of_all((array,)))

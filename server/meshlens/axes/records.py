@@ -143,6 +143,7 @@ class RandomUse:
         context: the circumstances.
         how: "draw"; "noise" when random numbers that are the same on every device meet data that differ, "reduced"
             when their mean is reduced over the devices; "apply" when a model gets the key, for its dropout say.
+        alike: the key is certainly the same on all devices.
     """
 
     call: Site
@@ -150,6 +151,7 @@ class RandomUse:
     labels: frozenset[Any]
     context: Context
     how: str = "draw"
+    alike: bool = False
 
 
 @immutable

@@ -212,7 +212,13 @@ def _reduced(truth: str, of_rows: str, of_pairs: str) -> str:
 
 def within_rows(part: Along) -> Along:
     """A function along another dimension than the first: rows stay rows."""
-    return Along(DIFFERS if part.truth in (COLUMNS, PAIRS) else _rowwise(part.truth), part.typed)
+    return Along(DIFFERS if part.truth == COLUMNS else _rowwise(part.truth), part.typed)
+
+
+def picked(part: Along) -> Along:
+    """Some entries along other dimensions than the first, or their sum."""
+    kept = part.truth in (SUM, MEAN, RATIO, PAIRS_MEAN) or is_same(part.truth)
+    return part if kept else within_rows(part)
 
 
 def transposed(part: Along) -> Along:

@@ -18,6 +18,7 @@ from meshlens.axes.padding import padded, unpadded
 from meshlens.axes.run import Run
 from meshlens.axes.transfer import across
 from meshlens.axes.tree_maps import as_tree, leaf, mapped_tree, mapped_trees
+from meshlens.axes.tree_objects import fields_of, with_fields
 from meshlens.axes.unpacking import element
 from meshlens.axes.values import (
     STATIC,
@@ -27,8 +28,10 @@ from meshlens.axes.values import (
     Class,
     Const,
     Data,
+    Dict,
     Ext,
     Function,
+    Instance,
     Mapped,
     Partial,
     Seq,
@@ -162,7 +165,7 @@ def _run_now(
 
     def behind(arg: Arg | None, start: Value, stepped: Value) -> Value:
         note_carried(run, start, stepped, arg.site if arg is not None and arg.site is not None else site, ctx)
-        return carried(start, stepped)
+        return carried(run, start, stepped, site)
 
     first = operands[0]
     how = row.how
@@ -183,10 +186,11 @@ def _run_now(
     if how == "scan":
         inner = ctx if ctx.loop else ctx._replace(loop=True)
         carry = given(row.parameters[1])
-        stepped = run_operand(first, positional(carry, element(given(row.parameters[2]))), inner)
+        stepped = run_operand(first, positional(carry, step_of(run, given(row.parameters[2]), site)), inner)
         if isinstance(stepped, Seq) and len(stepped.items) == 2:
             return Seq(
-                "tuple", (behind(found.get(row.parameters[1]), carry, stepped.items[0]), _stacked(stepped.items[1]))
+                "tuple",
+                (behind(found.get(row.parameters[1]), carry, stepped.items[0]), _stacked(run, stepped.items[1], site)),
             )
         return Seq("tuple", (stepped, stepped))
     if how == "cond":
@@ -241,9 +245,22 @@ def _rest_of_map(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
     return tuple(arg for arg in args if arg.label in (None, "tree", "xs", "elems"))[1:]
 
 
-def _stacked(value: Value) -> Value:
+def step_of(run: Run, xs: Value, site: Site) -> Value:
+    """What a `scan` gives each step of the arrays that it goes through."""
+    if isinstance(xs, Seq) and not xs.open:
+        return Seq(xs.kind, tuple(step_of(run, item, site) for item in xs.items))
+    if isinstance(xs, Dict) and not xs.open:
+        return Dict(tuple((key, step_of(run, item, site)) for key, item in xs.items))
+    if isinstance(xs, Instance) and fields_of(run, xs):
+        return with_fields(run, xs, lambda _, held: step_of(run, held, site), site)
+    return xs if isinstance(xs, Const) else element(xs)
+
+
+def _stacked(run: Run, value: Value, site: Site) -> Value:
     if isinstance(value, Seq):
-        return Seq(value.kind, tuple(_stacked(item) for item in value.items), value.open)
+        return Seq(value.kind, tuple(_stacked(run, item, site) for item in value.items), value.open)
+    if isinstance(value, Instance) and fields_of(run, value):
+        return with_fields(run, value, lambda _, held: _stacked(run, held, site), site)
     return Data(labels_of(value), over=across(transfer.stacked, variation_of(value)))
 
 

@@ -60,8 +60,8 @@ def mapped_tree(
             site,
         )
     value = run_operand(operand, (Arg(None, leaf(tree), None, site),))
-    if is_state(tree) and isinstance(tree, Made):
-        return replace(tree, labels=labels_of(value))
+    if isinstance(tree, Made) and is_state(tree):
+        return replace(tree, labels=frozenset(labels_of(value)), over=variation_of(value))
     return value if is_array(tree) else as_tree(value)
 
 

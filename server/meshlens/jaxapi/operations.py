@@ -28,6 +28,7 @@ Kind: TypeAlias = Literal[
     "zeros",
     "zeros_like",
     "constant_like",
+    "second",
 ]
 """How an operation treats its arguments.
 
@@ -36,7 +37,7 @@ Kind: TypeAlias = Literal[
 "judged": a yes, no or place for each element; "mixed": whatever; "sum", "mean", "reduction", "verdict": over the
 dimensions of `axis`, or all of them, a verdict being a yes, no or place; "along": works along `axis`, the last one if
 it is not given, and keeps its shape; "transposed": reverses the dimensions; "constant", "zeros": the arguments are
-sizes; "zeros_like", "constant_like": only the shape of the argument counts.
+sizes; "zeros_like", "constant_like": only the shape of the argument counts; "second": the second argument as it is.
 """
 
 
@@ -100,6 +101,7 @@ OPERATIONS: dict[str, Kind] = {
     ),
     **dict.fromkeys(_names("nn", "logsumexp logmeanexp"), "reduction"),
     "jax.scipy.special.logsumexp": "reduction",
+    "jax.nn.one_hot": "rowwise",
     **dict.fromkeys(
         _names("numpy", "all any argmax argmin nanargmax nanargmin count_nonzero array_equal allclose"), "verdict"
     ),
@@ -140,7 +142,7 @@ OPERATIONS: dict[str, Kind] = {
         ),
         "mixed",
     ),
-    **dict.fromkeys(_names("nn", "one_hot dot_product_attention"), "mixed"),
+    **dict.fromkeys(_names("nn", "dot_product_attention"), "mixed"),
     **dict.fromkeys(
         _names("numpy.linalg", "norm det slogdet inv solve pinv qr svd eigh eigvalsh cholesky matrix_power lstsq"),
         "mixed",
@@ -149,6 +151,7 @@ OPERATIONS: dict[str, Kind] = {
     **dict.fromkeys(_names("scipy.linalg", "cholesky solve_triangular expm"), "mixed"),
     **dict.fromkeys(_names("scipy.stats.norm", "cdf logcdf logpdf pdf ppf"), "rowwise"),
     **dict.fromkeys(_names("tree", "leaves"), "linear"),
+    **dict.fromkeys(_names("tree", "unflatten"), "second"),
     "optax.global_norm": "mixed",
     "optax.tree.norm": "mixed",
     "optax.apply_updates": "added",

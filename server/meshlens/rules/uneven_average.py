@@ -19,8 +19,8 @@ mesh = Mesh(np.array(jax.devices()), ("data",))
 def mean(x, mask):
     total = jax.lax.psum(jnp.sum(x * mask), "data")
     count = jnp.sum(mask)
+    #       ^^^^^^^^^^^^^ AX407: the total over "data" is divided by this count of one device
     return x - total / count
-    #          ^^^^^^^^^^^^^ AX407: the total over "data" is divided by a count of one device
 ```
 
 becomes
@@ -38,7 +38,8 @@ mesh = Mesh(np.array(jax.devices()), ("data",))
 @partial(jax.shard_map, mesh=mesh, in_specs=(P("data"), P("data")), out_specs=P("data"), check_vma=False)
 def mean(x, mask):
     total = jax.lax.psum(jnp.sum(x * mask), "data")
-    count = jax.lax.psum(jnp.sum(mask), "data")
+    count = jnp.sum(mask)
+    #       ^^^^^^^^^^^^^ AX407: the total over "data" is divided by this count of one device
     return x - total / count
 ```
 """
@@ -58,8 +59,8 @@ _HINTS = {
     "pairs-averaged": "a mean over {axis} of what compares the rows of one device with each other",
 }
 _WARNINGS = {
-    "of-one-device": "the total over {axis} is divided by a count of one device",
-    "divided-twice": "the mean over {axis} is divided by the number of all devices once more",
+    "of-one-device": "the total over {axis} is divided by this count of one device",
+    "divided-twice": "this mean over {axis} is divided by the number of all devices once more",
 }
 
 
@@ -73,8 +74,7 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
             continue
         if not context.sure or context.guarded or context.expected or context.skip:
             continue
-        is_there = use.other is not None and view.is_here(use.other)
-        site = use.other if use.kind == "divided-twice" and is_there and use.other is not None else use.site
+        site = use.other if use.other is not None and view.is_here(use.other) else use.site
         if not view.is_here(site):
             continue
         span = view.span(site)
@@ -89,6 +89,5 @@ def _finding(view: FileView, use: GradientUse, span: Span) -> Finding:
         return Finding(span, _HINTS[use.kind].format(axis=axis), (), (), Severity.HINT)
     places: tuple[Related, ...] = ()
     if use.other is not None:
-        other, why = (use.site, "divided here") if use.kind == "divided-twice" else (use.other, "reduced here")
-        places = (Related(view.path_of(other), view.span(other), why),)
+        places = (Related(view.path_of(use.site), view.span(use.site), "divided here"),)
     return Finding(span, _WARNINGS[use.kind].format(axis=axis), (), places)
