@@ -120,6 +120,8 @@ def _fitting(some: Choices) -> Choices:
         some = replace(some, layout="two", rebound="none", metrics="loss", loop="whole", data="48")
         if some.loss in ("masked", "masked max", "weighted", "average"):
             some = replace(some, loss="mean")
+    if some.extras == "scan" and some.place == "class":
+        some = replace(some, place="main")
     if some.model == "nnx" and some.jit in ("donate", "of a lambda"):
         some = replace(some, jit="decorator")
     if some.model == "equinox" and some.jit in ("donate", "partial", "of a lambda"):
@@ -323,7 +325,7 @@ class _Writer:
             of = "eqx.filter(model, eqx.is_array)" if some.model == "equinox" else p
             lines.append(f"opt_state = optimizer.init({of})")
         if some.extras == "ema":
-            lines.append(f"average = {p}")
+            lines.append(f"average = jax.tree.map(jnp.copy, {p})" if some.jit == "donate" else f"average = {p}")
         return lines
 
     # What a loss is

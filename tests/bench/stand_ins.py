@@ -155,6 +155,7 @@ def datasets(count: int = 48, **shapes: Any) -> None:
     tf = missing("tensorflow", "tensorflow.compat", "tensorflow.compat.v2", "tensorflow.compat.v1")
     tf.cast = lambda x, dtype: np.asarray(x).astype(dtype)
     tf.reshape = lambda x, shape: np.reshape(x, shape)
+    tf.is_tensor = lambda x: False
     tf.float32, tf.int32, tf.uint8, tf.int64 = np.float32, np.int32, np.uint8, np.int64
     tfds = missing("tensorflow_datasets", "tensorflow_datasets.public_api")
 
