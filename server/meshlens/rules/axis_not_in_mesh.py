@@ -33,6 +33,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from meshlens.axes.context import Context
+from meshlens.axes.logical_rules import PARTITIONED, TO_SHARDINGS, assigned
 from meshlens.axes.meshes import takes_mesh_in_force
 from meshlens.axes.naming import names_in
 from meshlens.axes.records import Records
@@ -57,7 +58,8 @@ def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
     """Compares every axis name of a spec with the axes of the mesh that it is used with."""
     odd = view.solution.once("odd-meshes", _odd)
     places: dict[tuple[Site, str], list[_Named]] = defaultdict(list)
-    for named in _named(view.records):
+    used = view.solution.once("logical-names", _logical_names)
+    for named in (*_named(view.records), *_of_rules(view.records, used)):
         name, site, arg, *_ = named
         place = blamed(view, name, site, arg.site)
         if place is not None:
@@ -117,6 +119,27 @@ def _of_shardings(records: Records) -> Iterator[_Named]:
         for one, is_certain in possible_specs(spec.value):
             for name, site in spec_names(one):
                 yield name, site, spec, mesh, _under(call.context, is_certain), one
+
+
+def _logical_names(solution: Solution) -> tuple[Value, ...]:
+    """The logical names that arrays are certainly made with."""
+    calls = [call for records in solution.by_file.values() for call in records.calls if call.dotted in PARTITIONED]
+    given = [argument_of(call.args, "names", 1) for call in calls if _is_certain(call.context)]
+    return tuple(dict.fromkeys([arg.value for arg in given if arg is not None]))
+
+
+def _of_rules(records: Records, used: tuple[Value, ...]) -> Iterator[_Named]:
+    """The mesh axes that rules for logical names give to arrays."""
+    for call in records.calls:
+        if call.dotted != TO_SHARDINGS:
+            continue
+        mesh, rules = argument_of(call.args, "mesh", 1), argument_of(call.args, "rules", 2)
+        if mesh is None or rules is None or rules.site is None:
+            continue
+        for names in used:
+            for entry in assigned(names, rules.value) or ():
+                for name in names_in(entry)[0]:
+                    yield name, name.origin or rules.site, rules, mesh.value, call.context, None
 
 
 def _of_maps(records: Records) -> Iterator[_Named]:
