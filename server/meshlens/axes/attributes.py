@@ -9,9 +9,12 @@ from meshlens.axes.arrays import product
 from meshlens.axes.context import Context
 from meshlens.axes.imports import member, note_mention
 from meshlens.axes.joining import entry_of_table, join_all
+from meshlens.axes.labels import travelling
 from meshlens.axes.objects import data_attribute, instance_attribute, static_attribute, super_attribute
+from meshlens.axes.operating import of_method
 from meshlens.axes.run import Run
 from meshlens.axes.values import (
+    STATIC,
     UNKNOWN,
     Bound,
     Class,
@@ -33,6 +36,7 @@ from meshlens.axes.values import (
     Value,
     Wrapped,
 )
+from meshlens.axes.variation import ANYTHING
 
 
 def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Value:
@@ -84,16 +88,19 @@ def ext(dotted: str) -> Ext:
 
 def of_data(value: Data, name: str) -> Value:
     """An attribute of an array, or of whatever else is not followed."""
-    if not value.labels and value.shape is None:
+    if not value.labels and value.shape is None and value.over is ANYTHING:
         if name in ARRAY_METHODS:
             return Bound(value, ext(f"array.{name}"))
         return value if name == "at" else UNKNOWN
     if name == "shape" and value.shape is not None:
-        return Seq("tuple", tuple(Const(size) if size is not None else UNKNOWN for size in value.shape))
-    if name in ("shape", "ndim", "dtype"):
-        return UNKNOWN
-    if name == "T" and value.shape is not None:
-        return Data(value.labels - {"in-order"}, value.shape[::-1])
+        return Seq("tuple", tuple(Const(size) if size is not None else STATIC for size in value.shape))
+    if name in ("shape", "ndim", "dtype", "size"):
+        return STATIC
+    if name in ("T", "mT") and (value.shape is not None or value.array):
+        shape = value.shape[::-1] if value.shape is not None and name == "T" else None
+        return Data(value.labels - {"in-order"}, shape, None, True, of_method(value, "transpose", ()))
+    if name == "T":
+        return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=of_method(value, "transpose", ()))
     if name == "at":
         return value
     return Bound(value, ext(f"array.{name}")) if name in ARRAY_METHODS else data_attribute(value, name)
@@ -155,4 +162,6 @@ def _of_made(value: Made, name: str) -> Value:
         return own
     if value.dotted in ("jax.sharding.NamedSharding", fixtures.REQUEST) and name in given:
         return given[name]
+    if train_states.is_state(value) and name not in train_states.METHODS:
+        return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=value.over)
     return Bound(value, Ext(f"{value.dotted}().{name}"))

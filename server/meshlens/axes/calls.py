@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from meshlens.axes.context import AxisEnv, Context, Step
 from meshlens.axes.dependence import header_of
-from meshlens.axes.effort import forget_tables, is_dull, memo_key, share, spent, tells
+from meshlens.axes.effort import forget_tables, is_dull, is_followed, memo_key, share, spent, tells
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.ledger import Shared
+from meshlens.axes.operating import of_all
 from meshlens.axes.parameters import bind
 from meshlens.axes.run import DEEPEST, MOST_BODIES, MOST_CALLS, MOST_WORK, Run
 from meshlens.axes.same_names import names_given, note_repeated
@@ -32,6 +33,7 @@ from meshlens.axes.values import (
     Value,
     Wrapped,
 )
+from meshlens.axes.variation import ALIKE, ANYTHING, INVARIANT, SAME, Along, Variation, is_same, of
 
 
 def call(
@@ -172,12 +174,14 @@ def call_unknown(run: Run, args: tuple[Arg, ...], callee: Value, frame: Frame, c
             labels |= travelling(value.labels)
     if not labels:
         return UNKNOWN
-    from meshlens.axes.gradients import gradient_step, may_reduce, without_gradient
+    from meshlens.axes.gradients import drift, gradient_step, may_reduce, without_gradient
 
     if may_reduce(callee):
         labels = without_gradient(labels)
     parts = [(labels_of(arg.value), arg.site) for arg in args if arg.site is not None]
     labels |= gradient_step(run, labels, tuple(parts), frame, ctx)
+    if "of-gradient" in labels and ctx.env.maps:
+        labels |= drift([arg.value for arg in args])
     if "varying" in labels:
         labels |= {"opaque"}
     return Data(labels)
@@ -208,12 +212,14 @@ def enter(
 ) -> Value:
     """Runs the body of a function of the workspace; a decorator always runs, as it decides what a name stands for."""
     begun_altered, overlaid = len(run.altered), run.overlaid
-    if how != "start" and not decorator and is_dull(run, function, args, ctx):
+    is_plain = how != "start" and not decorator and is_dull(run, function, args, ctx)
+    if is_plain and not is_followed(run, function, args, ctx):
         forget_tables(run, function, args)
         # Whoever calls it passes here, though nothing of the body is read: its file is a neighbour.
         run.deps.add(header_of(function.path, function.block))
         run.weighs(function)
-        return Data(frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset())
+        labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
+        return Data(labels, over=_of_unread(function, args))
     running = run.stack.count(function.site)
     # What this root does not come to any more is not entered by it, so that it may be a root itself.
     if running > 1 or run.bodies >= MOST_BODIES:
@@ -272,6 +278,15 @@ def enter(
     return result
 
 
+def _of_unread(function: Function, args: tuple[Arg, ...]) -> Variation:
+    """The variation of what a function gives that is not entered: the same everywhere if all that it sees is."""
+    if function.frame.parent is not None:
+        return ANYTHING
+    over = of_all(arg.value for arg in args)
+    kept = [(axis, along) for axis, along in over.axes if is_same(along.truth)]
+    return of([(axis, ALIKE if along.typed == INVARIANT else Along(SAME)) for axis, along in kept])
+
+
 def _is_main(function: Function) -> bool:
     """Whether this is a module's `main`: whoever it is handed to, a program begins there."""
     return function.name == "main" and function.frame.parent is None
@@ -283,6 +298,7 @@ def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Conte
     sites = run.world.sites_of(function.path, function.block) if function.body is None else None
     frame = Frame(function.path, function.block, function.frame, sites)
     frame.vars = values
+    frame.maps = len(ctx.env.maps)
     frame.parameters = frozenset(values)
     if function.owner is not None:
         frame.owner = function.owner

@@ -13,6 +13,7 @@ from meshlens.axes.frames import Frame
 from meshlens.axes.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.keys import key_of
 from meshlens.axes.labels import NONE, travelling
+from meshlens.axes.operating import of_picked, of_sliced
 from meshlens.axes.run import Run
 from meshlens.axes.tables import updated
 from meshlens.axes.unpacking import element
@@ -66,17 +67,20 @@ def _of_data(container: Data, index: Value) -> Value:
         return Data(labels) if labels else UNKNOWN
     labels = travelling(container.labels) | (container.labels & {"fresh", "devices", "keys", "same"})
     if isinstance(index, Seq) and index.kind == "slice":
-        return Data(labels, _sliced(container.shape, index), container.made_by)
+        return Data(labels, _sliced(container.shape, index), container.made_by, over=of_sliced(container, index))
     if isinstance(index, Const) and index.value is None:
-        return Data(labels, (1, *container.shape) if container.shape is not None else None)
+        shape = (1, *container.shape) if container.shape is not None else None
+        return Data(labels, shape, over=of_picked(container, index))
     if isinstance(index, Const) and isinstance(index.value, int):
         if "keys" in labels:
             labels = labels - {"keys"} | {"key"}
         return Data(
             labels - {"devices"} if container.shape and len(container.shape) == 1 else labels,
             container.shape[1:] if container.shape else None,
+            over=of_picked(container, index),
         )
-    return Data(travelling(container.labels) | travelling(labels_of(index)), None, None, is_array(container))
+    labels = travelling(container.labels) | travelling(labels_of(index))
+    return Data(labels, None, None, is_array(container), of_picked(container, index))
 
 
 def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | None, ...] | None:

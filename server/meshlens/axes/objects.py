@@ -9,8 +9,23 @@ from meshlens.axes import enums
 from meshlens.axes.context import Context
 from meshlens.axes.enums import class_of, is_enum
 from meshlens.axes.labels import travelling
+from meshlens.axes.outside import from_outside
 from meshlens.axes.run import Run
-from meshlens.axes.values import UNKNOWN, Arg, Bound, Class, Const, Data, Function, Instance, Made, Site, Super, Value
+from meshlens.axes.values import (
+    UNKNOWN,
+    Arg,
+    Bound,
+    Class,
+    Const,
+    Data,
+    Ext,
+    Function,
+    Instance,
+    Made,
+    Site,
+    Super,
+    Value,
+)
 
 
 def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
@@ -25,6 +40,8 @@ def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
 def set_attribute(run: Run, instance: Instance, name: str, value: Value) -> None:
     """Sets an attribute of an object."""
     run.written.append((instance.number, False))
+    if run.in_maps:
+        run.of_maps.add(instance.number)
     attributes_of(run, instance)[name] = value
 
 
@@ -90,10 +107,15 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
 
     held = attributes_of(run, instance)
     if name in held:
-        return held[name]
+        own = held[name]
+        if ctx.env.maps and isinstance(own, Data) and instance.number not in run.of_maps:
+            return from_outside(own, 0, ctx)
+        return own
     if name == "__class__":
         return instance.cls
     value = class_attribute(instance.cls, name)
+    if value is None and name == "_replace" and instance.cls.dataclass:
+        return Bound(instance, Ext("typing.NamedTuple._replace"))
     if value is None:
         from meshlens.axes.modules import library_method
 
@@ -164,6 +186,8 @@ def construct(run: Run, cls: Class, args: tuple[Arg, ...], site: Site, frame: An
     if number in run.heap and site in run.stack:
         return instance
     run.written.append((number, True))
+    if run.in_maps:
+        run.of_maps.add(number)
     held = run.heap.setdefault(number, {})
     held.clear()
     _initialise(run, instance, args, held, frame, ctx)
@@ -203,6 +227,7 @@ def altered(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> 
     """A copy of an object in which some attributes have other values."""
     number = run.number_of((instance, site, tuple((arg.label, arg.value) for arg in args)))
     run.written.append((number, True))
+    run.of_maps.add(number)
     given = {arg.label: _through(arg) for arg in args if arg.label is not None}
     run.heap[number] = {**attributes_of(run, instance), **given}
     return Instance(instance.cls, number, site, run.path)
@@ -250,4 +275,4 @@ def _through(arg: Arg) -> Value:
 
 def data_attribute(value: Data, name: str) -> Value:
     """An attribute of a value that is not followed: it travels with the value."""
-    return Data(travelling(value.labels) | (value.labels & {"fresh"}))
+    return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=value.over)

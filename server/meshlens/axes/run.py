@@ -177,10 +177,13 @@ class Run:
         stack: sites of the functions now running.
         calls: how many calls were made.
         bodies: how often a function's body ran.
+        followed: how many of them were entered only for what they make of arrays in a map.
         api_guard: depth of `try/except ImportError`, `hasattr`, version checks.
         broad_guard: how many of these catch any exception, which says nothing of what a function does that is called.
         ambient: meshes made current by `set_mesh`, innermost last.
         differentiating: depth of `grad` and `vjp`.
+        in_maps: in how many maps code runs.
+        of_maps: the objects that were made or changed in a map.
         entrances: how often a function was called that is worth entering.
         most_calls: the calls that were made before the run began afresh, where these were most.
         work: how many statements ran, calls were made, and elements of comprehensions were worked out.
@@ -218,7 +221,8 @@ class Run:
         self.mapped_by: set[tuple[Site, Site]] = set()
         self.stack: list[Site] = []
         self.calls = 0
-        self.bodies = 0
+        self.bodies = self.followed = self.in_maps = 0
+        self.of_maps: set[int] = set()
         self.api_guard = 0
         self.broad_guard = 0
         self.ambient: list[Value] = []

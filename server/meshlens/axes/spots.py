@@ -307,6 +307,7 @@ def _copied(frame: Frame) -> Frame:
 
 def _copied_one(frame: Frame, parent: Frame | None) -> Frame:
     made = Frame(frame.path, frame.block, parent)
+    made.maps = frame.maps
     made.vars = dict(frame.vars)
     made.globals, made.nonlocals, made.parameters = frame.globals, frame.nonlocals, frame.parameters
     made.returned, made.yielded, made.exits = list(frame.returned), list(frame.yielded), frame.exits

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from meshlens.axes.arrays import is_array
-from meshlens.axes.joining import join_all, labels_of
+from meshlens.axes.joining import join_all, labels_of, variation_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.run import Run
 from meshlens.axes.train_states import is_state
@@ -14,6 +15,7 @@ from meshlens.axes.tree_objects import DEEPEST, fields_of, with_fields
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Made, Seq, Site, Spec, Value
 
 _DEEPEST_TREE = 10
+_MOST_ENTRIES = 8
 _MOST_ITEMS = 16
 
 
@@ -22,7 +24,9 @@ def leaf(value: Value) -> Value:
     if isinstance(value, Seq):
         return join_all(leaf(item) for item in value.items) if value.items else UNKNOWN
     labels = labels_of(value)
-    return value if isinstance(value, (Data, Const)) or _is_whole(value) else Data(travelling(labels))
+    if isinstance(value, (Data, Const)) or _is_whole(value):
+        return value
+    return Data(travelling(labels), over=variation_of(value))
 
 
 def _is_whole(value: Value) -> bool:
@@ -56,11 +60,40 @@ def mapped_tree(
             site,
         )
     value = run_operand(operand, (Arg(None, leaf(tree), None, site),))
-    if is_state(tree) and isinstance(tree, Made):
-        return replace(tree, labels=labels_of(value))
+    if isinstance(tree, Made) and is_state(tree):
+        return replace(tree, labels=frozenset(labels_of(value)), over=variation_of(value))
     return value if is_array(tree) else as_tree(value)
+
+
+def mapped_trees(
+    run_operand: Callable[..., Value], operand: Arg, trees: tuple[Value, ...], site: Site, depth: int = 0
+) -> Value:
+    """The same of several trees; the first one gives the structure, and the others have it or are not known."""
+    first, rest = trees[0], trees[1:]
+    if depth < _DEEPEST_TREE and all(_are_alike(first, one) for one in rest):
+        if isinstance(first, Seq):
+            columns = zip(*(one.items for one in trees if isinstance(one, Seq)), strict=True)
+            made = tuple([mapped_trees(run_operand, operand, column, site, depth + 1) for column in columns])
+            return Seq(first.kind, made)
+        if isinstance(first, Dict):
+            entries: list[tuple[Any, Value]] = []
+            for key, _ in first.items:
+                column = tuple([one.get(key) or UNKNOWN for one in trees if isinstance(one, Dict)])
+                entries.append((key, mapped_trees(run_operand, operand, column, site, depth + 1)))
+            return Dict(tuple(entries))
+    leaves = tuple(Arg(None, leaf(tree), None, site) for tree in trees)
+    return as_tree(run_operand(operand, leaves))
+
+
+def _are_alike(one: Value, other: Value) -> bool:
+    """Whether two trees have the same entries, few and all known."""
+    if not isinstance(one, (Seq, Dict)) or one.open or not 0 < len(one.items) <= _MOST_ENTRIES:
+        return False
+    if isinstance(one, Dict) and isinstance(other, Dict):
+        return not other.open and {key for key, _ in one.items} == {key for key, _ in other.items}
+    return isinstance(one, Seq) and isinstance(other, Seq) and not other.open and len(one.items) == len(other.items)
 
 
 def as_tree(leaf: Value) -> Value:
     """A tree with such leaves: nothing says that it is one array."""
-    return Data(leaf.labels) if isinstance(leaf, Data) else leaf
+    return Data(leaf.labels, over=leaf.over) if isinstance(leaf, Data) else leaf

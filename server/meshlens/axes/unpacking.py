@@ -8,6 +8,7 @@ from meshlens.axes.enums import members
 from meshlens.axes.joining import join_all, options
 from meshlens.axes.keys import as_value
 from meshlens.axes.labels import travelling
+from meshlens.axes.operating import of_picked
 from meshlens.axes.values import UNKNOWN, Class, Const, Data, Dict, Seq, Union, Value
 
 
@@ -41,7 +42,7 @@ def element(value: Value) -> Value:
         labels = travelling(value.labels) | (
             value.labels & {"same"} | {"key"} if "keys" in value.labels else frozenset()
         )
-        return Data(labels, value.shape[1:] if value.shape else None, made_by)
+        return Data(labels, value.shape[1:] if value.shape else None, made_by, over=of_picked(value, Const(0)))
     if isinstance(value, Union):
         return join_all(element(option) for option in value.options)
     return UNKNOWN
