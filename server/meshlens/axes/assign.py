@@ -15,6 +15,8 @@ from meshlens.axes.tables import changed, is_table, with_entry, with_unknown_ent
 from meshlens.axes.unpacking import unpack
 from meshlens.axes.values import UNKNOWN, Const, Data, Dict, Instance, Made, Seq, Value
 
+_DEEPEST_TABLE = 6
+
 
 def assign(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
     """Assigns a value to a target; a list or tuple of targets unpacks it."""
@@ -133,10 +135,39 @@ def change_in_place(run: Run, target: Any, before: Value, after: Value, frame: F
         run.epoch += 1
     elif name in frame.parameters:
         frame.altered |= {name}
-    if is_table(before):
-        for other, value in frame.vars.items():
-            if value is before and other != name:
-                frame.vars[other] = join(before, after)
+    if isinstance(before, Dict) and before.attributes:
+        _blur_others(run, name, before, join(before, after), frame)
+
+
+def _blur_others(run: Run, name: str, before: Dict, both: Value, frame: Frame) -> None:
+    """Makes unknown what a change of a table may have changed under other names, which may stand for copies too."""
+    for home in frame.chain():
+        for other, value in list(home.vars.items()):
+            if not isinstance(value, Dict) or not value.attributes or (home is frame and other == name):
+                continue
+            blurred = _with_part(value, before, both)
+            if blurred is value:
+                continue
+            if home.parent is None and not (home.path == run.path and run.world.is_running(home.path)):
+                _change_module(run, home, other, value, blurred)
+            else:
+                home.vars[other] = blurred
+            if other in home.parameters:
+                home.altered |= {other}
+
+
+def _with_part(table: Dict, before: Dict, both: Value, depth: int = 0) -> Value:
+    """Returns a table in which another one is replaced; itself where that is not in it."""
+    if table is before:
+        return both
+    if depth > _DEEPEST_TABLE:
+        return table
+    items = tuple(
+        (key, _with_part(value, before, both, depth + 1) if isinstance(value, Dict) else value)
+        for key, value in table.items
+    )
+    is_same = all(new is old for (_, new), (_, old) in zip(items, table.items, strict=True))
+    return table if is_same else replace(table, items=items)
 
 
 def _change_module(run: Run, home: Frame, name: str, before: Value, after: Value) -> None:
@@ -144,5 +175,6 @@ def _change_module(run: Run, home: Frame, name: str, before: Value, after: Value
     run.epoch += 1
     if isinstance(before, Dict) and isinstance(after, Dict):
         added = tuple((key, value) for key, value in after.items if before.get(key) != value)
+        added += tuple((key, UNKNOWN) for key, _ in before.items if after.get(key) is None)
         known = run.grown.get((home.path, name), ())
         run.grown[(home.path, name)] = tuple({**dict(known), **dict(added)}.items())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from meshlens.axes import logical_rules
 from meshlens.axes.constants import counted
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
@@ -47,6 +48,8 @@ def call_builtin(
     table = make_table(name, args)
     if table is not None:
         return table
+    if name in logical_rules.TO_SPEC:
+        return logical_rules.as_spec(args, site)
     handler = _HANDLERS.get(name)
     if handler is None and name not in _OTHERS:
         return None

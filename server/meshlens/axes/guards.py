@@ -32,6 +32,7 @@ def run_with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
 
     ambient = len(run.ambient)
     may_raise = False
+    entered: list[tuple[Mesh, Any, Context]] = []
     for expression, target in node[2]:
         value = evaluate(run, expression, frame, ctx)
         if mentions(expression, _EXPECTED_TO_RAISE):
@@ -46,9 +47,13 @@ def run_with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
             run.ambient.append(mesh)
             value = mesh
         elif isinstance(value, Mesh):
-            note_mention(run, "jax.sharding.Mesh.__enter__", site_of(frame, expression), ctx, "with")
+            entered.append((value, expression, ctx))
         if target is not None:
             assign(run, target, value, frame, ctx)
+    for mesh, expression, circumstances in entered:
+        # A mesh that `set_mesh` puts in force as well is entered for older releases only.
+        if mesh not in run.ambient[ambient:]:
+            note_mention(run, "jax.sharding.Mesh.__enter__", site_of(frame, expression), circumstances, "with")
     left = run_block(run, node[3], frame, ctx)
     del run.ambient[ambient:]
     return None if left == RAISED and may_raise else left

@@ -70,11 +70,17 @@ def join(left: Value, right: Value) -> Value:
 
 
 def _joined_tables(left: Dict, right: Dict) -> Dict:
-    """A table that may be either of two: what only one has may be there."""
+    """A table that may be either of two: entries that differ are unknown, as they may hang together."""
     others = dict(right.items)
-    items = tuple((key, join(value, others[key])) for key, value in left.items if key in others)
+    items = tuple((key, _agreed(value, others[key])) for key, value in left.items if key in others)
     is_open = left.open or right.open or len(items) < max(len(left.items), len(others))
     return Dict(items, is_open, True)
+
+
+def _agreed(left: Value, right: Value) -> Value:
+    if isinstance(left, Dict) and isinstance(right, Dict) and left.attributes and right.attributes:
+        return _joined_tables(left, right)
+    return left if left is right or left == right else Data(labels_of(left) | labels_of(right))
 
 
 def join_all(values: Iterable[Value]) -> Value:

@@ -33,39 +33,80 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from meshlens.axes.context import Context
+from meshlens.axes.logical_rules import PARTITIONED, TO_SHARDINGS, assigned
 from meshlens.axes.meshes import takes_mesh_in_force
 from meshlens.axes.naming import names_in
+from meshlens.axes.records import Records
 from meshlens.axes.specs import possible_specs, sharding_parts, spec_names
 from meshlens.axes.values import Arg, Const, Mesh, Seq, Site, Spec, Value
+from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.rules._did_you_mean import closest
-from meshlens.rules._model import Finding, Severity
+from meshlens.rules._model import Finding, Related, Severity
 from meshlens.rules._places import quoted
 from meshlens.rules._registry import rule
 from meshlens.rules._rename_axis import write_name
 from meshlens.rules._routes import certain
 from meshlens.rules._specs import argument_of, blamed, mesh_axes, mesh_place
 
+_MOST_RELATED = 4
 _Named = tuple[Const, Site, Arg, Value, Context, Spec | None]
 
 
 @rule("AX201", Severity.ERROR, reads="places")
 def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
     """Compares every axis name of a spec with the axes of the mesh that it is used with."""
+    odd = view.solution.once("odd-meshes", _odd)
     places: dict[tuple[Site, str], list[_Named]] = defaultdict(list)
-    for named in (*_of_shardings(view), *_of_maps(view)):
+    used = view.solution.once("logical-names", _logical_names)
+    for named in (*_named(view.records), *_of_rules(view.records, used)):
         name, site, arg, *_ = named
         place = blamed(view, name, site, arg.site)
         if place is not None:
             places[(place, name.value)].append(named)
     for (place, text), routes in places.items():
-        found = certain((named, named[4], _lacks(place, named, text)) for named in routes)
-        if found is not None:
+        found = certain((named, named[4], _lacks(place.path, named, text)) for named in routes)
+        if found is not None and (_place_of_mesh(found), text) not in odd:
             yield _finding(view, place, text, found[3], found[5])
+    for (mesh_site, text), wrong in odd.items():
+        if mesh_site is not None and view.is_here(mesh_site):
+            yield _finding_at_mesh(view, mesh_site, text, wrong)
 
 
-def _of_shardings(view: FileView) -> Iterator[_Named]:
-    for call in view.records.calls:
+def _odd(solution: Solution) -> dict[tuple[Site | None, str], list[_Named]]:
+    """The meshes that lack what a spec names which other meshes have where the same call uses it, with the specs."""
+    odd: dict[tuple[Site | None, str], list[_Named]] = defaultdict(list)
+    for path, records in solution.by_file.items():
+        calls: dict[tuple[Site | None, Site, str], list[_Named]] = defaultdict(list)
+        for named in _named(records):
+            name, site, arg, *_ = named
+            calls[(arg.site, site, name.value)].append(named)
+        for (_, _, text), routes in calls.items():
+            judged = [(named, _lacks(path, named, text)) for named in routes]
+            right = {_place_of_mesh(named) for named, verdict in judged if verdict is False}
+            for named, verdict in judged if right else ():
+                if verdict and _is_certain(named[4]) and _place_of_mesh(named) not in right:
+                    odd[(_place_of_mesh(named), text)].append(named)
+    return odd
+
+
+def _is_certain(context: Context) -> bool:
+    told = context.guarded or context.expected or context.conditional or context.remote
+    return context.sure and not told
+
+
+def _place_of_mesh(named: _Named) -> Site | None:
+    mesh = named[3]
+    return mesh.site if isinstance(mesh, Mesh) else None
+
+
+def _named(records: Records) -> Iterator[_Named]:
+    yield from _of_shardings(records)
+    yield from _of_maps(records)
+
+
+def _of_shardings(records: Records) -> Iterator[_Named]:
+    for call in records.calls:
         if call.dotted == "jax.sharding.NamedSharding":
             mesh, _ = sharding_parts(call.result)
             spec = argument_of(call.args, "spec", 1)
@@ -80,9 +121,30 @@ def _of_shardings(view: FileView) -> Iterator[_Named]:
                 yield name, site, spec, mesh, _under(call.context, is_certain), one
 
 
-def _of_maps(view: FileView) -> Iterator[_Named]:
-    made = ((one.binder, one.context) for one in view.records.bindings if not takes_mesh_in_force(one.binder))
-    called = ((one.binder, one.context) for one in view.records.calls_of_maps if takes_mesh_in_force(one.binder))
+def _logical_names(solution: Solution) -> tuple[Value, ...]:
+    """The logical names that arrays are certainly made with."""
+    calls = [call for records in solution.by_file.values() for call in records.calls if call.dotted in PARTITIONED]
+    given = [argument_of(call.args, "names", 1) for call in calls if _is_certain(call.context)]
+    return tuple(dict.fromkeys([arg.value for arg in given if arg is not None]))
+
+
+def _of_rules(records: Records, used: tuple[Value, ...]) -> Iterator[_Named]:
+    """The mesh axes that rules for logical names give to arrays."""
+    for call in records.calls:
+        if call.dotted != TO_SHARDINGS:
+            continue
+        mesh, rules = argument_of(call.args, "mesh", 1), argument_of(call.args, "rules", 2)
+        if mesh is None or rules is None or rules.site is None:
+            continue
+        for names in used:
+            for entry in assigned(names, rules.value) or ():
+                for name in names_in(entry)[0]:
+                    yield name, name.origin or rules.site, rules, mesh.value, call.context, None
+
+
+def _of_maps(records: Records) -> Iterator[_Named]:
+    made = ((one.binder, one.context) for one in records.bindings if not takes_mesh_in_force(one.binder))
+    called = ((one.binder, one.context) for one in records.calls_of_maps if takes_mesh_in_force(one.binder))
     for binder, context in (*made, *called):
         if binder.kind != "shard_map" or binder.mesh is None:
             continue
@@ -102,13 +164,13 @@ def _under(context: Context, is_certain: bool) -> Context:
     return context if is_certain else context._replace(conditional=True)
 
 
-def _lacks(place: Site, named: _Named, name: str) -> bool | None:
+def _lacks(path: str, named: _Named, name: str) -> bool | None:
     """Whether the mesh lacks the axis; under a condition a mesh from elsewhere may never come here."""
     mesh, context = named[3], named[4]
     axes = mesh_axes(mesh)
     if axes is None or not isinstance(mesh, Mesh):
         return None
-    if (context.conditional or context.remote) and mesh.site.path != place.path:
+    if (context.conditional or context.remote) and mesh.site.path != path:
         return None if name not in axes else False
     return name not in axes
 
@@ -124,3 +186,11 @@ def _finding(view: FileView, place: Site, name: str, mesh: Value, spec: Spec | N
         title = f'name the mesh axis "{axes[0]}"'
         fixes = write_name(view, place, axes[0], title, "the mesh may be what lacks an axis")
     return Finding(view.span(place), message, fixes, mesh_place(view, mesh))
+
+
+def _finding_at_mesh(view: FileView, site: Site, name: str, wrong: list[_Named]) -> Finding:
+    axes = mesh_axes(wrong[0][3]) or ()
+    message = f'this mesh has no axis "{name}" (it has {quoted(axes)}), which a spec that it is used with names'
+    places = dict.fromkeys(named[1] for named in wrong)
+    related = [Related(view.path_of(one), view.span(one), f'axis "{name}" is named here') for one in places]
+    return Finding(view.span(site), message, (), tuple(related[:_MOST_RELATED]))

@@ -72,7 +72,7 @@ def jit_of_pmap(view: FileView) -> Iterator[Finding]:
 
 def _applies(call: ApiCall) -> bool:
     operand = call.args[0].value if call.args else None
-    return isinstance(operand, Mapped) and operand.binder.kind == "pmap" and not call.context.guarded
+    return isinstance(operand, Mapped) and operand.binder.kind == "pmap" and not call.context.expected
 
 
 def _jit_around(call: MappedCall) -> Step | None:

@@ -51,6 +51,9 @@ from meshlens.text import Edit, FileEdit, Span
 
 _LIKE_THE_DATA = re.compile(r"\bshape\b|_like\b|\b(bernoulli|categorical|rademacher|gumbel|multinomial|poisson)\b")
 
+_WRITTEN_OUT = re.compile(r"^(\w+\.)*(PRNGKey|key)\(\s*(seed\s*=\s*)?\d+\s*\)$")
+"""A key of a number that is written out: a placeholder more often than an oversight."""
+
 
 @rule("AX403", Severity.WARNING, reads="places")
 def replicated_key(view: FileView) -> Iterator[Finding]:
@@ -73,7 +76,8 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
         what = "these keys" if use.how == "apply" else "this key"
         place = Related(view.path_of(binder.site), view.span(binder.site), "mapped over devices here")
         message = f"every device draws the same numbers with {what}"
-        yield Finding(span, message, _fixes(view, use, span, binder), (place,))
+        severity = Severity.HINT if _WRITTEN_OUT.search(view.text(use.key)) else None
+        yield Finding(span, message, _fixes(view, use, span, binder), (place,), severity)
 
 
 def _device_map(use: RandomUse) -> Binder | None:

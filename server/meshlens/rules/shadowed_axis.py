@@ -4,6 +4,8 @@ Inside the inner map the name means the inner axis only: a collective over it re
 outer one can no longer be named.
 JAX says nothing and the numbers are wrong; inside a checked `shard_map` a collective over the name raises a
 `ValueError` (`psum is a variant->invariant collective`, JAX 0.9 and later).
+Where the outer axis is reduced over outside of the inner map, or nothing in the inner map uses the name, the code runs
+as it is meant, and this is a hint.
 
 ```python
 import jax
@@ -47,8 +49,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.records import MappedCall
+from meshlens.axes.records import MappedCall, literal_name
 from meshlens.axes.values import Binder, Const, Site
+from meshlens.project.solution import Solution
 from meshlens.project.trees import callee_of
 from meshlens.project.view import FileView
 from meshlens.rules._model import Finding, Related, Severity
@@ -57,7 +60,7 @@ from meshlens.rules._registry import rule
 _NAMED_BY_ARGUMENT = frozenset({"pmap", "vmap", "smap"})
 
 
-@rule("AX102", Severity.WARNING)
+@rule("AX102", Severity.WARNING, reads="workspace")
 def shadowed_axis(view: FileView) -> Iterator[Finding]:
     """Reports each map that certainly runs where its own axis name is bound."""
     seen: set[tuple[Site, str]] = set()
@@ -73,7 +76,21 @@ def shadowed_axis(view: FileView) -> Iterator[Finding]:
             site = site if view.is_here(site) else callee_of(view, call.call)
             if (site, name.value) not in seen:
                 seen.add((site, name.value))
-                yield _finding(view, site, name.value, outer)
+                uses = view.solution.once("binders-of-uses", _used)
+                is_meant = (outer.site, name.value) in uses or (binder.site, name.value) not in uses
+                yield _finding(view, site, name.value, outer, Severity.HINT if is_meant else Severity.WARNING)
+
+
+def _used(solution: Solution) -> frozenset[tuple[Site, str]]:
+    """The maps whose names some collective uses, each with the name."""
+    found: set[tuple[Site, str]] = set()
+    for records in solution.by_file.values():
+        for use in records.uses:
+            name = literal_name(use.name)
+            binder = use.context.env.binder_of(name) if name is not None else None
+            if binder is not None and name is not None:
+                found.add((binder.site, name))
+    return frozenset(found)
 
 
 def _is_certain(call: MappedCall) -> bool:
@@ -89,7 +106,7 @@ def _where_named(binder: Binder, name: Const) -> Site:
     return name.origin if name.origin is not None else binder.site
 
 
-def _finding(view: FileView, site: Site, name: str, outer: Binder) -> Finding:
+def _finding(view: FileView, site: Site, name: str, outer: Binder, severity: Severity) -> Finding:
     message = f'axis "{name}" is bound already by the enclosing {outer.kind}'
     place = Related(view.path_of(outer.site), view.span(outer.site), f'axis "{name}" is bound here first')
-    return Finding(view.span(site), message, (), (place,))
+    return Finding(view.span(site), message, (), (place,), severity)
