@@ -218,7 +218,7 @@ def test_jitted_functions_become_pmaps(tmp_path):
     ran = meshlens("convert", "a.py", "--all", "--to", "pmap", "--axis-name", "data", "--write", cwd=tmp_path)
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
-        'a.py:12: refused (unreduced-output): "rows" returns what differs between the devices\n'
+        'a.py:12: refused (unreduced-output): "rows" returns a different value on each device\n'
         "Converted 1, refused 1.\n"
     )
     text = (tmp_path / "a.py").read_text()

@@ -104,7 +104,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     _must_read_its_batch(target, axes)
     found = reductions(view, target, frozenset({*shared, *_receiver(target)}))
     if form.calls and (found.out == 0 or (isinstance(found.out, tuple) and 0 in found.out)):
-        raise Obstacle("unreduced-output", f'"{target.name}" returns what differs between the devices')
+        raise Obstacle("unreduced-output", f'"{target.name}" returns a different value on each device')
     return Step(form, found, axis, axes)
 
 

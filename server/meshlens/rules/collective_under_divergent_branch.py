@@ -14,7 +14,7 @@ from functools import partial
 def step(x):
     first = jax.lax.axis_index("data") == 0
     return jax.lax.cond(first, lambda v: jax.lax.psum(v, "data"), lambda v: v, x)
-    #                                    ^^^^^^^^^^^^^^^^^^^^^^^ AX303: only some devices come to this psum over "data"
+    #                                    ^^^^^^^^^^^^^^^^^^^^^^^ AX303: only some devices reach this psum over "data"
 ```
 
 Let every device take part, and choose afterwards:
@@ -139,8 +139,8 @@ def _is_known(arm: Value) -> bool:
 
 
 def _finding(view: FileView, branch: Site, meeting: _Meeting) -> Finding:
-    who = f'devices come to this {meeting.what} over "{meeting.axis}"'
+    who = f'devices reach this {meeting.what} over "{meeting.axis}"'
     if not meeting.axis:
-        who = f"processes come to this {meeting.what}"
-    place = Related(view.path_of(branch), view.span(branch), "this decides which arm runs")
+        who = f"processes reach this {meeting.what}"
+    place = Related(view.path_of(branch), view.span(branch), "this selects the branch")
     return Finding(view.span(meeting.site), f"only some {who}", (), (place,))

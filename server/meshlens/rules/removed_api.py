@@ -73,6 +73,6 @@ def _nested(view: FileView) -> Iterator[Finding]:
         if span in seen:
             continue
         seen.add(span)
-        place = Related(view.path_of(outer.site), view.span(outer.site), "the outer pmap is made here")
-        message = "a pmap inside a pmap fails since JAX 0.8.0; use one shard_map over two mesh axes"
+        place = Related(view.path_of(outer.site), view.span(outer.site), "the outer pmap is created here")
+        message = "pmap inside pmap fails as of JAX 0.8.0; use one shard_map over two mesh axes"
         yield Finding(span, message, (), (place,))

@@ -102,4 +102,4 @@ def _fixes(view: FileView, whole: Site) -> tuple[Fix, ...]:
     if not before.endswith(b",") or b"=" not in source[span.start : span.end]:
         return ()
     edit = FileEdit(view.path_of(whole), Edit(Span(len(before) - 1, span.end), ""))
-    return (Fix("leave the axis name out", (edit,), "unsafe", "a collective may be missing instead"),)
+    return (Fix("remove the axis name", (edit,), "unsafe", "a collective may be missing instead"),)
