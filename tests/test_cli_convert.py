@@ -73,7 +73,7 @@ def test_several_processes_are_spoken_of(tmp_path):
     [
         (["a.py"], "FILE --all"),
         (["a.py::step", "--all"], "FILE --all"),
-        (["a.py::nothing"], 'nothing to convert is called "nothing"'),
+        (["a.py::nothing"], 'nothing to convert is named "nothing"'),
         (["gone.py::step"], "gone.py: no such file or folder"),
     ],
 )
@@ -282,4 +282,4 @@ def test_every_pmap_of_a_folder_becomes_a_vmap(tmp_path):
 def test_vmap_of_what_no_pmap_maps(tmp_path):
     ran = meshlens("convert", "a.py::rows", "--to", "vmap", cwd=write(tmp_path, {"a.py": JITTED}))
     assert ran.code == 2
-    assert 'nothing to convert is called "rows"' in ran.err
+    assert 'nothing to convert is named "rows"' in ran.err

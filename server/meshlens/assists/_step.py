@@ -156,7 +156,7 @@ def _must_be_plain(view: FileView, target: Target) -> None:
     inside = [node for root in reached(view, target) for node in walk(root)]
     draws = any(node[0] == "attr" and dotted_name(view, node).startswith("jax.random.") for node in inside)
     if draws:
-        raise Obstacle("random-numbers", f'"{target.name}" draws random numbers, of which each device needs its own')
+        raise Obstacle("random-numbers", f'"{target.name}" uses random numbers; each device needs its own key')
     if any(dotted_name(view, node).startswith("flax.nnx.") for node in inside if node[0] == "attr"):
         raise Obstacle("objects", f'"{target.name}" works on objects of flax.nnx, which are changed in place')
     if any(node[0] in ("global", "nonlocal") for node in inside):
