@@ -17,8 +17,7 @@ def power(x, n):
 
 
 p_power = jax.pmap(power, static_argnums=(1,))
-#                         ^^^^^^^^^^^^^^ AX208: jax.pmap has no argument "static_argnums"; did you mean \
-#                         "static_broadcasted_argnums"?
+#                         ^^^^^^^^^^^^^^ AX208: jax.pmap has no argument "static_argnums"; did you mean "static_broadcasted_argnums"?
 ```
 
 becomes
@@ -102,7 +101,7 @@ def _unknown(view: FileView, call: ApiCall, arg: Arg, label: str) -> Finding:
         meant = change.replacement
     elif meant is None and change is None:
         meant = closest(label, sorted(accepted - given))
-    message = f'{_spelled(view, call)} has no argument "{label}"'
+    message = f'{call.written or call.dotted} has no argument "{label}"'
     if label.endswith("names") and meant is not None and meant.endswith("nums"):
         return Finding(span, f'{message}, only "{meant}"')
     if meant in accepted and meant not in given:
@@ -111,13 +110,6 @@ def _unknown(view: FileView, call: ApiCall, arg: Arg, label: str) -> Finding:
     if change is not None and change.rewrite == "drop" and written:
         return Finding(span, message, _drop(view, whole))
     return Finding(span, f"{message}; {change.note}" if change is not None and change.note else message)
-
-
-def _spelled(view: FileView, call: ApiCall) -> str:
-    """Returns a transformation's name as the user spells it, in full where the call is spelled by something else."""
-    text = view.text(call.callee)
-    is_alias = text.rpartition(".")[2] in (call.dotted.rpartition(".")[2], call.written.rpartition(".")[2])
-    return text if is_alias else call.dotted
 
 
 def _drop(view: FileView, whole: Span) -> tuple[Fix, ...]:
@@ -143,7 +135,7 @@ def _surplus(view: FileView, call: ApiCall) -> Finding:
     first = surplus[0].site
     span = view.span(first if first is not None and view.is_here(first) else call.call)
     takes = counted(len(row.parameters), "positional argument")
-    message = f"{_spelled(view, call)} takes {takes}, but {len(positional)} were given"
+    message = f"{call.written or call.dotted} takes {takes}, but {len(positional)} were given"
     return Finding(span, message, _by_keyword(view, call, surplus))
 
 
