@@ -36,7 +36,6 @@ def scale(x):
 
 
 f = jax.shard_map(scale, mesh=mesh, in_specs=P("dp", "tp"), out_specs=P("dp"), axis_names={"dp", "tp"})
-#                                                                     ^^^^^^^ AX405: each device returns a different value; out_specs without "tp" requires equal values
 ```
 """
 
