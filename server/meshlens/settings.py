@@ -1,4 +1,4 @@
-"""What can be set, in one place: the keys of `[tool.meshlens]` with their defaults, their meaning and their checks.
+"""All settings in one place: the keys of `[tool.meshlens]` with their defaults, their meaning and their checks.
 
 Does not read files; `project/configuration.py` finds and reads them.
 """
@@ -127,7 +127,7 @@ def _key(default: Any, *, kind: str, parse: Callable[[object], object], example:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is set for a project.
+    """The settings of a project.
 
     Attributes:
         folder: where the configuration lies; patterns are relative to it.
@@ -229,7 +229,7 @@ EDITOR_GROUPS = ("inlay_hints",)
 
 @dataclass(frozen=True, slots=True)
 class EditorSettings:
-    """What is shown in an editor; only editors set this."""
+    """The features of an editor; only editors set them."""
 
     hover: bool = _feature("Show hovers on maps, collectives, axis names, meshes and specs.", default=True)
     completion: bool = _feature("Complete axis names, specs and `in_axes`.", default=True)
@@ -254,7 +254,7 @@ def keys() -> dict[str, Field[Any]]:
 
 
 def parse(key: str, value: object) -> object:
-    """What a key means when it has this value.
+    """Returns the meaning of a key with this value.
 
     Raises:
         BadSetting: there is no such key, or it cannot have this value.
@@ -263,7 +263,7 @@ def parse(key: str, value: object) -> object:
 
 
 def parse_editor(key: str, value: object) -> object:
-    """What a key of an editor means when it has this value.
+    """Returns the meaning of an editor's key with this value.
 
     Raises:
         BadSetting: there is no such key, or it cannot have this value.

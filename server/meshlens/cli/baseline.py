@@ -22,7 +22,7 @@ _Key = tuple[str, str, str, str]
 
 
 class BadBaseline(ValueError):
-    """A file that is no baseline; the message says why."""
+    """A file that is not a baseline; the message says why."""
 
 
 def written(report: Report, folder: Path) -> bytes:

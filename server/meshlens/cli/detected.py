@@ -1,4 +1,4 @@
-"""What the value "detected" of `devices` stands for on the command line.
+"""The value "detected" of `devices` on the command line.
 
 A configuration file alone starts nothing: whoever checks a project that is not theirs must not run its Python.
 """

@@ -21,7 +21,7 @@ _ROUNDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What is left after repairs.
+    """The state after repairs.
 
     Attributes:
         checked: the files as they would be, and what is still found in them.

@@ -53,8 +53,8 @@ def with_settings(manifest: str, texts: str) -> tuple[str, str]:
     """The manifest and its texts, with the settings as they are now.
 
     Args:
-        manifest: what stands in `package.json`.
-        texts: what stands in `package.nls.json`.
+        manifest: the content of `package.json`.
+        texts: the content of `package.nls.json`.
     """
     described = json.loads(manifest)
     described["contributes"]["configuration"] = [

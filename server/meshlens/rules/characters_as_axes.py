@@ -2,7 +2,7 @@
 
 `jnp.sum`, `jnp.mean`, `jax.nn.softmax`, array methods and their relatives take axis names, but only in a tuple: a
 bare string is a sequence of axes, and `axis="batch"` means the axes `"b"`, `"a"`, `"t"`, `"c"`, `"h"`.
-Tracing fails with `NameError: unbound axis name: b`, even where `"batch"` is bound; a letter that stands twice gives
+Tracing fails with `NameError: unbound axis name: b`, even where `"batch"` is bound; a letter that appears twice gives
 `ValueError: duplicate value in 'axis'`.
 
 ```python

@@ -1,4 +1,4 @@
-"""A collective stands in one arm of a branch that the devices, or the processes, do not all take.
+"""A collective is in one arm of a branch that not all devices, or processes, take.
 
 A collective waits for every device of its axis.
 Where the branch depends on `axis_index`, on `process_index`, or on data that is split over the devices, some of them

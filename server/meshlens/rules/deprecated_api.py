@@ -1,7 +1,7 @@
 """Something of JAX that still works in the version in use, with a `DeprecationWarning`.
 
 A later release drops it; changing it now keeps the change small.
-Code that also serves older versions is left alone: behind `try: … except ImportError`, `hasattr` or a question about
+Code that also supports older versions is left alone: under `try: … except ImportError`, `hasattr` or a check of
 the version.
 
 ```python

@@ -1,7 +1,7 @@
 """Something that is reduced over the devices already is reduced once more.
 
 In a checked `shard_map` (JAX 0.6.1 and later) the gradient for an argument that all devices share is summed by itself.
-A `pmean` behind it changes nothing and leaves the sum; a `psum` multiplies it by the number of devices once more.
+A `pmean` after it changes nothing and leaves the sum; a `psum` multiplies it by the number of devices once more.
 With `pmap`, with `check_vma=False` and before 0.6.1 the same program is right, and a migration breaks it silently.
 
 ```python
@@ -59,7 +59,7 @@ from meshlens.text import Span
 
 @rule("AX404", Severity.WARNING, reads="places")
 def double_reduction(view: FileView) -> Iterator[Finding]:
-    """Looks at what is reduced, in maps and behind them."""
+    """Reports what is reduced again, in maps and after them."""
     seen: set[Span] = set()
     for use in view.records.uses:
         binder = _summing_map(use)

@@ -1,4 +1,4 @@
-"""A map or a jit is built anew in every turn of a loop.
+"""A map or a jit is created again on every iteration of a loop.
 
 What is compiled is kept by the function object.
 A lambda, a nested function or a `partial` that is made in every turn is a new one each time, so JAX traces and

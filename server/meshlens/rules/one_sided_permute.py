@@ -1,6 +1,6 @@
 """A `ppermute` sends twice to one index, or twice from one.
 
-The pairs of `perm` are `(source, destination)`, and each index may stand once on either side.
+The pairs of `perm` are `(source, destination)`, and each index may appear once on either side.
 JAX raises `ValueError: ppermute sources and destinations must be unique`; under `vmap` an `AssertionError`
 (`Permutation doesn't match the axis size!`).
 To send one value to every device, use `all_gather`, or a `psum` of a masked value.

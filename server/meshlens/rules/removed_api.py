@@ -2,7 +2,7 @@
 
 The import fails with `ImportError`, the attribute with `AttributeError`, and that only when the line is reached.
 Type checkers may not see it: JAX 0.10 still declares `jax.device_put_replicated` for them.
-Code behind `try: … except ImportError`, `hasattr` or a question about the version is left alone.
+Code under `try: … except ImportError`, `hasattr` or a check of the version is left alone.
 
 ```python
 import jax

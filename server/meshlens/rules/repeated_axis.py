@@ -1,4 +1,4 @@
-"""One axis name stands twice in a collective, a spec or a mesh.
+"""An axis name appears twice in a collective, a spec or a mesh.
 
 A collective raises `ValueError: repeated axis` (under `vmap`: `duplicate value in 'axes' of reduction`).
 A spec can be made, but a sharding made of it raises `DuplicateSpecError`: a mesh axis can split one dimension

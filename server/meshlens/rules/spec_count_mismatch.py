@@ -2,7 +2,7 @@ r"""`in_specs` or `out_specs` and the mapped function disagree in number.
 
 `shard_map` wants one spec for each argument, as a tuple, or one spec for all; likewise for what the function returns.
 Else it raises `ValueError: pytree structure error: different lengths of tuple at key path: shard_map in_specs`, or
-`different types` where a list stands for a tuple, or a tuple for one array; a spec that is no `PartitionSpec` is a
+`different types` where a list is given for a tuple, or a tuple for one array; a spec that is not a `PartitionSpec` is a
 `TypeError`.
 
 ```python

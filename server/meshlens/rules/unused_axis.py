@@ -1,7 +1,7 @@
 """A map names an axis that nothing under it uses.
 
 The name does no harm, but mostly something is missing: the `pmean` of the gradients, or of the loss.
-This is reported only where everything that the mapped function calls is in sight, and only if the rule is selected.
+This is reported only where everything that the mapped function calls is known, and only if the rule is selected.
 
 `select: ["AX103"]`
 
