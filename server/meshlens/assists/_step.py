@@ -42,7 +42,7 @@ def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
     if not inside:
         name = wishes.axis_name or wishes.usual_axis_name or _DEFAULT
         if not name.isprintable() or set(name) & set('"\\'):
-            raise Obstacle("axis-name", "an axis name with quotes or backslashes is better written by hand")
+            raise Obstacle("axis-name", "an axis name with quotes or backslashes is best written by hand")
         return name
     (found,) = inside
     assert found is not None
@@ -148,7 +148,7 @@ def _wished(text: str) -> tuple[int | None, ...]:
     except (ValueError, SyntaxError):
         found = None
     if not isinstance(found, tuple) or not all(one in (0, None) for one in found) or 0 not in found:
-        raise Obstacle("in-axes", "in_axes is to be a tuple of 0 and None, with one 0 at least")
+        raise Obstacle("in-axes", "in_axes must be a tuple of 0 and None with at least one 0")
     return found
 
 
@@ -160,10 +160,10 @@ def _must_be_plain(view: FileView, target: Target) -> None:
     if any(dotted_name(view, node).startswith("flax.nnx.") for node in inside if node[0] == "attr"):
         raise Obstacle("objects", f'"{target.name}" works on objects of flax.nnx, which are changed in place')
     if any(node[0] in ("global", "nonlocal") for node in inside):
-        raise Obstacle("outer-variables", f'"{target.name}" sets variables outside, once for every trace')
+        raise Obstacle("outer-variables", f'"{target.name}" sets outer variables once per trace')
     keys = [parameter[0] for parameter in target.parameters if parameter[0].endswith(("key", "rng", "rngs"))]
     if keys:
         message = f'"{target.name}" takes "{keys[0]}", and each device needs a random key of its own'
         raise Obstacle("random-numbers", message)
     if "batch_stats" in {node[-1] for node in inside if node[0] in ("attr", "const", "name")}:
-        raise Obstacle("batch-statistics", f'"{target.name}" updates statistics of the batch, which each device has')
+        raise Obstacle("batch-statistics", f'"{target.name}" updates batch statistics, which differ on each device')
