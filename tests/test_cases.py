@@ -147,9 +147,10 @@ def _rewrite(source: Source, files: tuple[File, ...]) -> None:
     now = source.path.read_text("utf-8")
     head, body, tail = "", now, ""
     if source.path.suffix == ".py":
-        quotes = now[:3]
-        _, body, tail = now.split(quotes, 2)
-        head, tail = quotes, quotes + tail
+        quotes = now.lstrip("r")[:3]
+        head, body, tail = now.split(quotes, 2)
+        head += quotes
+        tail = quotes + tail
     [fresh] = [case for case in dsl.parse(body) if case.name == source.case.name]
     places = [file.lines for file in (*fresh.before, *(fresh.after or ()))]
     moved = [replace(file, lines=lines) for file, lines in zip(files, places, strict=True)]

@@ -78,7 +78,7 @@ def test_writing_again_changes_nothing(project):
     ("content", "reason"),
     [
         ("{", "not a baseline: "),
-        ("[]", 'not a baseline that this version reads; write it anew with "--write-baseline"'),
+        ("[]", 'this version cannot read the baseline; rewrite it with "--write-baseline"'),
         ('{"version": 1, "findings": {"a.py": [{}]}}', "not a baseline: an entry lacks code, message, line or count"),
     ],
 )

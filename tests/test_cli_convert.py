@@ -73,7 +73,7 @@ def test_several_processes_are_spoken_of(tmp_path):
     [
         (["a.py"], "FILE --all"),
         (["a.py::step", "--all"], "FILE --all"),
-        (["a.py::nothing"], 'nothing to convert is called "nothing"'),
+        (["a.py::nothing"], 'nothing to convert is named "nothing"'),
         (["gone.py::step"], "gone.py: no such file or folder"),
     ],
 )
@@ -218,7 +218,7 @@ def test_jitted_functions_become_pmaps(tmp_path):
     ran = meshlens("convert", "a.py", "--all", "--to", "pmap", "--axis-name", "data", "--write", cwd=tmp_path)
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
-        'a.py:12: refused (unreduced-output): "rows" returns what differs between the devices\n'
+        'a.py:12: refused (unreduced-output): "rows" returns a different value on each device\n'
         "Converted 1, refused 1.\n"
     )
     text = (tmp_path / "a.py").read_text()
@@ -282,4 +282,4 @@ def test_every_pmap_of_a_folder_becomes_a_vmap(tmp_path):
 def test_vmap_of_what_no_pmap_maps(tmp_path):
     ran = meshlens("convert", "a.py::rows", "--to", "vmap", cwd=write(tmp_path, {"a.py": JITTED}))
     assert ran.code == 2
-    assert 'nothing to convert is called "rows"' in ran.err
+    assert 'nothing to convert is named "rows"' in ran.err

@@ -100,7 +100,7 @@ def test_no_python_at_all(tmp_path):
     ran = meshlens("devices", cwd=write(tmp_path / "project", {"meshlens.toml": ""}))
     assert ran.code == 2
     assert ran.err == (
-        'meshlens: no Python was found for this folder; name the one that has JAX with --interpreter or "interpreter"\n'
+        'meshlens: found no Python for this folder; pass the one that has JAX as --interpreter, or set "interpreter"\n'
     )
 
 

@@ -146,7 +146,7 @@ def test_a_mesh(target, report, text):
             None,
             "jax.local_device_count",
             "jax.local_device_count: how many devices this process has.\n"
-            "Nobody said which devices this code is meant for: "
+            "The target devices are not set: "
             "set devices, or write # meshlens: devices=8 at the top of the file.",
         ),
     ],
@@ -161,7 +161,7 @@ def test_a_question_about_devices(target, report, name, text):
         ("2x4", CPU, "target 2x4, here 1 CPU device"),
         ("8", None, "target 8"),
         (None, GPUS, "2 × NVIDIA H100 80GB HBM3"),
-        (None, NO_JAX, "devices not known"),
+        (None, NO_JAX, "devices unknown"),
     ],
 )
 def test_a_status(target, report, text):

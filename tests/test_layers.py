@@ -53,6 +53,7 @@ MAY_READ = {
     "devices/probe.py": "runs in the user's Python, which has no MeshLens to import; a child that is ended in time",
     "project/snippets.py": "a file of our own package",
     "cli/main.py": "the null device, to write to",
+    "lsp/aside.py": "the memory of its own process, as the kernel tells it",
 }
 
 

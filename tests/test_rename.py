@@ -202,7 +202,7 @@ inner = jax.vmap(lambda x: jax.lax.psum(x, ("$0i", "j")), axis_name="j")
 step = jax.pmap(inner, axis_name="i")
 """
     assert _refused(text, "j") == [
-        '"j" is bound already where "i" is used',
+        '"j" is already bound where "i" is used',
         'main.py:3: jax.vmap(lambda x: jax.lax.psum(x, ("i", "j")), axis_name="j")',
         'main.py:3: jax.lax.psum(x, ("i", "j"))',
     ]
@@ -217,10 +217,8 @@ def test_a_mesh_axis_that_is_taken_is_refused():
 
 
 def test_nothing_to_rename():
-    assert _refused("import jax\nx = '$0batch'\n") == ["no axis name stands here"]
-    assert _refused(BOUND.format(default="", given="$0PARTS", bound='"ba"')) == [
-        "a variable stands here, not an axis name"
-    ]
+    assert _refused("import jax\nx = '$0batch'\n") == ["this is not an axis name"]
+    assert _refused(BOUND.format(default="", given="$0PARTS", bound='"ba"')) == ["this is a variable, not an axis name"]
 
 
 @pytest.mark.deep

@@ -57,7 +57,7 @@ export async function choosePython(
 function sentence(refusals: readonly (Refusal & { readonly program: string })[]): string {
   const told = refusals.find(({ isSentence }) => isSentence) ?? refusals[0];
   if (told === undefined) {
-    return vscode.l10n.t("MeshLens needs Python 3.10 or newer, and there is no Python here.");
+    return vscode.l10n.t("MeshLens needs Python 3.10 or newer, but none was found.");
   }
   const { program, reason, isSentence } = told;
   return isSentence ? `${reason}.` : vscode.l10n.t("MeshLens needs Python 3.10 or newer; {0}: {1}.", program, reason);

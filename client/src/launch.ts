@@ -85,7 +85,7 @@ export function begin(
       refuse(`it did not answer within ${milliseconds / 1000} s`);
     }, milliseconds);
     process.on("error", (error: Error & { code?: unknown }) => {
-      refuse(error.code === "ENOENT" ? "there is no such program" : error.message);
+      refuse(error.code === "ENOENT" ? "no such program" : error.message);
     });
     process.on("close", () => {
       const isAncient = before.some((line) => line.startsWith("Unknown option: -I"));

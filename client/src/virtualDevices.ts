@@ -54,7 +54,7 @@ export async function runOnVirtualDevices(
 async function askCount(value: number): Promise<number | undefined> {
   const answer = await vscode.window.showInputBox({
     title: vscode.l10n.t("Run on Virtual Devices"),
-    prompt: vscode.l10n.t("How many devices the CPU shall stand for"),
+    prompt: vscode.l10n.t("Number of virtual CPU devices"),
     value: String(value),
     validateInput: (text) =>
       /^[1-9]\d{0,3}$/.test(text.trim()) ? undefined : vscode.l10n.t("A number from 1 to 9999"),

@@ -80,7 +80,7 @@ test("a program that refuses is believed, and what is no Python is told in a few
   const refusing = program("old", `echo '{"refused": "too old", "version": "3.8.1"}' >&2; exit 3`);
   assert.deepEqual(await started(refusing), [{ reason: "too old", isSentence: true }, []]);
   for (const [path, reason] of [
-    [join(room, "nowhere"), "there is no such program"],
+    [join(room, "nowhere"), "no such program"],
     [program("silent", "exit 0"), "it did not answer as Python does"],
     [program("broken", "echo first >&2; echo last >&2; exit 1"), "last"],
     [program("ancient", "echo 'Unknown option: -I' >&2; echo usage >&2; exit 2"), "it is older than Python 3.4"],

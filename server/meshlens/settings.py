@@ -1,4 +1,4 @@
-"""What can be set, in one place: the keys of `[tool.meshlens]` with their defaults, their meaning and their checks.
+"""All settings in one place: the keys of `[tool.meshlens]` with their defaults, their meaning and their checks.
 
 Does not read files; `project/configuration.py` finds and reads them.
 """
@@ -127,7 +127,7 @@ def _key(default: Any, *, kind: str, parse: Callable[[object], object], example:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is set for a project.
+    """The settings of a project.
 
     Attributes:
         folder: where the configuration lies; patterns are relative to it.
@@ -138,49 +138,49 @@ class Settings:
         kind="list of rules",
         parse=_rules,
         example='select = ["AX1", "axis-not-in-mesh"]',
-        doc="The rules that run: codes, the beginnings of codes, names, or `ALL`.\n"
-        "Without it every rule runs that is on by default.",
+        doc="Rules to enable: codes, code prefixes, names, or `ALL`.\n"
+        "Without it, MeshLens runs the rules that are on by default.",
     )
     extend_select: tuple[str, ...] = _key(
         (),
         kind="list of rules",
         parse=_rules,
         example='extend-select = ["AX503"]',
-        doc="Rules that run besides those that `select` names.",
+        doc="Rules to enable in addition to `select`.",
     )
     ignore: tuple[str, ...] = _key(
         (),
         kind="list of rules",
         parse=_rules,
         example='ignore = ["AX602"]',
-        doc="Rules that do not run.\n"
-        "Where `select` and `ignore` both name a rule, the more exact one wins, then `ignore`.",
+        doc="Rules to disable.\n"
+        "If `select` and `ignore` both name a rule, the more specific one wins; on a tie, `ignore` does.",
     )
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = _key(
         (),
         kind="table of lists of rules",
         parse=_strings_by_pattern,
         example='per-file-ignores = { "tests/**" = ["AX301"] }',
-        doc="Rules that say nothing about the files that match a pattern.\n"
-        "Patterns are those of `.gitignore`, relative to the configuration file.",
+        doc="Rules to disable in the files that match a pattern.\n"
+        "Patterns work as in `.gitignore` and are relative to the configuration file.",
     )
     exclude: tuple[str, ...] = _key(
         (),
         kind="list of patterns",
         parse=_patterns,
         example='exclude = ["third_party", "*_generated.py"]',
-        doc="Files and folders that are left out, besides those that always are (`.git`, `.venv`, `node_modules`, …).\n"
-        "Patterns are those of `.gitignore`, relative to the configuration file.\n"
-        "A file that the command line names is always checked.",
+        doc="Files and folders to skip, besides those that always are (`.git`, `.venv`, `node_modules`, …).\n"
+        "Patterns work as in `.gitignore` and are relative to the configuration file.\n"
+        "A file named on the command line is always checked.",
     )
     devices: DevicesWanted | None = _key(  # noqa: RUF009
         None,
         kind="number, shape or topology",
         parse=parse_devices,
         example='devices = 8  # or "2x4", "v5e-16", "8xH100", "4x8xH100", "detected"',
-        doc="The devices that the code is meant for, whatever machine it is checked on.\n"
-        "`# meshlens: devices=8` at the top of a file, or a number of virtual devices that the file asks for itself, "
-        "go before it; [devices.md](devices.md) has all that it can be.\n"
+        doc="The target: the devices that the code is meant for, on whatever machine it is checked.\n"
+        "`# meshlens: devices=8` at the top of a file, or the number of virtual devices that a file itself requests, "
+        "takes precedence; [devices.md](devices.md) lists every form.\n"
         "Rules that count devices (AX30x) are silent without it.",
     )
     jax_version: tuple[int, ...] | None = _key(
@@ -189,25 +189,25 @@ class Settings:
         parse=parse_version,
         example='jax-version = "0.4.30"',
         doc="The version of JAX that the project uses.\n"
-        "Without it MeshLens looks into the project's environment, its lock file and its `pyproject.toml`, "
-        "and takes the newest version that it knows if they do not say; `meshlens config` shows which it is.\n"
-        "An activated environment that lies outside the project does not count: name it as `interpreter`.\n"
-        "A folder below whose own requirements, lock file or environment name a version is judged by that one.",
+        "Without it, MeshLens reads the project's environment, lock file and `pyproject.toml`, "
+        "and assumes the newest version it knows if they name none; `meshlens config` shows the result.\n"
+        "An active environment outside the project does not count: set it as `interpreter`.\n"
+        "A subfolder whose own requirements, lock file or environment name a version is checked against that one.",
     )
     axis_name: str | None = _key(
         None,
         kind="name",
         parse=_string,
         example='axis-name = "data"',
-        doc="What a refactoring calls the axis of a new map, where the collectives inside do not name one.\n"
-        'Without it the axis is called "batch".',
+        doc="The axis name that refactorings give to a new map, if the collectives inside do not name one.\n"
+        'The default is "batch".',
     )
     interpreter: str | None = _key(
         None,
         kind="path",
         parse=_path,
         example='interpreter = ".venv/bin/python"',
-        doc="The Python that the project runs on; its installed packages tell the version of JAX.\n"
+        doc="The project's Python; its installed packages tell the version of JAX.\n"
         "A relative path is relative to the configuration file.",
     )
     folder: str = ""
@@ -224,26 +224,26 @@ def _feature(doc: str, *, default: bool) -> Any:
 
 
 EDITOR_GROUPS = ("inlay_hints",)
-"""Beginnings of keys below which editors nest the rest: `inlayHints.axes`."""
+"""Prefixes of keys under which editors nest the rest: `inlayHints.axes`."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditorSettings:
-    """What is shown in an editor; only editors set this."""
+    """The features of an editor; only editors set them."""
 
-    hover: bool = _feature("Show what MeshLens knows of the place under the mouse.", default=True)
-    completion: bool = _feature("Offer axis names and skeletons while typing.", default=True)
-    snippets: bool = _feature("Offer the snippets too; off where the editor brings them itself.", default=True)
-    symbols: bool = _feature("List maps and meshes among the symbols.", default=True)
-    workspace_diagnostics: bool = _feature("Report findings in files that are not open too.", default=False)
+    hover: bool = _feature("Show hovers on maps, collectives, axis names, meshes and specs.", default=True)
+    completion: bool = _feature("Complete axis names, specs and `in_axes`.", default=True)
+    snippets: bool = _feature("Offer snippets; off in editors that bring their own.", default=True)
+    symbols: bool = _feature("List maps and meshes as symbols of the file and the workspace.", default=True)
+    workspace_diagnostics: bool = _feature("Also report findings in files that are not open.", default=False)
     code_lens: bool = _feature("Show devices, axes and collectives above each map.", default=False)
     detect_devices: bool = _feature(
-        "Ask the project's Python which devices there are; [devices.md](devices.md) says what is run and when.",
+        "Ask the project's Python for its devices; [devices.md](devices.md) says what runs, and when.",
         default=True,
     )
-    inlay_hints_axes: bool = _feature("Show the axes that a helper runs under behind its `def`.", default=False)
+    inlay_hints_axes: bool = _feature("Show the axes that a function runs under after its `def`.", default=False)
     inlay_hints_sizes: bool = _feature(
-        "Show the size of an axis behind its name in a collective, and the number behind `jax.device_count()`.",
+        "Show the size of an axis after its name in a collective, and the value of `jax.device_count()`.",
         default=False,
     )
 
@@ -254,7 +254,7 @@ def keys() -> dict[str, Field[Any]]:
 
 
 def parse(key: str, value: object) -> object:
-    """What a key means when it has this value.
+    """Returns the meaning of a key with this value.
 
     Raises:
         BadSetting: there is no such key, or it cannot have this value.
@@ -263,7 +263,7 @@ def parse(key: str, value: object) -> object:
 
 
 def parse_editor(key: str, value: object) -> object:
-    """What a key of an editor means when it has this value.
+    """Returns the meaning of an editor's key with this value.
 
     Raises:
         BadSetting: there is no such key, or it cannot have this value.

@@ -19,7 +19,7 @@ class Span(NamedTuple):
     end: int
 
     def contains(self, other: Span) -> bool:
-        """Whether the other span lies inside this one."""
+        """Tells if the other span lies inside this one."""
         return self.start <= other.start and other.end <= self.end
 
 

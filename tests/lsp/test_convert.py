@@ -105,7 +105,7 @@ async def test_every_refusal_has_a_code_and_a_sentence(tmp_path: Path):
         assert (rows["edit"], rows["places"]) == (None, 0)
         assert rows["refused"] == {
             "code": "unreduced-output",
-            "message": '"rows" returns what differs between the devices',
+            "message": '"rows" returns a different value on each device',
         }
         nothing = await _ask(ed, "text =")
         assert nothing["refused"] == {"code": "nothing-here", "message": "nothing at the cursor can become a pmap"}

@@ -36,7 +36,7 @@ REWRITE = types.CodeActionKind.RefactorRewrite
         [
             ("draw(jnp", "Split the batch over the devices", "out = draw(shard(jnp.ones((16, 3))), key)"),
             ("key)\nprint", "Split the key over the devices", "jax.random.split(key, jax.local_device_count()))"),
-            ("out)\n", "Take the copy of the first device", "print(out[0])"),
+            ("out)\n", "Take the first device's copy", "print(out[0])"),
         ],
         1,
     ),

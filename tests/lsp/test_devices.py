@@ -131,7 +131,7 @@ def test_another_interpreter(tmp_path: Path):
 def test_a_failure_is_one_sentence(tmp_path: Path):
     with session(tmp_path, {"interpreter": fake(tmp_path / "elsewhere", "print('no JSON')")}) as server:
         told = server.wait(CHANGED)
-        assert told["summary"] == "devices not known"
+        assert told["summary"] == "devices unknown"
         assert told["failure"]
         assert "\n" not in told["failure"]
 

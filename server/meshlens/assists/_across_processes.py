@@ -63,7 +63,7 @@ def must_be_laid_out_plainly(view: FileView) -> None:
         line = view.lines.line_of(found.start()) + 1
         raise Obstacle("placed-arrays", f"line {line} says itself where arrays lie, which several processes change")
     if _UNSEEDED.search(view.source) is not None and b"random.seed(" not in view.source:
-        raise Obstacle("unseeded", "NumPy draws other random numbers here in every process")
+        raise Obstacle("unseeded", "NumPy draws different random numbers here in each process")
 
 
 def crossings(view: FileView, binding: Binding) -> Iterator[Crossing]:
@@ -78,11 +78,11 @@ def crossings(view: FileView, binding: Binding) -> Iterator[Crossing]:
             continue
         if not view.is_here(call.call):
             where = f"the {binding.binder.kind} in line {_line(view, binding.binder.site)}"
-            raise Obstacle("other-file", f"{where} is called where it is not seen")
+            raise Obstacle("other-file", f"{where} is called from unknown places")
         if call.context.env.maps or any(step.how in ("jit", "run", "map", "grad") for step in call.context.route):
-            raise Obstacle("inside-jit", f"line {_line(view, call.call)} runs inside what is compiled")
+            raise Obstacle("inside-jit", f"line {_line(view, call.call)} runs inside compiled code")
         if call.context.env.open:
-            raise Obstacle("unseen-callers", f"line {_line(view, call.call)} is run by callers that are not seen")
+            raise Obstacle("unseen-callers", f"line {_line(view, call.call)} is run by unknown callers")
         if not call.exact:
             raise Obstacle("splat", f"a splat hides arguments in line {_line(view, call.call)}")
     seen: dict[Site, Crossing] = {}
@@ -92,7 +92,7 @@ def crossings(view: FileView, binding: Binding) -> Iterator[Crossing]:
             raise Obstacle("several-meanings", f"line {_line(view, call.call)} means several things")
     if not seen:
         where = f"the {binding.binder.kind} in line {_line(view, binding.binder.site)}"
-        raise Obstacle("no-call", f"no call of {where} is seen, and so not what it gets")
+        raise Obstacle("no-call", f"no call of {where} is known, and so not what it gets")
     _must_not_come_back(view, tuple(seen.values()))
     yield from seen.values()
 
@@ -100,7 +100,7 @@ def crossings(view: FileView, binding: Binding) -> Iterator[Crossing]:
 def _pmapped(view: FileView, binding: Binding, call: MappedCall) -> Crossing:
     pmap = read_pmap(view, binding)
     if any(pmap.given(name) is not None for name in ("devices", "backend", "axis_size")):
-        raise Obstacle("devices", "the devices of this pmap are chosen by hand")
+        raise Obstacle("devices", "this pmap chooses its devices by hand")
     split = []
     for place, arg in enumerate(call.args):
         axes = pmap.in_axes
@@ -108,7 +108,7 @@ def _pmapped(view: FileView, binding: Binding, call: MappedCall) -> Crossing:
             axes = axes.items[place] if place < len(axes.items) else None
         axes = 0 if arg.label is not None else None if place in pmap.static else axes
         if axes not in (0, None) or arg.site is None:
-            raise Obstacle("in-axes", f"in_axes of line {_line(view, call.call)} are more than 0 and None")
+            raise Obstacle("in-axes", f"in_axes of line {_line(view, call.call)} have entries other than 0 and None")
         if axes == 0:
             split.append(Split(_unsharded(view, arg.site)))
     return Crossing(call.call, tuple(split), _is_stacked(pmap.out_axes))

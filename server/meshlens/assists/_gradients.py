@@ -72,7 +72,7 @@ def gradient_kind(follow: Follow, maker: Node, home: Follow, node: Node) -> Kind
         loss, aux = loss
     kind = flat(loss)
     if kind == "total":
-        raise Obstacle("summed-loss", f"{_name(operand)} sums over its rows, so its gradients are to be summed as well")
+        raise Obstacle("summed-loss", f"{_name(operand)} sums over its rows, so its gradients must be summed too")
     if kind not in ("mean", "same"):
         unread = ": attributes are not followed" if operand is not None and operand[0] == "attr" else ""
         raise Obstacle("no-mean", f"{_name(operand)} is not known to be a mean over its rows{unread}")

@@ -44,7 +44,7 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
         return None
     call = next((one for one in view.records.calls if one.call in decorators and _is_jit(one.dotted)), None)
     if call is None or len(decorators) > 1:
-        raise Obstacle("decorators", f'"{target.name}" has decorators whose work is not known')
+        raise Obstacle("decorators", f'"{target.name}" has unknown decorators')
     return folded_jit(view, target, call, is_bound=False)
 
 
@@ -78,7 +78,7 @@ def folded_jit(view: FileView, target: Target, call: ApiCall, *, is_bound: bool)
             continue
         wanted = _NUMBERS.get(arg.label) or _NAMES.get(arg.label)
         if wanted is None or arg.site is None or wanted in texts:
-            raise Obstacle("jit-arguments", f'pmap has nothing like "{arg.label}" of this jit')
+            raise Obstacle("jit-arguments", f'pmap has no equivalent of "{arg.label}" of this jit')
         numbers = [_number(item, names, arg.label) for item in _items(arg.value)]
         by_name = arg.label in _NAMES
         texts[wanted] = f"{_tuple(numbers)}" if by_name else view.text(arg.site)

@@ -56,7 +56,7 @@ def jit_around(view: FileView, binding: Binding) -> Outer | None:
         if label in _FOLDED:
             found.append((_FOLDED[label], _at(site, value[1])))
         elif label is not None:
-            raise Obstacle("jit-arguments", f'pmap has nothing like "{label}" of the jit around this map')
+            raise Obstacle("jit-arguments", f'pmap has no equivalent of "{label}" of the jit around this map')
     return Outer(span, tuple(found))
 
 

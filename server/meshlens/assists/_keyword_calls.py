@@ -43,7 +43,7 @@ def by_position(view: FileView, pmap: Pmap) -> tuple[tuple[FileEdit, ...], Prefi
     if pmap.in_axes == 0:
         return edits, 0, names
     if len(axes) > 1:
-        raise Obstacle("keyword-arguments", "the calls give different arguments by keyword")
+        raise Obstacle("keyword-arguments", "the calls pass different arguments by keyword")
     return edits, axes.pop(), names
 
 
@@ -71,7 +71,7 @@ def _node(view: FileView, call: MappedCall) -> Node:
     node = path[-1] if path else None
     if node is None or node[0] != "call" or any(label in ("*", "**") for label, _, _ in node[3]) or not call.exact:
         where = f"the call in line {_line(view, call.call)}"
-        raise Obstacle("keyword-splat", f"{where} hands over keywords that are not written there")
+        raise Obstacle("keyword-splat", f"{where} passes keywords that are not written there")
     return node
 
 

@@ -94,7 +94,7 @@ def device_count(view: FileView, call: MappedCall, spelling: Spelling) -> str:
         return f"{spelling.of('jax', 'local_device_count')}()"
     found = _SLICE.fullmatch(view.text(given.site)) if given.site is not None else None
     if found is None:
-        raise Obstacle("unknown-devices", "how many devices this pmap has is not known here")
+        raise Obstacle("unknown-devices", "the number of devices of this pmap is unknown")
     return found[1]
 
 

@@ -34,9 +34,7 @@ def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None
     _, _, _, _, bases, decorators, _ = block.shape
     plain = all(base[2] == "object" for _, _, base in bases if base[0] == "name") and not decorators
     if not plain or any(base[0] != "name" for _, _, base in bases) or methods.keys() & _COMPARES:
-        raise Obstacle(
-            "object-hash", f'the objects of "{home}" may not be what pmap can tell apart as static arguments'
-        )
+        raise Obstacle("object-hash", f'pmap may not tell the objects of "{home}" apart as static arguments')
     for name in sorted(_read(target, receiver, methods)):
         if storing(view, name) - {"__init__"}:
             raise Obstacle("object-changes", f'"{target.name}" reads "{name}" of its object, which changes')

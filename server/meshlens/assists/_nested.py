@@ -73,7 +73,7 @@ class Nest:
         if not counts and self.inner.parameters is not None:
             counts = {len(self.inner.parameters)}
         if len(counts) != 1:
-            raise Obstacle("unknown-arguments", "how many arguments these pmaps get is not known")
+            raise Obstacle("unknown-arguments", "the number of arguments of these pmaps is unknown")
         count = counts.pop()
         pairs = zip(_each(self.outer.in_axes, count), _each(self.inner.in_axes, count), strict=True)
         return tuple(_joined(outer, inner) for outer, inner in pairs)
@@ -176,7 +176,7 @@ def _read(view: FileView, outer: Binding, inner: Binding) -> Nest:
     if pmaps[1].given("donate_argnums") is not None:
         raise Obstacle("pmap-arguments", "the inner pmap gives arguments away")
     if any(arg.label is not None for call in pmaps[0].calls for arg in call.args):
-        raise Obstacle("keyword-arguments", "a call gives arguments by keyword, which shard_map does not take")
+        raise Obstacle("keyword-arguments", "a call passes arguments by keyword, which shard_map does not take")
     return Nest(*pmaps, whole)
 
 

@@ -35,14 +35,14 @@ def must_work_under_vmap(view: FileView, pmap: Pmap) -> None:
         if any(word in text for word in _CALLBACKS):
             raise Obstacle("callback", f"{name} calls back to the host, which a vmap does for all rows at once")
         if any(word in text for word in _IN_BATCHES):
-            raise Obstacle("rbg-keys", f'{name} uses "rbg" keys, which draw other numbers under vmap')
+            raise Obstacle("rbg-keys", f'{name} uses "rbg" keys, which draw different numbers under vmap')
     if _are_made_same(view, pmap):
         return
     for call in pmap.calls:
         if not all(map(_is_same, _unmapped(pmap.out_axes, call.returned))):
             raise Obstacle("unreduced-output", "out_axes=None takes what device 0 returns, and vmap has no device 0")
     if not pmap.calls and any(True for _ in _unmapped(pmap.out_axes, Const(None))):
-        raise Obstacle("unreduced-output", "whether the devices agree on what out_axes=None takes is not known")
+        raise Obstacle("unreduced-output", "it is unknown if the devices agree on the value that out_axes=None takes")
 
 
 def uses_under(view: FileView, site: Site) -> Iterator[AxisUse]:
@@ -76,9 +76,9 @@ def _must_be_known(view: FileView, use: AxisUse) -> None:
     if groups is not None and groups.value != Const(None):
         raise Obstacle("index-groups", f"{where} reduces over groups of indices, which vmap does not")
     if use.kind in _UNKNOWN_TO_VMAP:
-        raise Obstacle("collective", f'vmap has nothing like "{use.kind}" in {where}')
+        raise Obstacle("collective", f'vmap has no equivalent of "{use.kind}" in {where}')
     if use.kind == "ppermute" and not _is_full(view, arguments["perm"].site if "perm" in arguments else None):
-        raise Obstacle("partial-permutation", f"{where} may leave indices out, and vmap wants all of them")
+        raise Obstacle("partial-permutation", f"{where} may leave indices out, but vmap needs all of them")
 
 
 def _is_full(view: FileView, perm: Site | None) -> bool:

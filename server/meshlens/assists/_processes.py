@@ -76,7 +76,7 @@ def _start(view: FileView) -> tuple[int, str, bool]:
         if shape[0] not in ("import", "from") and not is_text:
             start = block.span(0).start
             return start, "", shape[0] in ("fn", "def", "class")
-    raise Obstacle("no-program", "this file runs nothing")
+    raise Obstacle("no-program", "this file runs no program")
 
 
 def _imports(view: FileView, path: str) -> bool:

@@ -132,7 +132,7 @@ def must_not_be_unwrapped(view: FileView, binding: Binding) -> None:
         blocks = [(key, one) for key, one in view.facts.blocks.items() if one.holds(Span(*found.span()))]
         key, block = min(blocks, key=lambda one: one[1].span(0).end - one[1].span(0).start, default=("", None))
         if block is None or key == site.block or not names.isdisjoint(block.names):
-            raise Obstacle("wrapped", "this file reaches behind a map through __wrapped__")
+            raise Obstacle("wrapped", "this file bypasses a map through __wrapped__")
 
 
 def paths_of(view: FileView, pmap: Pmap) -> set[str]:

@@ -42,7 +42,7 @@ def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
     if not inside:
         name = wishes.axis_name or wishes.usual_axis_name or _DEFAULT
         if not name.isprintable() or set(name) & set('"\\'):
-            raise Obstacle("axis-name", "an axis name with quotes or backslashes is better written by hand")
+            raise Obstacle("axis-name", "an axis name with quotes or backslashes is best written by hand")
         return name
     (found,) = inside
     assert found is not None
@@ -104,7 +104,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     _must_read_its_batch(target, axes)
     found = reductions(view, target, frozenset({*shared, *_receiver(target)}))
     if form.calls and (found.out == 0 or (isinstance(found.out, tuple) and 0 in found.out)):
-        raise Obstacle("unreduced-output", f'"{target.name}" returns what differs between the devices')
+        raise Obstacle("unreduced-output", f'"{target.name}" returns a different value on each device')
     return Step(form, found, axis, axes)
 
 
@@ -148,7 +148,7 @@ def _wished(text: str) -> tuple[int | None, ...]:
     except (ValueError, SyntaxError):
         found = None
     if not isinstance(found, tuple) or not all(one in (0, None) for one in found) or 0 not in found:
-        raise Obstacle("in-axes", "in_axes is to be a tuple of 0 and None, with one 0 at least")
+        raise Obstacle("in-axes", "in_axes must be a tuple of 0 and None with at least one 0")
     return found
 
 
@@ -156,14 +156,14 @@ def _must_be_plain(view: FileView, target: Target) -> None:
     inside = [node for root in reached(view, target) for node in walk(root)]
     draws = any(node[0] == "attr" and dotted_name(view, node).startswith("jax.random.") for node in inside)
     if draws:
-        raise Obstacle("random-numbers", f'"{target.name}" draws random numbers, of which each device needs its own')
+        raise Obstacle("random-numbers", f'"{target.name}" uses random numbers; each device needs its own key')
     if any(dotted_name(view, node).startswith("flax.nnx.") for node in inside if node[0] == "attr"):
         raise Obstacle("objects", f'"{target.name}" works on objects of flax.nnx, which are changed in place')
     if any(node[0] in ("global", "nonlocal") for node in inside):
-        raise Obstacle("outer-variables", f'"{target.name}" sets variables outside, once for every trace')
+        raise Obstacle("outer-variables", f'"{target.name}" sets outer variables once per trace')
     keys = [parameter[0] for parameter in target.parameters if parameter[0].endswith(("key", "rng", "rngs"))]
     if keys:
         message = f'"{target.name}" takes "{keys[0]}", and each device needs a random key of its own'
         raise Obstacle("random-numbers", message)
     if "batch_stats" in {node[-1] for node in inside if node[0] in ("attr", "const", "name")}:
-        raise Obstacle("batch-statistics", f'"{target.name}" updates statistics of the batch, which each device has')
+        raise Obstacle("batch-statistics", f'"{target.name}" updates batch statistics, which differ on each device')

@@ -79,7 +79,7 @@ def _shapes(walk: Walk, dotted: str, node: Node) -> None:
     module, _, name = dotted.rpartition(".")
     places = _NEEDS_PYTHON.get(module, {}).get(name, ())
     if module == "jax.numpy" and name in _OF_DATA and all(label != "size" for label, _, _ in node[3]):
-        walk.problem("python-value", f"calls {dotted}, the shape of whose result hangs on values")
+        walk.problem("python-value", f"calls {dotted}, whose result has a shape that depends on values")
     is_module = dotted.startswith(_MODULES) and name[:1].isupper()
     if "." not in dotted and node[2][0] == "name":
         is_module = kind_of_class(walk.at.view, str(node[2][2])) in ("linen", "nnx", "eqx")

@@ -33,7 +33,7 @@ def read_plainly(view: FileView, binding: Binding) -> Pmap:
     if "*" in arguments or "**" in arguments:
         raise Obstacle("splat", f"a splat hides the arguments of this {binder.kind}")
     if "spmd_axis_name" in arguments:
-        raise Obstacle("spmd-axis-name", "pmap has nothing like the spmd_axis_name of this vmap")
+        raise Obstacle("spmd-axis-name", "pmap has no equivalent of this vmap's spmd_axis_name")
     found = {(_prefix(one, "in_axes"), _prefix(one, "out_axes")) for one in same}
     if len(found) > 1:
         raise Obstacle("several-meanings", f"this {binder.kind} gets different arguments on different routes")

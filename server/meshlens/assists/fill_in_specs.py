@@ -142,7 +142,7 @@ def _axis(view: FileView, binding: Binding) -> str:
         raise Obstacle("unknown-mesh", "the mesh of this shard_map is not known here")
     manual = binding.binder.argument("axis_names")
     if manual is not None:
-        raise Obstacle("axis-names", "which axes of the mesh the arguments lie along is not known")
+        raise Obstacle("axis-names", "the mesh axes that split the arguments are unknown")
     for use in uses_under(view, binding.binder.site):
         name = literal_name(use.name)
         if name != names[0]:

@@ -72,7 +72,7 @@ from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
-_TITLE = "draw other random numbers on every device"
+_TITLE = "use different random numbers on each device"
 _KEYS = ("key", "rng")
 
 

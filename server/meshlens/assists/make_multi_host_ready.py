@@ -122,7 +122,7 @@ from meshlens.project.new_imports import import_edits, is_written
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
-_TITLE = "make ready for several hosts"
+_TITLE = "prepare for multiple hosts"
 _MAPS = ("jax.pmap", "jax.shard_map", "jax.experimental.shard_map.shard_map")
 _GLOBAL_ROWS = '''\
 def {name}(tree, mesh, spec):

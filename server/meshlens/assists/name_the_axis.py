@@ -93,7 +93,7 @@ def _name(view: FileView, binding: Binding, wishes: Wishes) -> str | None:
         return None
     name = wanted[0] if wanted else wishes.usual_axis_name or _DEFAULT
     if not name.isprintable() or set(name) & set('"\\'):
-        raise Obstacle("axis-name", "an axis name with quotes or backslashes is better written by hand")
+        raise Obstacle("axis-name", "an axis name with quotes or backslashes is best written by hand")
     for use in under:
         _must_stay(view, use, binding, name)
     return name

@@ -55,7 +55,7 @@ from meshlens.project.new_imports import import_edits
 from meshlens.project.view import FileView
 from meshlens.text import FileEdit, Span
 
-_TITLE = "take the copy of the first device"
+_TITLE = "take the first device's copy"
 
 
 def take_first_replica(view: FileView, span: Span, wishes: Wishes) -> Answer:

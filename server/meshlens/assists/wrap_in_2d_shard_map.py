@@ -70,7 +70,7 @@ from meshlens.assists.wrap_in_shard_map import wrap_in_shard_map
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
-_TITLE = "wrap in shard_map on a mesh of two axes"
+_TITLE = "wrap in shard_map on a two-axis mesh"
 _SECOND = 2
 
 

@@ -1,4 +1,4 @@
-"""What is kept, sealed: nothing is decoded that was not written with the user's key."""
+"""Sealed files: nothing is decoded that was not written with the user's key."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def sealing_key(cache: Cache, kind: str) -> bytes:
 
 
 def seal(key: bytes, content: bytes) -> bytes:
-    """What only the owner of a key can put beside a content."""
+    """Returns the seal that only the owner of a key can make for some content."""
     return hashlib.blake2b(content, key=key, digest_size=SEAL).digest()
 
 
 def is_sealed(key: bytes, content: bytes, found: bytes) -> bool:
-    """Whether a seal is that of a content."""
+    """Tells if a seal fits some content."""
     return compare_digest(seal(key, content), found)
 
 
@@ -76,7 +76,7 @@ def write_sealed(cache: Cache, name: str, content: bytes) -> None:
 def write_cache_file(cache: Cache, name: str, content: bytes) -> None:
     """Writes a file in one step, and clears away what is outdated.
 
-    A disk that is full or must not be written to is no error: the next run will be slower.
+    A disk that is full or must not be written to is not an error: the next run will be slower.
     """
     folder = cache.folder
     try:

@@ -22,7 +22,7 @@ _Key = tuple[str, str, str, str]
 
 
 class BadBaseline(ValueError):
-    """A file that is no baseline; the message says why."""
+    """A file that is not a baseline; the message says why."""
 
 
 def written(report: Report, folder: Path) -> bytes:
@@ -71,7 +71,7 @@ def _read(path: Path) -> Counter[_Key]:
     except RecursionError as error:
         raise BadBaseline("not a baseline: nested too deeply") from error
     if not isinstance(data, dict) or data.get("version") != _VERSION or not isinstance(data.get("findings"), dict):
-        raise BadBaseline('not a baseline that this version reads; write it anew with "--write-baseline"')
+        raise BadBaseline('this version cannot read the baseline; rewrite it with "--write-baseline"')
     known: Counter[_Key] = Counter()
     try:
         for file, entries in data["findings"].items():

@@ -32,22 +32,22 @@ _MOST_COMPLAINTS = 20
 @click.option(
     "--output-format", type=click.Choice(NAMES), default="full", show_default=True, help="How to print findings."
 )
-@click.option("--fix", is_flag=True, help="Repair what has a safe fix.")
+@click.option("--fix", is_flag=True, help="Apply safe fixes.")
 @click.option(
-    "--unsafe-fixes", is_flag=True, help="With --fix or --diff: also fixes that may change what the code means."
+    "--unsafe-fixes", is_flag=True, help="With --fix or --diff, include fixes that may change what the code means."
 )
-@click.option("--diff", is_flag=True, help="Show what --fix would change, as a patch, and change nothing.")
-@click.option("--statistics", is_flag=True, help="Print how often each rule found something.")
-@click.option("--baseline", metavar="FILE", help="Leave out the findings that this file lists.")
+@click.option("--diff", is_flag=True, help="Show the changes of --fix as a patch, without applying them.")
+@click.option("--statistics", is_flag=True, help="Print the number of findings of each rule.")
+@click.option("--baseline", metavar="FILE", help="Hide the findings listed in this file.")
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the --baseline file.")
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 even where something was found.")
-@click.option("--no-cache", is_flag=True, help="Neither read nor write caches.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
+@click.option("--no-cache", is_flag=True, help="Do not read or write caches.")
 @click.option(
     "--cache-dir",
     metavar="FOLDER",
-    help=f"Where caches are kept instead of the user's cache folder; {VARIABLE} says the same.",
+    help=f"The folder for caches, instead of the user's; {VARIABLE} says the same.",
 )
-@click.option("--stdin-filename", metavar="PATH", help="What the text on stdin is called; - as a path reads it.")
+@click.option("--stdin-filename", metavar="PATH", help="The file name of the text on stdin, which the path - reads.")
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Check files and folders, the working folder by default.
 
@@ -75,11 +75,11 @@ def _refuse_nonsense(paths: tuple[str, ...], options: Mapping[str, Any]) -> None
     if options["write_baseline"] and not options["baseline"]:
         raise click.UsageError("--write-baseline needs --baseline FILE")
     if options["write_baseline"] and (options["fix"] or options["diff"]):
-        raise click.UsageError("--write-baseline does not go together with --fix or --diff")
+        raise click.UsageError("--write-baseline cannot be combined with --fix or --diff")
     if STDIN in paths and len(paths) > 1:
-        raise click.UsageError("- does not go together with other paths")
+        raise click.UsageError("- cannot be combined with other paths")
     if options["stdin_filename"] and paths not in ((), (STDIN,)):
-        raise click.UsageError("--stdin-filename does not go together with paths")
+        raise click.UsageError("--stdin-filename cannot be combined with paths")
 
 
 def _stdin(paths: tuple[str, ...], name: str | None) -> dict[Path, bytes] | None:

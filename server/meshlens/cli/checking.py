@@ -25,7 +25,7 @@ MOST_AROUND = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What came out for one group.
+    """The results for one group.
 
     Attributes:
         workspace: the files.

@@ -71,4 +71,4 @@ def _print(settings: Settings, jax: JaxVersion, origins: dict[str, str], root: P
     click.echo(f"# project: {visible(str(root))}")
     for line, origin in lines:
         click.echo(visible(f"{line:<{width}}  # {origin}" if origin else line))
-    click.echo("# rules that run: " + " ".join(rule.code for rule in selected_rules(settings)))
+    click.echo("# enabled rules: " + " ".join(rule.code for rule in selected_rules(settings)))

@@ -42,15 +42,18 @@ class _Asked:
 
 @click.command("convert")
 @click.argument("where", nargs=-1, required=True, metavar="FILE::FUNCTION...")
-@click.option("--to", "target", type=click.Choice(sorted(TARGETS)), required=True, help="What to make of it.")
-@click.option("--all", "everything", is_flag=True, help="Convert whatever can be in FILE, or in a folder.")
+@click.option("--to", "target", type=click.Choice(sorted(TARGETS)), required=True, help="The form to convert to.")
+@click.option("--all", "everything", is_flag=True, help="Convert everything that can be converted in FILE or a folder.")
 @click.option("--axis-name", metavar="NAME", help="The axis name of a new map.")
 @click.option(
-    "--devices", metavar="N", callback=read_by(parse_device_sizes), help='How many devices a new map gets: 8, "2x4".'
+    "--devices",
+    metavar="N",
+    callback=read_by(parse_device_sizes),
+    help='The number of devices for a new map: 8, "2x4".',
 )
 @click.option("--in-axes", metavar="AXES", help='The in_axes of a new map, such as "(None, 0)".')
 @click.option("--diff", "how", flag_value="diff", default=True, help="Show what would change (the default).")
-@click.option("--write", "how", flag_value="write", help="Change the files.")
+@click.option("--write", "how", flag_value="write", help="Write the changes to the files.")
 def command(
     where: tuple[str, ...],
     target: str,
@@ -92,7 +95,7 @@ def _convert(group: Group, jobs: list[_Asked], target: str, wishes: Wishes, how:
     done = convert_everywhere(workspace, todo, assist_for(target), wishes)
     for job, found in zip(usable, done.outcomes, strict=True):
         if not found and job.function is not None:
-            complain(f'{shown(job.path)}: nothing to convert is called "{job.function}"')
+            complain(f'{shown(job.path)}: nothing to convert is named "{job.function}"')
             return BROKEN
     outcomes = [(job.path, one) for job, found in zip(usable, done.outcomes, strict=True) for one in found]
     return _finish(workspace, done.sources, outcomes, how, tables=any(job.function is None for job in jobs))

@@ -1,4 +1,4 @@
-"""What `meshlens convert` says of what it did: every refusal, and for a tree how many there were, where and why."""
+"""The report of `meshlens convert`: every refusal and, for a tree, how many there were, where and why."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def report(outcomes: Outcomes, sources: Mapping[Path, bytes], verb: str, *, tabl
 
 
 def _of_processes(sources: Mapping[Path, bytes]) -> Iterator[str]:
-    """What to know where a program may run as several processes, each of which has handed pmap its own rows."""
+    """Returns a note on programs that may run as several processes, each of which passes pmap its own rows."""
     found = sorted(path for path, text in sources.items() if b"shard_map" in text and _PROCESSES.search(text))
     if found:
         others = f" and {len(found) - 1} more ask for their" if len(found) > 1 else " asks for its"

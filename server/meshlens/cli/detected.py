@@ -1,4 +1,4 @@
-"""What the value "detected" of `devices` stands for on the command line.
+"""The value "detected" of `devices` on the command line.
 
 A configuration file alone starts nothing: whoever checks a project that is not theirs must not run its Python.
 """
@@ -38,7 +38,7 @@ def with_detected(
     asked = options.get("devices") == "detected"
     chosen = choose_interpreter(root, Wishes(settings.interpreter, settings.folder))
     if chosen is None:
-        return settings, 'no Python was found to detect devices with; set "interpreter"' if asked else None
+        return settings, 'found no Python to detect devices with; set "interpreter"' if asked else None
     question = Question(chosen.path)
     cache = open_cache(root)
     report = report_of(question, cache) if asked else kept_report(question, cache)

@@ -1,4 +1,4 @@
-"""What `meshlens devices` prints for people: the interpreter, its packages, its devices and their picture."""
+"""The table that `meshlens devices` prints for people: the interpreter, its packages, its devices and their picture."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from meshlens.project.configuration import find_configuration, project_root, rea
 from meshlens.project.devices import target_of
 from meshlens.settings import BadSetting
 
-_NO_PYTHON = 'no Python was found for this folder; name the one that has JAX with --interpreter or "interpreter"'
+_NO_PYTHON = 'found no Python for this folder; pass the one that has JAX as --interpreter, or set "interpreter"'
 _START = "the TPU was not started, as it serves one process at a time; --refresh starts it"
 
 
@@ -42,16 +42,16 @@ def _topology(value: object) -> Topology:
 @click.command("devices")
 @click.argument("path", default=".", metavar="[PATH]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--interpreter", metavar="PATH", help="The Python, or the environment, to ask instead of the project's.")
-@click.option("--installed", is_flag=True, help="Read the versions of packages only; JAX is not started.")
-@click.option("--refresh", is_flag=True, help="Ask again, whatever is kept; starts a TPU too.")
-@click.option("--untrusted", is_flag=True, help="Start no program; read the versions of packages only.")
+@click.option("--interpreter", metavar="PATH", help="The Python or environment to ask instead of the project's.")
+@click.option("--installed", is_flag=True, help="Read package versions only; do not start JAX.")
+@click.option("--refresh", is_flag=True, help="Ask again instead of using a kept answer; also starts a TPU.")
+@click.option("--untrusted", is_flag=True, help="Start no program; read package versions only.")
 @click.option(
     "--env",
     "virtual",
     metavar="N",
     callback=read_by(_topology),
-    help='Print the environment for N virtual devices, 8 or "2x4", as lines for a shell.',
+    help='Print shell lines that set up N virtual devices, such as 8 or "2x4".',
 )
 def command(
     path: str,

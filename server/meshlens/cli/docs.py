@@ -14,8 +14,8 @@ from meshlens.foreign_files import CONFIGURATION, Unread, read_bytes, read_text
 
 
 @click.command("docs")
-@click.option("--check", is_flag=True, help="Write nothing; exit with 1 where a page is out of date.")
-@click.option("--folder", default="docs", show_default=True, help="Where the pages lie.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a page is out of date.")
+@click.option("--folder", default="docs", show_default=True, help="The folder of the pages.")
 def command(check: bool, folder: str) -> int:
     """Write docs/rules.md, docs/assists.md, docs/settings.md and the settings of package.json from the code."""
     home = Path(folder)

@@ -26,6 +26,6 @@ def command(rules: tuple[str, ...]) -> int:
     known = {key: rule for rule in all_rules() for key in (rule.code.lower(), rule.name)}
     for wanted in rules:
         if wanted.lower() not in known:
-            raise click.UsageError(f'there is no rule "{wanted}"{did_you_mean(wanted)}')
+            raise click.UsageError(f'unknown rule "{wanted}"{did_you_mean(wanted)}')
     print_markdown("\n".join(page(known[wanted.lower()], "#") for wanted in rules))
     return 0

@@ -21,7 +21,7 @@ _ROUNDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What is left after repairs.
+    """The state after repairs.
 
     Attributes:
         checked: the files as they would be, and what is still found in them.
@@ -60,7 +60,7 @@ def repair(checked: Checked, group: Group, safeties: Collection[Safety], bar: Pr
         workspace, broken = _edited(checked.workspace, step.edits)
         if broken:
             untouchable |= broken
-            problems += [f"{shown(path)}: its fixes would break it and were left out" for path in sorted(broken)]
+            problems += [f"{shown(path)}: skipped its fixes, which would break it" for path in sorted(broken)]
             continue
         fixed.update(diagnosed.code for diagnosed in step.fixed)
         checked = check_workspace(workspace, group, bar)

@@ -23,10 +23,10 @@ _COMMANDS = {
     "check": "Check files and folders, the working folder by default.",
     "convert": "Rewrite functions and maps.",
     "explain": "Show the page of a rule.",
-    "config": "Show the settings that hold here and where each comes from.",
-    "devices": "Show the devices of a project, real and meant.",
-    "docs": "Write the pages of MeshLens itself, for those who work on it.",
-    "server": "Speak the Language Server Protocol with an editor.",
+    "config": "Show the settings in effect and where each comes from.",
+    "devices": "Show a project's devices: detected and target.",
+    "docs": "Generate the documentation of MeshLens, for contributors.",
+    "server": "Start the language server.",
 }
 
 
@@ -55,7 +55,7 @@ class _Commands(click.Group):
 
             close = get_close_matches(args[0], _COMMANDS, n=1)
             hint = f'; did you mean "{close[0]}"?' if close else ""
-            ctx.fail(f'there is no command "{args[0]}"{hint}')
+            ctx.fail(f'unknown command "{args[0]}"{hint}')
         return super().resolve_command(ctx, args)
 
 

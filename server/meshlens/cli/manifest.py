@@ -27,23 +27,23 @@ _NOT_IN_VS_CODE = frozenset({"snippets"})
 EXTENSION: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "enable": (
         {"type": "boolean", "default": True, "scope": "window"},
-        "Whether MeshLens runs.",
+        "Enable MeshLens.",
     ),
     "importStrategy": (
         {"type": "string", "enum": ["useBundled", "fromEnvironment"], "default": "useBundled"}
         | {"scope": "machine-overridable"},
-        "Which MeshLens runs: the one that the extension brings, or the one that is installed in the Python "
-        "environment if there is one.",
+        "Which MeshLens to run: the one in the extension, or the one installed in the Python "
+        "environment, if there is one.",
     ),
     "path": (
         {"type": "array", "items": {"type": "string"}, "default": [], "scope": "machine-overridable"},
-        'The program that is the server, with its arguments, such as `["/opt/venv/bin/meshlens", "server"]`.\n'
-        "Without it the extension looks for a Python 3.10 or newer and runs the server on it.",
+        'The command that starts the server, with its arguments, such as `["/opt/venv/bin/meshlens", "server"]`.\n'
+        "Without it, the extension finds a Python 3.10 or newer and runs the server on it.",
     ),
     "trace.server": (
         {"type": "string", "enum": ["off", "messages", "verbose"], "default": "off", "scope": "window"},
-        'What is written of the messages between VS Code and the server to the log "MeshLens Language Server", '
-        "whose level has to be `Trace`.",
+        'Log the messages between VS Code and the server to "MeshLens Language Server", '
+        "whose log level must be `Trace`.",
     ),
 }
 """The settings that are the extension's own: their schema and their text."""
@@ -53,8 +53,8 @@ def with_settings(manifest: str, texts: str) -> tuple[str, str]:
     """The manifest and its texts, with the settings as they are now.
 
     Args:
-        manifest: what stands in `package.json`.
-        texts: what stands in `package.nls.json`.
+        manifest: the content of `package.json`.
+        texts: the content of `package.nls.json`.
     """
     described = json.loads(manifest)
     described["contributes"]["configuration"] = [

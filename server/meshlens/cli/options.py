@@ -35,18 +35,18 @@ def _list(name: str, metavar: str, text: str) -> Callable[[_Decorated], _Decorat
 
 
 _OPTIONS = (
-    _list("--select", "RULES", "The rules that run: codes, their beginnings, names, ALL."),
-    _list("--extend-select", "RULES", "Rules that run besides."),
-    _list("--ignore", "RULES", "Rules that do not run."),
-    _list("--exclude", "PATTERNS", "Files and folders to leave out, as in .gitignore."),
+    _list("--select", "RULES", "Rules to enable: codes, code prefixes, names or ALL."),
+    _list("--extend-select", "RULES", "Rules to enable in addition."),
+    _list("--ignore", "RULES", "Rules to disable."),
+    _list("--exclude", "PATTERNS", "Files and folders to skip, as in .gitignore."),
     click.option(
         "--devices",
         metavar="N",
         callback=read_by(parse_devices),
-        help='The devices the code is meant for: 8, "2x4", "v5e-16", "8xH100", "detected".',
+        help='The target devices: 8, "2x4", "v5e-16", "8xH100", "detected".',
     ),
     click.option(
-        "--jax-version", metavar="VERSION", callback=read_by(parse_version), help="The version of JAX to go by."
+        "--jax-version", metavar="VERSION", callback=read_by(parse_version), help="The JAX version to assume."
     ),
 )
 

@@ -68,7 +68,7 @@ def settings_page() -> str:
     out = [
         NOTICE,
         "# Settings\n",
-        "Settings stand in `meshlens.toml`, or in `pyproject.toml` under `[tool.meshlens]`.\n"
+        "Settings live in `meshlens.toml`, or in `pyproject.toml` under `[tool.meshlens]`.\n"
         "The nearest file at or above a checked file wins.\n"
         "Options of the command line come on top.\n"
         "`meshlens config` shows what holds and where it comes from.\n",

@@ -44,7 +44,7 @@ class ReportedFix:
         title: what it does.
         safety: "safe", "unsafe" or "suggestion".
         why: for one that is not safe, why not.
-        edits: places and what is to stand there.
+        edits: places and their new texts.
     """
 
     title: str
@@ -75,7 +75,7 @@ class Reported:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one run has to say.
+    """The report of one run.
 
     Attributes:
         findings: by path and position.

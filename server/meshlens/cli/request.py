@@ -37,7 +37,7 @@ class Group:
         jax: the version of JAX and how we know it.
         jax_folders: folders that say themselves which version their files use.
         files: the files, sorted.
-        texts: what stands in for files on disk, from stdin.
+        texts: replacements for files on disk, from stdin.
         others: the other files of the project, as far as they are known: what imports the files is judged with them.
     """
 
@@ -53,7 +53,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a run was asked for.
+    """The request of one run.
 
     Attributes:
         groups: what is to be checked.
@@ -128,7 +128,7 @@ def ask(
 
 
 def with_options(settings: Settings, options: Mapping[str, Any]) -> Settings:
-    """Settings after the options of the command line: those for rules add up, `select` starts anew."""
+    """Settings after the options of the command line: those for rules add up, `select` starts over."""
     changes = {key: value for key, value in options.items() if value not in (None, ())}
     select = changes.get("select", ())
     if select:

@@ -28,7 +28,7 @@ _log = logging.getLogger("meshlens")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run has to say, and what it would change.
+    """The report of a run, and the changes it would make.
 
     Attributes:
         report: the findings that are left.
@@ -106,7 +106,7 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cach
 def _check(
     group: Group, bar: Progress, cache: Cache | None
 ) -> tuple[tuple[Reported, ...], tuple[str, ...], tuple[str, ...]]:
-    """What is found, and one line for each problem and each fault of ours."""
+    """Returns the findings, and a line for each problem and each internal error."""
     from meshlens.project.results import ResultsCache, question
 
     started = time.time_ns()

@@ -9,11 +9,11 @@ import click
 
 
 @click.command("server")
-@click.option("--stdio", is_flag=True, help="Speak on stdin and stdout; what happens anyway.")
-@click.option("--tcp", type=click.IntRange(0, 65535), metavar="PORT", help="Listen on a port of this machine instead.")
+@click.option("--stdio", is_flag=True, help="Communicate over stdin and stdout (the default).")
+@click.option("--tcp", type=click.IntRange(0, 65535), metavar="PORT", help="Listen on a local port instead.")
 @click.option("--clientProcessId", "client", type=int, hidden=True)
 def command(stdio: bool, tcp: int | None, client: int | None) -> None:
-    """Speak the Language Server Protocol with an editor.
+    """Start the language server.
 
     Editors start this by themselves; docs/editors.md shows how to tell them.
     """

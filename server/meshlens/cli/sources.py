@@ -1,4 +1,4 @@
-"""The lines that source frames show: of a file on disk, of a text that stands in for it, of a notebook's cell."""
+"""The lines that source frames show: of a file on disk, of a text that replaces it, of a notebook's cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes to the terminal: colours where people look, plain text in pipes, complaints on stderr."""
+"""Terminal output: colours for people, plain text in pipes, complaints on stderr."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def write_patch(patch: str) -> None:
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Whether people see this stream in colour: a terminal, unless the environment says otherwise."""
+    """Tells if a stream shows colours: on a terminal, unless the environment says otherwise."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR", "0") != "0":

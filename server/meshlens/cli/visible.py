@@ -25,7 +25,7 @@ def visible_lines(text: str) -> str:
 
 
 def picture_of(character: str) -> str:
-    """Returns what stands for a character; most stand for themselves."""
+    """Returns the visible form of a character, which is mostly the character itself."""
     code = ord(character)
     if code < 0x20:
         return chr(0x2400 + code)

@@ -194,7 +194,7 @@ def _clear_parts(folder: str) -> None:
 
 
 def _lives(process: int) -> bool:
-    """Whether a process may still be there; where that cannot be asked, it may."""
+    """Tells if a process may still exist; it may where the system cannot tell."""
     if os.name != "posix":
         return True
     try:

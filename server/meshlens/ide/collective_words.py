@@ -47,7 +47,7 @@ COLLECTIVE_WORDS: dict[str, Words] = {
     ),
     "psum_scatter": Words(
         "Sums the operand over {over} and leaves index i with piece i of the sum.",
-        "The array axis scatter_dimension, of size {size}, is gone.",
+        "Removes the array axis scatter_dimension, of size {size}.",
     ),
     "psum_scatter tiled": Words(
         "Sums the operand over {over} and leaves index i with piece i of the sum.",
@@ -58,24 +58,26 @@ COLLECTIVE_WORDS: dict[str, Words] = {
         "Every index gets what was sent to it, zeros if nothing was.",
     ),
     "pshuffle": Words("Sends the operand from index to index of {over}.", "Index i gets the operand of index perm[i]."),
-    "psend": Words("Sends the operand along {over} as perm says.", "A token comes out, precv takes it."),
-    "precv": Words("Receives along {over} what psend sent.", "An array of the shape out_shape comes out."),
+    "psend": Words("Sends the operand along {over} as perm says.", "Returns a token for precv."),
+    "precv": Words("Receives along {over} what psend sent.", "Returns an array of the shape out_shape."),
     "pswapaxes": Words(
         "Swaps {over} with an array axis of the operand, of the same size.", "The shape is that of the operand."
     ),
     "pbroadcast": Words("Sends the operand of index source to all indices of {over}.", _SAME),
     "pdot": Words("Multiplies two arrays and sums over {over}.", _SAME),
-    "axis_index": Words("Gives the index along {over}; nothing is communicated.", "An int32 scalar from 0 to {last}."),
-    "axis_size": Words("Gives the size of {over}; nothing is communicated.", "A Python int: {size}."),
+    "axis_index": Words(
+        "Returns the index along {over}; nothing is communicated.", "An int32 scalar from 0 to {last}."
+    ),
+    "axis_size": Words("Returns the size of {over}; nothing is communicated.", "A Python int: {size}."),
     "pcast": Words(
         "Changes whether the operand counts as varying along {over}; nothing is communicated.", "The values stay."
     ),
     "pvary": Words("Marks the operand as varying along {over}; nothing is communicated.", "The values stay."),
-    "BatchNorm": Words("Averages the statistics of the batch over {over}.", "All indices normalise alike."),
-    "LayerNorm": Words("Averages its statistics over {over}.", "All indices normalise alike."),
-    "RMSNorm": Words("Averages its statistics over {over}.", "All indices normalise alike."),
-    "GroupNorm": Words("Averages its statistics over {over}.", "All indices normalise alike."),
-    "InstanceNorm": Words("Averages its statistics over {over}.", "All indices normalise alike."),
+    "BatchNorm": Words("Averages the statistics of the batch over {over}.", "All indices normalize alike."),
+    "LayerNorm": Words("Averages its statistics over {over}.", "All indices normalize alike."),
+    "RMSNorm": Words("Averages its statistics over {over}.", "All indices normalize alike."),
+    "GroupNorm": Words("Averages its statistics over {over}.", "All indices normalize alike."),
+    "InstanceNorm": Words("Averages its statistics over {over}.", "All indices normalize alike."),
     "VectorQuantizer": Words("Averages its codebook statistics over {over}.", ""),
     "VectorQuantizerEMA": Words("Sums its codebook statistics over {over}.", "The codebooks stay the same."),
     "sam": Words("Averages the gradients of its inner step over {over}.", ""),

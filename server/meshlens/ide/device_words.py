@@ -58,7 +58,7 @@ def status(devices: Devices) -> str:
     """All of it in as few words as a status bar has room for: "target 2x4, here 1 CPU device"."""
     found = _found(devices)
     if devices.target is None or devices.origin == "detected":
-        return found or "devices not known"
+        return found or "devices unknown"
     words = f"{counted(devices.target.count, 'device')} asked for" if devices.origin == "code" else said_by(devices)
     return f"{words}, here {found}" if found else words
 

@@ -134,7 +134,7 @@ def _mesh_words(prose: Prose, name: str, meshes: dict[Site, Mesh]) -> str | None
 
 def _bound_words(prose: Prose, binders: dict[Site, Binder], *, has_uses: bool, is_mesh_axis: bool) -> str | None:
     if not binders:
-        return "Nothing in sight binds it." if has_uses or not is_mesh_axis else None
+        return "No map binds this axis." if has_uses or not is_mesh_axis else None
     lines = []
     for binder in list(binders.values())[:MOST_PLACES]:
         devices = devices_of(prose.view, binder)
@@ -153,7 +153,7 @@ def _use_words(prose: Prose, uses: list[AxisUse], *, is_bound: bool) -> str | No
         if use.call not in sites[use.kind]:
             sites[use.kind].append(use.call)
     if not sites:
-        return "Nothing in sight uses it." if is_bound else None
+        return "No collective uses this axis." if is_bound else None
     kinds = [f"{prose.code(kind)} ({prose.places(places)})" for kind, places in sites.items()]
     shown, more = kinds[:MOST_PLACES], len(kinds) - MOST_PLACES
     return f"Used by {', '.join(shown)}{f' and {more} more' if more > 0 else ''}."

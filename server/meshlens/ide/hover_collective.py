@@ -51,7 +51,7 @@ def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str
 def unreached_text(prose: Prose, row: Collective) -> str:
     """What to say of a collective in code that no route in sight reaches."""
     words = words_for(row.name, frozenset())
-    return prose.page(words.does.format(over="the axis that its argument names"), "No route in sight leads here.")
+    return prose.page(words.does.format(over="the axis that its argument names"), "No known call leads here.")
 
 
 def _over(prose: Prose, names: tuple[str, ...], sizes: dict[str, int], uses: Sequence[AxisUse]) -> str:
@@ -136,7 +136,7 @@ def _binding(prose: Prose, uses: Sequence[AxisUse], name: str) -> str:
     unbound = [use for use in mine if use.context.env.binder_of(name) is None]
     if not binders:
         if any(use.context.env.open for use in unbound):
-            return f"Nothing in sight binds {{axes}}; {_who_may(prose, unbound)} may."
+            return f"No known map binds {{axes}}; {_who_may(prose, unbound)} may."
         bound = tuple(dict.fromkeys(other for use in mine for other in use.context.env.names))
         instead = f"; bound here: {prose.axes(bound)}" if bound else ""
         return f"Nothing binds {{axes}}{instead}."

@@ -10,7 +10,7 @@ from meshlens.jaxapi.names import canonical
 from meshlens.project.devices import Devices
 
 _MOST_DEVICES = 8
-_HOW_TO_SAY = "Nobody said which devices this code is meant for: set {}, or write {} at the top of the file."
+_HOW_TO_SAY = "The target devices are not set: set {}, or write {} at the top of the file."
 
 _QUESTIONS = {
     "jax.devices": "all devices, of every process",
@@ -18,7 +18,7 @@ _QUESTIONS = {
     "jax.device_count": "how many devices there are, of every process",
     "jax.local_device_count": "how many devices this process has",
     "jax.process_count": "how many processes there are",
-    "jax.process_index": "the number of this process",
+    "jax.process_index": "the index of this process",
 }
 
 

@@ -20,7 +20,7 @@ def argument_words(prose: Prose, binder: Binder, operand: Operand, place: int) -
     parameter = operand.parameters[place]
     row = row_of(canonical(binder.dotted))
     if row is not None and _listed(binder, row.static, place, parameter):
-        return "static, compiled in: a new value compiles anew"
+        return "static: each new value recompiles"
     words = _mapped(prose, binder, parameter, place)
     if row is not None and _listed(binder, row.donate, place, parameter):
         words += "; donated"

@@ -102,12 +102,12 @@ def _literal_at(view: FileView, offset: int) -> tuple[Site, AxisSymbol] | Refuse
     symbols = axis_symbols(view.solution)
     site = said_at(view, offset, symbols)
     if site is None:
-        return Refused("no axis name stands here")
+        return Refused("this is not an axis name")
     here = [node for node in symbols.at[site] if node[0] == site]
     if not here:
-        return Refused("a variable stands here, not an axis name")
+        return Refused("this is a variable, not an axis name")
     if len(here) > 1:
-        return Refused("several axis names come out of this expression", (place_of(view, site),))
+        return Refused("this expression has several axis names", (place_of(view, site),))
     return site, symbols.symbol(here[0])
 
 

@@ -37,7 +37,7 @@ def captured(view: FileView, symbol: AxisSymbol, new_name: str) -> Block | None:
         other = use.context.env.binder_of(new_name)
         if other is not None and use.context.env.binder_of(symbol.name) is not None:
             places = (place_of(view, other.site), place_of(view, use.call))
-            return f'"{new_name}" is bound already where "{symbol.name}" is used', places
+            return f'"{new_name}" is already bound where "{symbol.name}" is used', places
     for mesh in symbol.meshes:
         if any(name.value == new_name for value in mesh.names for name in names_in(value)[0]):
             return f'the mesh has an axis "{new_name}" already', (place_of(view, mesh.site),)

@@ -24,10 +24,10 @@ CHANGES: dict[str, Change] = {row.dotted: row for row in (*history_sharding.ROWS
 
 _SHARD_MAP = "jax.shard_map"
 _OLD_SHARD_MAP = "jax.experimental.shard_map.shard_map"
-_COMPLEMENT = "axis_names holds the other axes, those that the function is manual over"
+_COMPLEMENT = "pass the manual axes as axis_names instead"
 
 _KEYWORDS = (
-    KeywordChange("jax.pmap", "global_arg_shapes", (0, 10, 0), (0, 4, 8), note="it did nothing", rewrite="drop"),
+    KeywordChange("jax.pmap", "global_arg_shapes", (0, 10, 0), (0, 4, 8), note="it has no effect", rewrite="drop"),
     KeywordChange("jax.jit", "fun", (0, 7, 0), (0, 6, 0), note="pass the function by position", rewrite="positional"),
     KeywordChange("jax.jit", "abstracted_axes", (0, 8, 2)),
     KeywordChange("jax.jit", "device", deprecated=(0, 4, 1), note="use in_shardings or jax.device_put"),

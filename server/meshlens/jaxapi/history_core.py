@@ -6,7 +6,7 @@ from meshlens.jaxapi.changes import Change, Version
 
 _TREES = ("flatten", "leaves", "structure", "transpose", "unflatten")
 _TREE_SINCE = (0, 4, 25)
-_CALLBACKS = "jax.pure_callback, jax.experimental.io_callback and jax.debug.callback take its place"
+_CALLBACKS = "use jax.pure_callback, jax.experimental.io_callback or jax.debug.callback"
 
 
 def _core(
@@ -92,9 +92,9 @@ _HOMES = (
     Change("jax.linear_util", (0, 4, 24), (0, 4, 16), None, "jax.extend.linear_util", rewrite="rename"),
     Change("jax.config.config", (0, 4, 25), (0, 4, 9), None, "jax.config", rewrite="rename"),
     Change("jax.util", (0, 8, 0), (0, 7, 0)),
-    Change("jax.cloud_tpu_init.cloud_tpu_init", (0, 10, 0), (0, 8, 1), note="JAX does this by itself", rewrite="drop"),
-    Change("jax.cloud_tpu_init", (0, 11, 0), (0, 8, 1), note="JAX does this by itself", rewrite="drop"),
-    Change("jax.abstract_arrays", (0, 4, 24), (0, 4, 4), note="jax.core.ShapedArray is public"),
+    Change("jax.cloud_tpu_init.cloud_tpu_init", (0, 10, 0), (0, 8, 1), note="JAX does this itself", rewrite="drop"),
+    Change("jax.cloud_tpu_init", (0, 11, 0), (0, 8, 1), note="JAX does this itself", rewrite="drop"),
+    Change("jax.abstract_arrays", (0, 4, 24), (0, 4, 4), note="use jax.core.ShapedArray"),
     Change(
         "jax.lib.xla_bridge.get_backend",
         (0, 8, 0),
@@ -113,7 +113,7 @@ _HOMES = (
     Change("jax.experimental.optimizers", (0, 4, 0), None, None, "jax.example_libraries.optimizers", rewrite="rename"),
     *_moved("jax.ad_checkpoint", "jax", (0, 10, 0), (0, 8, 2), "checkpoint remat"),
     *_moved("jax.experimental", "jax", (0, 9, 0), (0, 8, 0), "enable_x64", (0, 8, 0)),
-    Change("jax.experimental.disable_x64", (0, 9, 0), (0, 8, 0), None, "jax.enable_x64", "jax.enable_x64(False)"),
+    Change("jax.experimental.disable_x64", (0, 9, 0), (0, 8, 0), None, "jax.enable_x64", "use jax.enable_x64(False)"),
     Change("jax.enable_x64", since=(0, 8, 0)),
     Change("jax.new_ref", since=(0, 7, 2)),
     Change("jax.Ref", since=(0, 7, 2)),
@@ -126,7 +126,7 @@ _HOMES = (
     Change("jax.experimental.MutableArray", (0, 9, 0), (0, 8, 0), (0, 6, 1), "jax.Ref", "", "rename", (0, 8, 0)),
     Change("jax.array_ref", (0, 9, 0), (0, 8, 0), (0, 7, 1), "jax.new_ref", rewrite="rename"),
     Change("jax.ArrayRef", (0, 9, 0), (0, 8, 0), (0, 7, 1), "jax.Ref", rewrite="rename"),
-    Change("jax.xla_computation", (0, 4, 34), (0, 4, 30), None, None, "jax.jit(f).lower(...) gives the computation"),
+    Change("jax.xla_computation", (0, 4, 34), (0, 4, 30), None, None, "use jax.jit(f).lower(...)"),
     Change("jax.clear_backends", (0, 4, 36), (0, 4, 26), None, "jax.clear_caches"),
     Change("jax.host_id", None, None, None, "jax.process_index"),
     Change("jax.host_count", None, None, None, "jax.process_count"),
@@ -135,11 +135,18 @@ _HOMES = (
 _ARRAYS = (
     Change("jax.random.KeyArray", (0, 4, 24), (0, 4, 16), None, "jax.Array", rewrite="rename"),
     Change("jax.random.PRNGKeyArray", (0, 4, 24), (0, 4, 16), None, "jax.Array", rewrite="rename"),
-    Change("jax.random.shuffle", (0, 4, 31), (0, 4, 26), None, "jax.random.permutation", "with independent=True"),
+    Change(
+        "jax.random.shuffle",
+        (0, 4, 31),
+        (0, 4, 26),
+        None,
+        "jax.random.permutation",
+        "use jax.random.permutation(…, independent=True)",
+    ),
     Change("jax.nn.normalize", (0, 4, 30), (0, 4, 26), None, "jax.nn.standardize", rewrite="rename"),
     Change("jax.numpy.trapz", (0, 4, 26), None, None, "jax.numpy.trapezoid", rewrite="rename"),
     Change("jax.numpy.fix", (0, 10, 0), (0, 9, 0), None, "jax.numpy.trunc", rewrite="rename"),
-    Change("jax.lax.tie_in", (0, 4, 30), (0, 4, 26), None, None, "it did nothing; use its second argument"),
+    Change("jax.lax.tie_in", (0, 4, 30), (0, 4, 26), None, None, "drop it and use its second argument"),
     Change("jax.lax.zeros_like_array", (0, 9, 0), (0, 7, 1), None, "jax.numpy.zeros_like", rewrite="rename"),
     Change("jax.scipy.special.sph_harm", (0, 10, 0), (0, 7, 0), None, "jax.scipy.special.sph_harm_y"),
 )

@@ -9,15 +9,16 @@ _PXLA = (
     "Chunked MapTracer NoSharding PmapExecutable Replicated ShardedAxis ShardingSpec Unstacked "
     "parallel_callable shard_args spec_to_indices"
 )
-_XMAP = "write the map with jax.shard_map"
-_DROP_IN = "jax.device_put with a NamedSharding puts data on several devices"
+_XMAP = "use jax.shard_map"
+_INVARYING = 'use jax.lax.all_gather(…, to="invarying")'
+_DROP_IN = "use jax.device_put with a NamedSharding"
 
 ROWS = (
     Change(
         "jax.experimental.maps",
         removed=(0, 4, 31),
         deprecated=(0, 4, 26),
-        note="Mesh is in jax.sharding, and jax.shard_map takes the place of xmap",
+        note="use jax.sharding.Mesh and jax.shard_map",
     ),
     Change("jax.experimental.maps.xmap", (0, 4, 31), (0, 4, 26), None, "jax.shard_map", _XMAP, "", (0, 6, 1)),
     Change("jax.experimental.maps.SerialLoop", (0, 4, 31), (0, 4, 26), note=_XMAP),
@@ -49,7 +50,7 @@ ROWS = (
     Change("jax.interpreters.pxla.ShardedDeviceArray", (0, 4, 14), (0, 4, 7), None, "jax.Array", rewrite="rename"),
     Change("jax.interpreters.xla.DeviceArray", (0, 4, 14), (0, 4, 7), None, "jax.Array", rewrite="rename"),
     Change("jax.numpy.DeviceArray", (0, 4, 14), (0, 4, 7), None, "jax.Array", rewrite="rename"),
-    Change("jax.experimental.global_device_array", (0, 4, 14), (0, 4, 7), note="global arrays are jax.Array"),
+    Change("jax.experimental.global_device_array", (0, 4, 14), (0, 4, 7), note="use jax.Array"),
     Change(
         "jax.experimental.global_device_array.GlobalDeviceArray",
         (0, 4, 14),
@@ -62,7 +63,7 @@ ROWS = (
         "jax.interpreters.pxla.thread_resources",
         None,
         (0, 8, 2),
-        note="jax.set_mesh and jax.sharding.get_abstract_mesh take its place",
+        note="use jax.set_mesh and jax.sharding.get_abstract_mesh",
     ),
     Change(
         "jax.experimental.shard_map.shard_map",
@@ -74,7 +75,7 @@ ROWS = (
         rewrite="shard_map",
     ),
     Change(
-        "jax.experimental.shard", (0, 7, 0), None, (0, 5, 3), note="reshard and the axes helpers are in jax.sharding"
+        "jax.experimental.shard", (0, 7, 0), None, (0, 5, 3), note="use reshard and the axes helpers of jax.sharding"
     ),
     Change("jax.shard_map", since=(0, 6, 1)),
     Change("jax.smap", since=(0, 7, 0)),
@@ -101,7 +102,7 @@ ROWS = (
         (0, 6, 0),
         None,
         f"{_SHARDING}.NamedSharding",
-        "a NamedSharding takes a mesh with names and a spec",
+        "use a NamedSharding with a named mesh and a spec",
     ),
     Change(f"{_SHARDING}.GSPMDSharding", (0, 7, 0), (0, 6, 0), None, f"{_SHARDING}.NamedSharding"),
     Change(
@@ -113,11 +114,26 @@ ROWS = (
     *(Change(f"jax.interpreters.pxla.{name}", (0, 10, 0), (0, 8, 2)) for name in _PXLA.split()),
     Change("jax.lax.pdot", removed=(0, 4, 31)),
     Change("jax.lax.xeinsum", removed=(0, 4, 31)),
-    Change("jax.lax.axis_size", since=(0, 6, 1), note="jax.lax.psum(1, name) is the size in every version"),
-    Change("jax.lax.pvary", (0, 10, 0), (0, 8, 2), (0, 6, 0), "jax.lax.pcast", 'with to="varying"', rewrite="pvary"),
+    Change("jax.lax.axis_size", since=(0, 6, 1), note="use jax.lax.psum(1, name), which works in every version"),
+    Change(
+        "jax.lax.pvary",
+        (0, 10, 0),
+        (0, 8, 2),
+        (0, 6, 0),
+        "jax.lax.pcast",
+        'use jax.lax.pcast(…, to="varying")',
+        rewrite="pvary",
+    ),
     Change("jax.lax.pcast", since=(0, 8, 2)),
     Change("jax.lax.psend", since=(0, 7, 0)),
     Change("jax.lax.precv", since=(0, 7, 0)),
     Change("jax.lax.ragged_all_to_all", since=(0, 4, 38)),
-    Change("jax.lax.all_gather_invariant", (0, 8, 2), None, (0, 6, 2), "jax.lax.all_gather", 'with to="invarying"'),
+    Change(
+        "jax.lax.all_gather_invariant",
+        (0, 8, 2),
+        None,
+        (0, 6, 2),
+        "jax.lax.all_gather",
+        _INVARYING,
+    ),
 )

@@ -19,7 +19,7 @@ IDLE_SECONDS = 20.0
 """How long the process lives after its last answer; it holds the whole project in memory."""
 
 LOOK_SECONDS = 0.5
-"""How often is looked whether it still runs."""
+"""How often the process is checked for life."""
 
 STOPPED_SECONDS = 5.0
 """How long it may be halted by a signal before it is given up."""

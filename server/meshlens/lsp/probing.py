@@ -34,7 +34,7 @@ END_SECONDS = 3.0
 SWITCH = "MESHLENS_DETECT_DEVICES"
 """The variable that is 0 where no Python is to be asked, as in tests."""
 
-NO_PYTHON = 'no Python was found for this folder; set "interpreter" to the one that has JAX'
+NO_PYTHON = 'found no Python for this folder; set "interpreter" to the one that has JAX'
 
 
 @dataclass(slots=True)

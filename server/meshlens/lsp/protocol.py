@@ -204,7 +204,7 @@ class Protocol(LanguageServerProtocol):
     def _answered(self, message: dict[str, Any]) -> None:
         answer = self._answers.pop(message.get("id"), None)
         if answer is None:
-            self._complain("left out an answer to a question that was not asked")
+            self._complain("ignored a response to an unknown request")
         elif answer.done():
             return
         elif "error" in message:

@@ -43,9 +43,9 @@ def _faults(view: FileView, binding: Binding, parameter: str) -> list[Finding]:
     pmap = canonical(binding.binder.dotted) == "jax.pmap"
     value = arg.value
     if pmap and isinstance(value, Seq) and value.kind == "list" and view.text(arg.site).startswith("["):
-        message = f"{parameter} is a list, pmap wants a tuple"
+        message = f"{parameter} is a list; pmap needs a tuple"
         edits = as_tuple(view, arg.site) if parameter == "in_axes" else ()
-        return [Finding(view.span(arg.site), message, (Fix("write a tuple", edits),) if edits else ())]
+        return [Finding(view.span(arg.site), message, (Fix("change to a tuple", edits),) if edits else ())]
     found = []
     for leaf in leaves(value):
         if not isinstance(leaf, Const):
@@ -62,13 +62,13 @@ def _fault(view: FileView, binding: Binding, arg: Arg, leaf: Const, parameter: s
     if isinstance(leaf.value, (bool, float, str)):
         kind = type(leaf.value).__name__
         fixes = _as_name(view, arg) if isinstance(leaf.value, str) and parameter == "in_axes" else ()
-        hint = "; the axis name is axis_name" if fixes else ""
+        hint = "; pass the axis name as axis_name" if fixes else ""
         article = "a bool" if kind == "bool" else "a float" if kind == "float" else "a string"
         shown = f'"{leaf.value}"' if isinstance(leaf.value, str) else str(leaf.value)
-        return Finding(span, f"{parameter} wants ints or None, {shown} is {article}{hint}", fixes)
+        return Finding(span, f"{parameter} takes ints or None, but {shown} is {article}{hint}", fixes)
     if pmap and isinstance(leaf.value, int) and leaf.value < 0:
         fixes = _counted_from_the_front(view, binding, arg, leaf, parameter)
-        return Finding(span, f"{name} does not count axes from the end: {parameter} has {leaf.value}", fixes)
+        return Finding(span, f"{name} takes no negative axes, but {parameter} has {leaf.value}", fixes)
     return None
 
 
@@ -86,7 +86,7 @@ def _as_name(view: FileView, arg: Arg) -> tuple[Fix, ...]:
     if arg.label is not None or arg.site is None or not is_string(view.text(arg.site)):
         return ()
     at = view.span(arg.site).start
-    return (Fix("give it as axis_name", (FileEdit(view.path, Edit(Span(at, at), "axis_name=")),)),)
+    return (Fix("pass as axis_name", (FileEdit(view.path, Edit(Span(at, at), "axis_name=")),)),)
 
 
 def _counted_from_the_front(view: FileView, binding: Binding, arg: Arg, leaf: Const, parameter: str) -> tuple[Fix, ...]:
@@ -99,7 +99,7 @@ def _counted_from_the_front(view: FileView, binding: Binding, arg: Arg, leaf: Co
     if rank is None or rank + leaf.value < 0:
         return ()
     edit = FileEdit(view.path, Edit(view.span(arg.site), str(rank + leaf.value)))
-    return (Fix(f"count from the front: {rank + leaf.value}", (edit,)),)
+    return (Fix(f"change to {rank + leaf.value}", (edit,)),)
 
 
 def _rank(call: MappedCall, parameter: str) -> int | None:

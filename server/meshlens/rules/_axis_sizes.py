@@ -37,7 +37,7 @@ def unlike_sizes(view: FileView, wanted: frozenset[str]) -> Iterator[Finding]:
         first, size, second, other = sizes
         site = found.args[second].site
         if site is not None and view.is_here(site):
-            message = f"argument {second} has {other} along its mapped axis, argument {first} has {size}"
+            message = f"mapped axes differ in size: argument {second} has {other}, argument {first} has {size}"
             mapped = Related(view.path_of(found.binder.site), view.span(found.binder.site), "mapped here")
             yield Finding(view.span(site), message, (), (mapped,))
 

@@ -49,11 +49,13 @@ def unlike_values(view: FileView, wanted: frozenset[str]) -> Iterator[Finding]:
         found = certain((call, call.context, _nothing_mapped(call)) for call in group)
         given = found.binder.argument("in_axes") if found is not None else None
         if found is not None and given is not None and given.site is not None and view.is_here(given.site):
-            message = f"{found.binder.kind} maps no argument: every entry of in_axes is None"
+            message = f"{found.binder.kind} needs a mapped argument, but every entry of in_axes is None"
             yield Finding(view.span(given.site), message)
         found = certain((call, call.context, _nothing_passed(call)) for call in group)
         if found is not None and view.is_here(found.call) and view.text(found.call).endswith("()"):
-            yield Finding(view.span(found.call), f"{found.binder.kind} maps no argument: the call passes none")
+            yield Finding(
+                view.span(found.call), f"{found.binder.kind} needs a mapped argument, but the call passes none"
+            )
 
 
 def _of_arguments(call: MappedCall) -> Mismatch | None:
@@ -80,11 +82,9 @@ def _unlike(view: FileView, call: MappedCall, differs: Mismatch, parameter: str)
     if site is None or not view.is_here(site):
         return
     if parameter == "in_axes":
-        message = f"in_axes has {differs.given} for argument {differs.path[0]}, which has {differs.wanted}"
-        if differs.missing:
-            message = f"in_axes has {differs.given} of argument {differs.path[0]}"
+        message = f"in_axes has {differs.given} for argument {differs.path[0]}, but the call passes {differs.wanted}"
     else:
-        message = f'out_axes has {differs.given}, "{name_of(call.binder.operand)}" returns {differs.wanted}'
+        message = f'out_axes has {differs.given}, but "{name_of(call.binder.operand)}" returns {differs.wanted}'
     yield Finding(view.span(site), message, _with_keys(view, site, differs))
 
 
@@ -94,8 +94,8 @@ def _with_keys(view: FileView, site: Site, differs: Mismatch) -> tuple[Fix, ...]
         return ()
     at = view.span(entries[-1]).end
     edit = FileEdit(view.path, Edit(Span(at, at), "".join(f', "{key}": 0' for key in differs.missing)))
-    why = "the value may be meant for every device as it is: None"
-    return (Fix("map what is missing on axis 0", (edit,), "suggestion", why),)
+    why = "the value may be meant to be replicated (None)"
+    return (Fix("map the missing keys over axis 0", (edit,), "suggestion", why),)
 
 
 def _is_attribute(view: FileView, arg: Arg) -> bool:
@@ -144,4 +144,4 @@ def _too_far(view: FileView, call: MappedCall, place: int, axis: int, rank: int)
     site = entries[place] if entries and place < len(entries) else call.args[place].site
     if site is not None and view.is_here(site):
         has = counted(rank, "axis", "axes")
-        yield Finding(view.span(site), f"argument {place} has {has}, in_axes maps axis {axis}")
+        yield Finding(view.span(site), f"argument {place} has {has}, but in_axes maps axis {axis}")

@@ -1,4 +1,4 @@
-"""Fixes for an axis that is not bound: name the axis at the map, or use the name that is bound."""
+"""Fixes for an axis that is not bound: bind it in the map, or change it to the name that is bound."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def _rename(view: FileView, site: Site, use: AxisUse, to: str, safety: str) -> l
         return []
     edit = FileEdit(view.path_of(place), Edit(view.span(place), text))
     if safety == "safe":
-        return [Fix(f'use the bound axis "{to}"', (edit,))]
-    return [Fix(f'use the bound axis "{to}"', (edit,), "unsafe", "the map may be what has the wrong name")]
+        return [Fix(f'change to "{to}"', (edit,))]
+    return [Fix(f'change to "{to}"', (edit,), "unsafe", "the name may be wrong in the map instead")]
 
 
 def _name_the_axis(view: FileView, binder: Binder, name: str) -> list[Fix]:
     if binder.kind not in ("pmap", "vmap") or any(given in ("*", "**", "axis_name") for given, _ in binder.arguments):
         return []
     edit = with_argument(view, binder.site, f'axis_name="{name}"')
-    return [Fix(f'bind axis "{name}" at the {binder.kind}', (edit,))] if edit is not None else []
+    return [Fix(f'bind axis "{name}" in the {binder.kind}', (edit,))] if edit is not None else []

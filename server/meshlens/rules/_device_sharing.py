@@ -55,12 +55,12 @@ def _complaint(call: MappedCall, devices: Devices) -> _Complaint | None:
     if have is None or not rows:
         return None
     if given is None and rows[0][1] > have:
-        return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, {local_there_are(devices)}"
+        return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, but {local_there_are(devices)}"
     if given is not None and rows[0][1] != have:
-        return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, devices= has {have}"
+        return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, but devices= has {have}"
     said = call.binder.argument("axis_size")
     if said is not None and isinstance(said.value, Const) and said.value.value not in (None, rows[0][1]):
-        return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, axis_size is {said.value.value}"
+        return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, but axis_size is {said.value.value}"
     return _unequal(call, rows, have)
 
 
@@ -71,7 +71,7 @@ def _unequal(call: MappedCall, rows: list[tuple[Arg, int]], devices: int) -> _Co
     which = f'"{other.label}"' if other.label is not None else str(call.args.index(other))
     for arg, size in rows:
         if size != common and arg.site is not None:
-            return arg.site, f"{counted(size, 'row')} here, argument {which} has {common}"
+            return arg.site, f"{counted(size, 'row')} here, but argument {which} has {common}"
     return None
 
 

@@ -136,6 +136,6 @@ def explained(miscount: Miscount, parameter: str, name: str) -> str:
     """The message: which side has how many."""
     entries = counted(miscount.entries, "entry", "entries")
     if miscount.call is None:
-        return f'{parameter} has {entries}, "{name}" takes {counted(miscount.arguments, "argument")}'
+        return f'{parameter} has {entries}, but "{name}" takes {counted(miscount.arguments, "argument")}'
     kind = "positional argument" if keyword_arguments(miscount.call) else "argument"
-    return f"{parameter} has {entries}, the call passes {counted(miscount.arguments, kind)}"
+    return f"{parameter} has {entries}, but the call passes {counted(miscount.arguments, kind)}"

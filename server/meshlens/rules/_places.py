@@ -58,7 +58,7 @@ def route_places(view: FileView, context: Context) -> tuple[Related, ...]:
 
 
 def _step(view: FileView, step: Step) -> Related | None:
-    words = {"call": "called", "map": "mapped", "jit": "called through jit", "grad": "differentiated", "run": "run"}
+    words = {"call": "called", "map": "mapped", "jit": "called under jit", "grad": "differentiated", "run": "run"}
     if step.how not in words:
         return None
     binds = ""

@@ -22,12 +22,12 @@ _Wants = Callable[[MappedCall, int], bool]
 
 def handed_to_pmap(view: FileView) -> Iterator[Finding]:
     """Reports each object that a `pmap` gets at a place that is not static."""
-    yield from _objects(view, "jax.pmap", _is_dynamic, "has to be static")
+    yield from _objects(view, "jax.pmap", _is_dynamic, "make it static")
 
 
 def mapped_by_vmap(view: FileView) -> Iterator[Finding]:
     """Reports each object that a `vmap` is to map along an axis."""
-    yield from _objects(view, "jax.vmap", _is_mapped, "wants None in in_axes")
+    yield from _objects(view, "jax.vmap", _is_mapped, "give it None in in_axes")
 
 
 def _objects(view: FileView, dotted: str, wants: _Wants, remedy: str) -> Iterator[Finding]:
@@ -80,8 +80,8 @@ def _finding(view: FileView, call: MappedCall, place: int, remedy: str) -> Itera
     name = name_of(call.binder.operand)
     called = Related(view.path_of(call.call), view.span(call.call), "called here")
     if arg.site is not None and view.is_here(arg.site):
-        text = f'this is an object of "{kind}", no array; argument {place} of "{name}" {remedy}'
+        text = f'argument {place} of "{name}" is a "{kind}" object, not an array; {remedy}'
         yield Finding(view.span(arg.site), text, (), (called,))
     elif arg.site is None and view.is_here(call.binder.site):
-        text = f'argument {place} of "{name}" is an object of "{kind}", no array; it {remedy}'
+        text = f'argument {place} of "{name}" is a "{kind}" object, not an array; {remedy}'
         yield Finding(view.span(call.binder.site), text, (), (called,))

@@ -45,7 +45,7 @@ def unknown_selectors(settings: Settings) -> Iterator[tuple[str, str]]:
     ):
         for selector in selectors:
             if not any(exactness(selector, rule) for rule in all_rules()):
-                yield key, f'there is no rule "{selector}"{did_you_mean(selector)}'
+                yield key, f'unknown rule "{selector}"{did_you_mean(selector)}'
 
 
 def did_you_mean(selector: str) -> str:

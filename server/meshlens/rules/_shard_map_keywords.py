@@ -31,7 +31,7 @@ def keywords_of_shard_maps(view: FileView) -> Iterator[Finding]:
             continue
         binder = found.binder.site
         related = Related(view.path_of(binder), view.span(binder), "mapped here")
-        message = f'"{name_of(found.binder.operand)}" under shard_map takes arguments by position only'
+        message = f'"{name_of(found.binder.operand)}" is mapped by shard_map, which takes no keyword arguments'
         yield Finding(view.span(keyword.whole), message, _by_position(view, found, keyword), (related,))
 
 

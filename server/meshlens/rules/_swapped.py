@@ -25,7 +25,7 @@ def swapped_arguments(view: FileView) -> Iterator[Finding]:
         if any(use.context.guarded or use.context.expected or not use.context.sure for use in uses):
             continue
         assert value.site is not None and isinstance(value.value, Const)
-        message = f'{uses[0].kind} takes the value first, this is the string "{value.value.value}"'
+        message = f'{uses[0].kind} takes the value first, but this is the string "{value.value.value}"'
         yield Finding(view.span(value.site), message, _fixes(view, uses[0], value))
 
 
@@ -50,4 +50,4 @@ def _fixes(view: FileView, use: AxisUse, value: Arg) -> tuple[Fix, ...]:
         FileEdit(view.path, Edit(view.span(value.site), view.text(axis.site))),
         FileEdit(view.path, Edit(view.span(axis.site), view.text(value.site))),
     )
-    return (Fix("swap the two arguments", edits),)
+    return (Fix("swap the arguments", edits),)

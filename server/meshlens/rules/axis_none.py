@@ -1,6 +1,6 @@
 """`None` reaches a collective as the axis name.
 
-`None` is no axis name, not even inside a `pmap` that was given none: tracing fails with
+`None` is not an axis name, not even inside a `pmap` that was given none: tracing fails with
 `NameError: Found an unbound axis name: None`, inside a checked `shard_map` with an `AssertionError` without a message.
 An axis parameter that may be `None` needs a test before the collective.
 
@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 def mean_loss(losses, axis_name=None):
     return jax.lax.pmean(losses.mean(), axis_name)
-    #                                   ^^^^^^^^^ AX105: axis_name is None here, which is no axis name
+    #                                   ^^^^^^^^^ AX105: axis_name is None here, which is not an axis name
 
 
 @jax.jit
@@ -117,11 +117,11 @@ def _finding(view: FileView, use: AxisUse, elsewhere: bool) -> Finding | None:
     route = route_places(view, use.context)
     if not elsewhere:
         subject = f"{use.kind} is given None" if text == "None" else f"{text} is None here"
-        return Finding(view.span(axis), f"{subject}, which is no axis name", _fixes(view, use, axis, text), route)
+        return Finding(view.span(axis), f"{subject}, which is not an axis name", _fixes(view, use, axis, text), route)
     site = _where_given(use)
     if site is None or not view.is_here(site):
         return None
-    related = Related(view.path_of(axis), view.span(axis), f"{use.kind} takes it as its axis here")
+    related = Related(view.path_of(axis), view.span(axis), f"{use.kind} uses it as its axis here")
     message = f"None reaches {use.kind} as its axis name on this route; {text} is None"
     return Finding(view.span(site), message, (), (*route, related))
 
@@ -156,8 +156,8 @@ def _fixes(view: FileView, use: AxisUse, axis: Site, text: str) -> tuple[Fix, ..
     if not _stands_alone(view, use.call):
         guarded = f"({guarded})"
     edit = FileEdit(view.path_of(use.call), Edit(span, guarded))
-    why = "the caller may be what should name an axis"
-    return (Fix(f"leave the {use.kind} out where {text} is None", (edit,), "unsafe", why),)
+    why = "the caller may have to name an axis"
+    return (Fix(f"skip the {use.kind} if {text} is None", (edit,), "unsafe", why),)
 
 
 def _stands_alone(view: FileView, site: Site) -> bool:

@@ -181,10 +181,10 @@ def _finding(view: FileView, place: Site, name: str, mesh: Value, spec: Spec | N
     hint = f'; did you mean "{meant}"?' if meant is not None else ""
     message = f'the mesh has no axis "{name}" (it has {quoted(axes)}){hint}'
     used = {other.value for other, _ in spec_names(spec)} if spec is not None else set()
-    fixes = write_name(view, place, meant, f'name the mesh axis "{meant}"') if meant and meant not in used else ()
+    fixes = write_name(view, place, meant, f'change to "{meant}"') if meant and meant not in used else ()
     if meant is None and len(axes) == 1 and axes[0] not in used:
-        title = f'name the mesh axis "{axes[0]}"'
-        fixes = write_name(view, place, axes[0], title, "the mesh may be what lacks an axis")
+        title = f'change to "{axes[0]}"'
+        fixes = write_name(view, place, axes[0], title, "the mesh may lack an axis instead")
     return Finding(view.span(place), message, fixes, mesh_place(view, mesh))
 
 

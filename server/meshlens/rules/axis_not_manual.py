@@ -94,7 +94,7 @@ def _finding(view: FileView, place: Site, name: str, binding: Binding) -> Findin
     manual = _manual(binding) or ()
     chosen = binding.binder.argument("axis_names")
     assert chosen is not None and chosen.site is not None
-    related = Related(view.path_of(chosen.site), view.span(chosen.site), f"only {quoted(manual)} is made manual here")
+    related = Related(view.path_of(chosen.site), view.span(chosen.site), f"only {quoted(manual)} is manual here")
     message = f'axis "{name}" is not manual here (axis_names: {quoted(manual)})'
     return Finding(view.span(place), message, _also_manual(view, chosen.site, name), (related,))
 

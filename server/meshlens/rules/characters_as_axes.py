@@ -2,7 +2,7 @@
 
 `jnp.sum`, `jnp.mean`, `jax.nn.softmax`, array methods and their relatives take axis names, but only in a tuple: a
 bare string is a sequence of axes, and `axis="batch"` means the axes `"b"`, `"a"`, `"t"`, `"c"`, `"h"`.
-Tracing fails with `NameError: unbound axis name: b`, even where `"batch"` is bound; a letter that stands twice gives
+Tracing fails with `NameError: unbound axis name: b`, even where `"batch"` is bound; a letter that appears twice gives
 `ValueError: duplicate value in 'axis'`.
 
 ```python
@@ -14,7 +14,7 @@ from functools import partial
 @partial(jax.vmap, axis_name="batch")
 def center(x):
     return x - jnp.mean(x, axis="batch")
-    #                           ^^^^^^^ AX106: mean takes "batch" letter by letter; an axis name goes into a tuple
+    #                           ^^^^^^^ AX106: mean reads "batch" letter by letter; wrap the axis name in a tuple
 
 
 print(center(jnp.ones((4, 3))))
@@ -115,6 +115,6 @@ def _finding(view: FileView, routes: list[tuple[ApiCall, Arg]]) -> Finding | Non
     fixes: tuple[Fix, ...] = ()
     if all(name in other.context.env.names for other, _ in routes) and "\n" not in view.text(axis.site):
         edit = FileEdit(view.path_of(axis.site), Edit(view.span(axis.site), f"({view.text(axis.site)},)"))
-        fixes = (Fix("put the axis name into a tuple", (edit,)),)
-    message = f'{reduction} takes "{name}" letter by letter; an axis name goes into a tuple'
+        fixes = (Fix("wrap in a tuple", (edit,)),)
+    message = f'{reduction} reads "{name}" letter by letter; wrap the axis name in a tuple'
     return Finding(view.span(axis.site), message, fixes)

@@ -1,4 +1,4 @@
-"""A collective stands in one arm of a branch that the devices, or the processes, do not all take.
+"""A collective is in one arm of a branch that not all devices, or processes, take.
 
 A collective waits for every device of its axis.
 Where the branch depends on `axis_index`, on `process_index`, or on data that is split over the devices, some of them
@@ -14,7 +14,7 @@ from functools import partial
 def step(x):
     first = jax.lax.axis_index("data") == 0
     return jax.lax.cond(first, lambda v: jax.lax.psum(v, "data"), lambda v: v, x)
-    #                                    ^^^^^^^^^^^^^^^^^^^^^^^ AX303: only some devices come to this psum over "data"
+    #                                    ^^^^^^^^^^^^^^^^^^^^^^^ AX303: only some devices reach this psum over "data"
 ```
 
 Let every device take part, and choose afterwards:
@@ -139,8 +139,8 @@ def _is_known(arm: Value) -> bool:
 
 
 def _finding(view: FileView, branch: Site, meeting: _Meeting) -> Finding:
-    who = f'devices come to this {meeting.what} over "{meeting.axis}"'
+    who = f'devices reach this {meeting.what} over "{meeting.axis}"'
     if not meeting.axis:
-        who = f"processes come to this {meeting.what}"
-    place = Related(view.path_of(branch), view.span(branch), "this decides which arm runs")
+        who = f"processes reach this {meeting.what}"
+    place = Related(view.path_of(branch), view.span(branch), "this selects the branch")
     return Finding(view.span(meeting.site), f"only some {who}", (), (place,))

@@ -1,15 +1,15 @@
 """Something of JAX that still works in the version in use, with a `DeprecationWarning`.
 
 A later release drops it; changing it now keeps the change small.
-Code that also serves older versions is left alone: behind `try: … except ImportError`, `hasattr` or a question about
+Code that also supports older versions is left alone: under `try: … except ImportError`, `hasattr` or a check of
 the version.
 
 ```python
 import jax
 import numpy as np
 from jax.experimental.shard_map import shard_map
-#                                      ^^^^^^^^^ AX502: "jax.experimental.shard_map.shard_map" \\
-#                                      is deprecated since JAX 0.8.0; use "jax.shard_map"
+#                                      ^^^^^^^^^ AX502: "jax.experimental.shard_map.shard_map" has been deprecated \\
+#                                      since JAX 0.8.0; use "jax.shard_map"
 from jax.sharding import Mesh, PartitionSpec as P
 
 mesh = Mesh(np.array(jax.devices()), ("data",))
@@ -58,7 +58,7 @@ def deprecated_api(view: FileView) -> Iterator[Finding]:
     for dated in dated_names(view, going):
         assert dated.change.deprecated is not None
         since = version_words(dated.change.deprecated)
-        message = f'"{dated.change.dotted}" is deprecated since {since}{wording(dated, version)}'
+        message = f'"{dated.change.dotted}" has been deprecated since {since}{wording(dated, version)}'
         yield Finding(dated.span, message, history_fixes(view, dated))
     yield from _keywords(view)
     if holds("mesh-context-is-deprecated", version):
@@ -80,7 +80,9 @@ def _keywords(view: FileView) -> Iterator[Finding]:
             if isinstance(arg.value, Data) or arg.value == Const(None):
                 continue
             seen.add(span)
-            text = f'keyword "{row.keyword}" of "{row.dotted}" is deprecated since {version_words(row.deprecated)}'
+            text = (
+                f'keyword "{row.keyword}" of "{row.dotted}" has been deprecated since {version_words(row.deprecated)}'
+            )
             yield Finding(span, f"{text}; {row.note}" if row.note else text, severity=Severity.HINT)
 
 
@@ -96,6 +98,6 @@ def _mesh_contexts(view: FileView) -> Iterator[Finding]:
         fixes: tuple[Fix, ...] = ()
         if jax is not None:
             edit = FileEdit(view.path, Edit(span, f"{jax}.set_mesh({view.text(mention.site)})"))
-            why = "arrays made inside are then laid out on the mesh, which jit may refuse"
+            why = "arrays created inside are then placed on the mesh, which jit may reject"
             fixes = (Fix('use "jax.set_mesh"', (edit,), "unsafe", why),)
-        yield Finding(span, f'a mesh as a context manager is deprecated since {since}; use "jax.set_mesh"', fixes)
+        yield Finding(span, f"`with mesh:` has been deprecated since {since}; use `with jax.set_mesh(mesh):`", fixes)

@@ -23,9 +23,9 @@ def leapfrog(q):
 
 
 positions = leapfrog(jnp.zeros((CHAINS, 4)))
-#           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX301: 16 rows are mapped, the target has 8 devices
+#           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX301: 16 rows are mapped, but the target has 8 devices
 mesh = jax.make_mesh((4, 4), ("data", "model"))
-#                    ^^^^^^ AX301: a mesh of 16 devices, the target has 8 devices
+#                    ^^^^^^ AX301: this mesh takes 16 devices, but the target has 8 devices
 ```
 
 Give each device several rows with `vmap` inside `pmap`, or take the number from `jax.device_count()`.
@@ -115,9 +115,9 @@ def _reshape(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
     if want <= 0 or (have % want == 0 if -1 in shape else have == want):
         return None
     if "devices" in receiver.labels:
-        return span, f"reshape wants {want} devices, {_there_are(view, have)}"
+        return span, f"reshape needs {want} devices, but {_there_are(view, have)}"
     if shape and shape[0] is not None and shape[0] in (view.devices.local_count, view.device_count):
-        return span, f"{have} values cannot be shared evenly, {_there_are(view, shape[0])}"
+        return span, f"{have} values do not divide evenly: {_there_are(view, shape[0])}"
     return None
 
 
@@ -134,7 +134,7 @@ def _grid(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
     want = product(sizes(shape.value))
     if want is None or want == view.device_count or want <= 0:
         return None
-    return _at(view, call, shape), f"a mesh of {want} devices, {there_are(view.devices)}"
+    return _at(view, call, shape), f"this mesh takes {want} devices, but {there_are(view.devices)}"
 
 
 def _mesh(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
@@ -146,7 +146,7 @@ def _mesh(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
     want = product(call.result.sizes)
     if shape is None or want is None or have is None or want <= have:
         return None
-    return _at(view, call, shape), f"a mesh of {want} devices, {_there_are(view, have)}"
+    return _at(view, call, shape), f"this mesh takes {want} devices, but {_there_are(view, have)}"
 
 
 def _there_are(view: FileView, have: int) -> str:

@@ -1,7 +1,7 @@
 """Something that is reduced over the devices already is reduced once more.
 
 In a checked `shard_map` (JAX 0.6.1 and later) the gradient for an argument that all devices share is summed by itself.
-A `pmean` behind it changes nothing and leaves the sum; a `psum` multiplies it by the number of devices once more.
+A `pmean` after it changes nothing and leaves the sum; a `psum` multiplies it by the number of devices once more.
 With `pmap`, with `check_vma=False` and before 0.6.1 the same program is right, and a migration breaks it silently.
 
 ```python
@@ -18,7 +18,7 @@ mesh = Mesh(np.array(jax.devices()), ("batch",))
 def gradient(w, x):
     grads = jax.grad(lambda w, x: jnp.mean(w * x))(w, x)
     return jax.lax.pmean(grads, "batch")
-    #      ^^^^^^^^^^^^^ AX404: checked shard_map has summed this gradient over "batch" already; pmean leaves the sum
+    #      ^^^^^^^^^^^^^ AX404: shard_map already sums this gradient over "batch"; this pmean leaves it a sum
 ```
 
 becomes
@@ -59,7 +59,7 @@ from meshlens.text import Span
 
 @rule("AX404", Severity.WARNING, reads="places")
 def double_reduction(view: FileView) -> Iterator[Finding]:
-    """Looks at what is reduced, in maps and behind them."""
+    """Reports what is reduced again, in maps and after them."""
     seen: set[Span] = set()
     for use in view.records.uses:
         binder = _summing_map(use)
@@ -78,10 +78,10 @@ def double_reduction(view: FileView) -> Iterator[Finding]:
             continue
         seen.add(span)
         if again.kind == "host-reduced":
-            yield Finding(span, "every device holds the same reduced value; the sum counts it once for each device")
+            yield Finding(span, "every device holds the same reduced value; this sum counts it once per device")
         elif again.other is not None:
-            place = Related(view.path_of(again.other), view.span(again.other), "reduced here already")
-            text = "this is reduced over the same axis already; psum multiplies it by the number of devices"
+            place = Related(view.path_of(again.other), view.span(again.other), "first reduced here")
+            text = "already reduced over the same axis; this psum multiplies it by the number of devices"
             yield Finding(span, text, (), (place,))
 
 
@@ -112,13 +112,13 @@ def _names(specs: Value, name: str) -> bool:
 
 def _of_gradient(view: FileView, use: AxisUse, binder: Binder, span: Span) -> Finding:
     name = literal_name(use.name)
-    effect = "pmean leaves the sum" if use.kind == "pmean" else "psum multiplies it by the number of devices"
-    message = f'checked shard_map has summed this gradient over "{name}" already; {effect}'
-    place = Related(view.path_of(binder.site), view.span(binder.site), "the check is on here")
+    effect = "this pmean leaves it a sum" if use.kind == "pmean" else "this psum multiplies it by the number of devices"
+    message = f'shard_map already sums this gradient over "{name}"; {effect}'
+    place = Related(view.path_of(binder.site), view.span(binder.site), "checking is on here")
     fixes: tuple[Fix, ...] = ()
     keyword = "check_rep" if binder.dotted == "jax.experimental.shard_map.shard_map" else "check_vma"
     edit = with_keyword(view, binder.site, f"{keyword}=False")
     if edit is not None and use.kind == "pmean" and binder.argument(keyword) is None:
-        why = "nothing then checks that the outputs are the same on all devices"
-        fixes = (Fix("switch the check off, and with it the sum", (edit,), "unsafe", why),)
+        why = "JAX then no longer checks that outputs are equal on all devices"
+        fixes = (Fix("turn off the check, and with it the sum", (edit,), "unsafe", why),)
     return Finding(span, message, fixes, (place,))

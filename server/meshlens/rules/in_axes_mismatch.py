@@ -19,7 +19,7 @@ def forward(params, key, x):
 
 
 p_forward = jax.pmap(forward, in_axes=(None, 0))
-#                                     ^^^^^^^^^ AX205: in_axes has 2 entries, the call passes 3 arguments
+#                                     ^^^^^^^^^ AX205: in_axes has 2 entries, but the call passes 3 arguments
 print(p_forward(jnp.ones(3), jax.random.split(jax.random.key(0), 8), jnp.ones((8, 2, 3))))
 ```
 
@@ -100,8 +100,8 @@ def _given_by_keyword(view: FileView, miscount: Miscount) -> Finding | None:
     if any(arg.whole is None or not view.is_here(arg.whole) for arg in keywords):
         return None
     message = (
-        f"in_axes has {miscount.entries} entries, the call passes {miscount.arguments} by position; "
-        "keyword arguments are not counted"
+        f"in_axes has {miscount.entries} entries, but the call passes {miscount.arguments} by position; "
+        "keyword arguments do not count"
     )
     return Finding(view.span(keywords[0].whole), message, _by_position(view, miscount))
 
@@ -132,6 +132,6 @@ def _entry_added(view: FileView, miscount: Miscount) -> tuple[Fix, ...]:
         return (Fix("add an entry for the static argument", edits),) if edits else ()
     if miscount.entries + 1 == miscount.arguments:
         edits = with_entry(view, site, miscount.entries, "0")
-        why = "the argument may be meant for every device as it is: None"
-        return (Fix("map the last argument on axis 0", edits, "suggestion", why),) if edits else ()
+        why = "the argument may be meant to be replicated (None)"
+        return (Fix("map the last argument over axis 0", edits, "suggestion", why),) if edits else ()
     return ()

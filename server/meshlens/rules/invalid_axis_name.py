@@ -14,7 +14,7 @@ from functools import partial
 
 
 @partial(jax.pmap, axis_name=("batch",))
-#                            ^^^^^^^^^^ AX107: pmap takes one string as its axis name, this is a tuple
+#                            ^^^^^^^^^^ AX107: pmap takes one string as its axis name, but this is a tuple
 def step(x):
     return x - jax.lax.pmean(x, "batch")
 ```
@@ -64,7 +64,7 @@ def invalid_axis_name(view: FileView) -> Iterator[Finding]:
             continue
         if all(_fails(view, route, used) for route in routes):
             what = _what(axis.value)
-            message = f"{binder.kind} takes one string as its axis name, this is {what}"
+            message = f"{binder.kind} takes one string as its axis name, but this is {what}"
             yield Finding(view.span(axis.site), message, _fixes(view, binder, axis, axis.site))
     yield from swapped_arguments(view)
 
@@ -98,7 +98,7 @@ def _what(value: Value) -> str:
         return "a dictionary"
     if isinstance(value, Seq):
         return f"a {value.kind}"
-    kind = type(value.value).__name__ if isinstance(value, Const) else "no string"
+    kind = type(value.value).__name__ if isinstance(value, Const) else "value that is not a string"
     return f"an {kind}" if kind == "int" else f"a {kind}"
 
 
@@ -109,9 +109,9 @@ def _fixes(view: FileView, binder: Binder, axis: Arg, site: Site) -> tuple[Fix, 
         item = value.items[0]
         if isinstance(item, Const) and isinstance(item.value, str) and item.origin is not None:
             edit = only_item(view, site, item.origin) if item.origin.path == site.path else None
-            return (Fix(f'name the axis "{item.value}"', (edit,)),) if edit is not None else ()
+            return (Fix(f'change to "{item.value}"', (edit,)),) if edit is not None else ()
     positional = axis.label is None
     if isinstance(value, Const) and type(value.value) is int and positional and binder.argument("in_axes") is None:
         edit = FileEdit(path, Edit(view.span(site), f"in_axes={view.text(site)}"))
-        return (Fix("give it as in_axes", (edit,), "unsafe", "an axis name may have been meant"),)
+        return (Fix("pass as in_axes", (edit,), "unsafe", "an axis name may have been meant"),)
     return ()

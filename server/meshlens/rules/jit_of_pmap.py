@@ -14,7 +14,7 @@ def step(x):
 
 
 step = jax.jit(jax.pmap(step, axis_name="batch"))
-#      ^^^^^^^ AX602: jit of a pmap: the pmap compiles by itself
+#      ^^^^^^^ AX602: jit around pmap is redundant: pmap already compiles
 ```
 
 becomes
@@ -58,15 +58,15 @@ def jit_of_pmap(view: FileView) -> Iterator[Finding]:
             continue
         seen.add(call.call)
         span = view.span(call.call if call.decorator else call.callee)
-        yield Finding(span, "jit of a pmap: the pmap compiles by itself", _fixes(view, call), (), severity)
+        yield Finding(span, "jit around pmap is redundant: pmap already compiles", _fixes(view, call), (), severity)
     inside: set[tuple[Site, Site | None]] = set()
     for mapped in view.records.mapped_calls:
         step = _jit_around(mapped)
         if step is None or (mapped.binder.site, step.function) in inside:
             continue
         inside.add((mapped.binder.site, step.function))
-        place = Related(view.path_of(step.site), view.span(step.site), f"{step.callee} is called through jit here")
-        message = f"a pmap is called inside {step.callee}, which jit runs: the pmap compiles by itself"
+        place = Related(view.path_of(step.site), view.span(step.site), f"{step.callee} is jitted here")
+        message = f"pmap is called inside {step.callee}, which is jitted; drop one of the two"
         yield Finding(view.span(callee_of(view, mapped.call)), message, (), (place,), severity)
 
 
@@ -90,10 +90,10 @@ def _fixes(view: FileView, call: ApiCall) -> tuple[Fix, ...]:
     path = view.path_of(call.call)
     span = view.span(call.call)
     if not call.decorator:
-        return (Fix("leave the jit out", (FileEdit(path, Edit(span, view.text(site))),)),)
+        return (Fix("remove the jit", (FileEdit(path, Edit(span, view.text(site))),)),)
     source = view.texts[call.call.path]
     start = source.rfind(b"\n", 0, span.start) + 1
     end = source.find(b"\n", span.end) + 1
     if source[start : span.start].strip() != b"@" or source[span.end : end].strip() or not end:
         return ()
-    return (Fix("leave the jit out", (FileEdit(path, Edit(Span(start, end), "")),)),)
+    return (Fix("remove the jit", (FileEdit(path, Edit(Span(start, end), "")),)),)

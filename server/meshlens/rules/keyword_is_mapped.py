@@ -1,6 +1,6 @@
-r"""A keyword argument of a mapped function is mapped on axis 0, whatever `in_axes` says.
+r"""A keyword argument of a mapped function is mapped over axis 0, whatever `in_axes` says.
 
-`in_axes` speaks of positional arguments only; `pmap` and `vmap` map every keyword argument over its leading axis.
+`in_axes` covers positional arguments only; `pmap` and `vmap` map every keyword argument over its leading axis.
 With `in_axes=1` one expects something else, and gets a size error at best, or the transpose of what was meant.
 
 ```python
@@ -13,8 +13,8 @@ def scale(x, factor):
 
 
 scaled = jax.vmap(scale, in_axes=1)(jnp.ones((8, 8)), factor=jnp.ones((8, 8)))
-#                                                     ^^^^^^^^^^^^^^^^^^^^^^^ AX209: "factor" is mapped on axis \
-#                    0, in_axes=1 speaks of positional arguments only
+#                                                     ^^^^^^^^^^^^^^^^^^^^^^^ AX209: "factor" is mapped over axis \
+#                                                     0: in_axes=1 covers positional arguments only
 ```
 
 becomes
@@ -83,7 +83,7 @@ def _says_otherwise(call: MappedCall, label: str | None) -> bool:
 def _finding(view: FileView, call: MappedCall, arg: Arg) -> Finding:
     given = call.binder.argument("in_axes")
     assert given is not None and isinstance(given.value, Const) and arg.whole is not None
-    message = f'"{arg.label}" is mapped on axis 0, in_axes={given.value.value} speaks of positional arguments only'
+    message = f'"{arg.label}" is mapped over axis 0: in_axes={given.value.value} covers positional arguments only'
     related: tuple[Related, ...] = ()
     if given.whole is not None:
         related = (Related(view.path_of(given.whole), view.span(given.whole), "mapped here"),)

@@ -1,4 +1,4 @@
-"""A map or a jit is built anew in every turn of a loop.
+"""A map or a jit is created again on every iteration of a loop.
 
 What is compiled is kept by the function object.
 A lambda, a nested function or a `partial` that is made in every turn is a new one each time, so JAX traces and
@@ -12,7 +12,7 @@ import jax.numpy as jnp
 x = jnp.ones(8)
 for _ in range(100):
     double = jax.pmap(lambda v: 2 * v)
-    #        ^^^^^^^^ AX601: this pmap is built anew in every turn of the loop, and compiles every time
+    #        ^^^^^^^^ AX601: pmap is created inside the loop, so it recompiles on every iteration
     x = double(x)
 ```
 
@@ -100,7 +100,7 @@ def _in_loop(view: FileView, made: _Made) -> Finding | None:
     loop = Site(made.site.path, made.site.block, inside[0][1])
     if not _made_inside(view, made, loop) or _depends(inside[-2:], changing) or not _only_called(inside, inside[0]):
         return None
-    message = f"this {made.kind} is built anew in every turn of the loop, and compiles every time"
+    message = f"{made.kind} is created inside the loop, so it recompiles on every iteration"
     return Finding(callee_span(view, made.site, made.kind), message, _fixes(view, made, inside))
 
 
@@ -117,7 +117,7 @@ def _in_function(view: FileView, made: _Made) -> Finding | None:
     changing = changing_names(view, made.site, owner[2][4], parameters)
     if _depends(inside[-2:], changing) or not _only_called(inside, owner):
         return None
-    message = f"this {made.kind} is built anew in every call of {owner[2][0]} from a loop, and compiles every time"
+    message = f"{made.kind} is created on every call of {owner[2][0]} from a loop, so it recompiles every time"
     place = Related(view.path_of(loop), view.span(loop), f"{owner[2][0]} is called in this loop")
     return Finding(callee_span(view, made.site, made.kind), message, (), (place,))
 
@@ -219,4 +219,4 @@ def _fixes(view: FileView, made: _Made, inside: tuple[Node, ...]) -> tuple[Fix, 
     newline = "\r\n" if source[:end].endswith(b"\r\n") else "\n"
     moved = FileEdit(path, Edit(Span(at, at), text.decode() + newline + head.decode()))
     removed = FileEdit(path, Edit(Span(start, end), ""))
-    return (Fix(f"build the {made.kind} once, before the loop", (moved, removed)),)
+    return (Fix(f"create the {made.kind} once, before the loop", (moved, removed)),)

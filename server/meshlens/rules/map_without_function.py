@@ -12,7 +12,8 @@ import jax
 
 
 @jax.pmap(axis_name="batch")
-#^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX207: pmap is called without a function; it is no decorator factory
+#^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX207: pmap needs a function as its first argument; use functools.partial(pmap, …) as \\
+# the decorator
 def step(x):
     return jax.lax.pmean(x, "batch")
 ```
@@ -97,8 +98,10 @@ def _is_no_function(view: FileView, call: ApiCall) -> bool | None:
 
 def _missing(view: FileView, call: ApiCall) -> Finding:
     name = call.dotted.rsplit(".", 1)[-1]
-    more = "; it is no decorator factory" if call.decorator else ""
-    return Finding(view.span(call.call), f"{name} is called without a function{more}", _hold(view, call))
+    more = ""
+    if call.decorator:
+        more = f"; use functools.partial({name}, …) as the decorator" if call.args else "; drop the parentheses"
+    return Finding(view.span(call.call), f"{name} needs a function as its first argument{more}", _hold(view, call))
 
 
 def _hold(view: FileView, call: ApiCall) -> tuple[Fix, ...]:
@@ -120,7 +123,7 @@ def _hold(view: FileView, call: ApiCall) -> tuple[Fix, ...]:
         FileEdit(view.path, Edit(Span(callee.start, callee.start), f"{partial}(")),
         FileEdit(view.path, Edit(Span(callee.end, callee.end + 1), comma)),
     )
-    return (Fix("hold the arguments with functools.partial", (*edits, *imports)),)
+    return (Fix("wrap in functools.partial", (*edits, *imports)),)
 
 
 def _no_function(view: FileView, call: ApiCall) -> Finding:
@@ -130,12 +133,12 @@ def _no_function(view: FileView, call: ApiCall) -> Finding:
     text, span = view.text(operand.site), view.span(operand.site)
     if not text.endswith(")") or text.startswith("("):
         fixes = _name_it(view, call, operand) if is_string(text) and name in ("pmap", "vmap") else ()
-        return Finding(span, f"{name} wants a function first, {text} is not one", fixes)
+        return Finding(span, f"{name} needs a function as its first argument, but {text} is not one", fixes)
     function = text[: text.index("(")]
     edit = FileEdit(view.path, Edit(span, function))
-    why = "what is now given to the function must be given to the mapped function"
+    why = "the arguments then have to be passed to the mapped function"
     fix = Fix(f'map "{function}" itself', (edit,), "unsafe", why)
-    return Finding(span, f"{name} maps a function, this is what {function} returns", (fix,))
+    return Finding(span, f"{name} needs a function, but this is the result of {function}", (fix,))
 
 
 def _name_it(view: FileView, call: ApiCall, operand: Arg) -> tuple[Fix, ...]:

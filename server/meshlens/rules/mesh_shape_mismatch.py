@@ -11,10 +11,10 @@ import numpy as np
 from jax.sharding import Mesh
 
 mesh = Mesh(np.array(jax.devices()), ("data", "model"))
-#                                    ^^^^^^^^^^^^^^^^^ AX203: 2 axis names for devices in 1 dimension
+#                                    ^^^^^^^^^^^^^^^^^ AX203: 2 axis names, but the devices have 1 dimension
 
 grid = jax.make_mesh((4, 2), ("data",))
-#                            ^^^^^^^^^ AX203: 1 axis name for a mesh with 2 sizes
+#                            ^^^^^^^^^ AX203: 1 axis name, but the mesh has 2 sizes
 ```
 
 An array of the right shape comes from `reshape`, or from `jax.make_mesh`, which takes the sizes and arranges the
@@ -81,11 +81,11 @@ def _of_sizes(view: FileView, call: ApiCall) -> Finding:
     assert isinstance(mesh, Mesh) and mesh.sizes is not None
     dimensions = len(mesh.sizes)
     what = (
-        f"devices in {counted(dimensions, 'dimension')}"
+        f"the devices have {counted(dimensions, 'dimension')}"
         if row.shape is None
-        else f"a mesh with {counted(dimensions, 'size')}"
+        else f"the mesh has {counted(dimensions, 'size')}"
     )
-    message = f"{counted(len(mesh.names), 'axis name')} for {what}"
+    message = f"{counted(len(mesh.names), 'axis name')}, but {what}"
     shape = argument_of(call.args, row.shape or row.devices or "", 0)
     related: tuple[Related, ...] = ()
     if shape is not None and shape.site is not None:
@@ -99,7 +99,7 @@ def _of_types(view: FileView, call: ApiCall) -> Finding:
     assert isinstance(call.result, Mesh) and types is not None and isinstance(types.value, Seq)
     site = types.site if view.is_here(types.site) else None
     given, names = counted(len(types.value.items), "axis type"), counted(len(call.result.names), "axis name")
-    return Finding(view.span(site or call.call), f"{given} for {names}")
+    return Finding(view.span(site or call.call), f"{given}, but {names}")
 
 
 def _names(view: FileView, call: ApiCall) -> Site:

@@ -1,6 +1,6 @@
 """A `ppermute` sends twice to one index, or twice from one.
 
-The pairs of `perm` are `(source, destination)`, and each index may stand once on either side.
+The pairs of `perm` are `(source, destination)`, and each index may appear once on either side.
 JAX raises `ValueError: ppermute sources and destinations must be unique`; under `vmap` an `AssertionError`
 (`Permutation doesn't match the axis size!`).
 To send one value to every device, use `all_gather`, or a `psum` of a masked value.
@@ -13,7 +13,8 @@ from functools import partial
 @partial(jax.pmap, axis_name="ring")
 def shift(x):
     return jax.lax.ppermute(x, "ring", perm=[(0, 1), (1, 2), (2, 1)])
-    #                                       ^^^^^^^^^^^^^^^^^^^^^^^^ AX304: index 1 receives twice, from 0 and from 2
+    #                                       ^^^^^^^^^^^^^^^^^^^^^^^^ AX304: destination 1 appears twice (from 0 and \\
+    #                                       from 2)
 ```
 
 Each index receives once:
@@ -77,9 +78,9 @@ def _complaint(use: AxisUse) -> str | None:
     if len(known) != len(pairs):
         return None
     for source, destination in _clashes([(to, start) for start, to in known]):
-        return f"index {source} receives twice, from {destination[0]} and from {destination[1]}"
+        return f"destination {source} appears twice (from {destination[0]} and from {destination[1]})"
     for source, destination in _clashes(known):
-        return f"index {source} sends twice, to {destination[0]} and to {destination[1]}"
+        return f"source {source} appears twice (to {destination[0]} and to {destination[1]})"
     return None
 
 
@@ -104,4 +105,4 @@ def _shuffle(perm: Seq) -> str | None:
     if len(numbers) != len(perm.items) or len(set(numbers)) == len(numbers):
         return None
     twice = next(number for place, number in enumerate(numbers) if number in numbers[:place])
-    return f"index {twice} sends twice, so this is no permutation"
+    return f"source {twice} appears twice, so this is not a permutation"

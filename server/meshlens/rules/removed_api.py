@@ -2,7 +2,7 @@
 
 The import fails with `ImportError`, the attribute with `AttributeError`, and that only when the line is reached.
 Type checkers may not see it: JAX 0.10 still declares `jax.device_put_replicated` for them.
-Code behind `try: … except ImportError`, `hasattr` or a question about the version is left alone.
+Code under `try: … except ImportError`, `hasattr` or a check of the version is left alone.
 
 ```python
 import jax
@@ -73,6 +73,6 @@ def _nested(view: FileView) -> Iterator[Finding]:
         if span in seen:
             continue
         seen.add(span)
-        place = Related(view.path_of(outer.site), view.span(outer.site), "the outer pmap is made here")
-        message = "a pmap inside a pmap fails since JAX 0.8.0; use one shard_map over two mesh axes"
+        place = Related(view.path_of(outer.site), view.span(outer.site), "the outer pmap is created here")
+        message = "pmap inside pmap fails as of JAX 0.8.0; use one shard_map over two mesh axes"
         yield Finding(span, message, (), (place,))

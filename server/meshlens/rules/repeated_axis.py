@@ -1,4 +1,4 @@
-"""One axis name stands twice in a collective, a spec or a mesh.
+"""An axis name appears twice in a collective, a spec or a mesh.
 
 A collective raises `ValueError: repeated axis` (under `vmap`: `duplicate value in 'axes' of reduction`).
 A spec can be made, but a sharding made of it raises `DuplicateSpecError`: a mesh axis can split one dimension
@@ -109,7 +109,7 @@ def _once(view: FileView, axis: Site, site: Site, name: Const) -> tuple[Fix, ...
         return ()
     edit = without_item(view, axis, site)
     why = "another axis may have been meant"
-    return (Fix(f'name axis "{name.value}" once', (edit,), "unsafe", why),) if edit is not None else ()
+    return (Fix(f'remove the repeated "{name.value}"', (edit,), "unsafe", why),) if edit is not None else ()
 
 
 def _specs(view: FileView) -> Iterator[tuple[Site, Finding]]:
@@ -118,7 +118,7 @@ def _specs(view: FileView) -> Iterator[tuple[Site, Finding]]:
         if name is None or not _certain(context) or not view.is_here(spec.site):
             continue
         site = name.origin if name.origin is not None and _inside(view, name.origin, spec.site) else spec.site
-        message = f'axis "{name.value}" is named twice in this spec; it can split one dimension only'
+        message = f'axis "{name.value}" is named twice in this spec; an axis can split only one dimension'
         related = (Related(view.path_of(user), view.span(user), "the spec is used here"),)
         yield spec.site, Finding(view.span(site), message, (), related)
 
@@ -139,5 +139,5 @@ def _meshes(view: FileView) -> Iterator[tuple[Site, Finding]]:
         if name is None:
             continue
         site = name.origin if name.origin is not None and _inside(view, name.origin, call.call) else call.call
-        message = f'axis "{name.value}" is named twice in this mesh; the axes need names of their own'
+        message = f'axis "{name.value}" is named twice in this mesh; give each axis its own name'
         yield call.call, Finding(view.span(site), message)

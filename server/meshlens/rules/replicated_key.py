@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 def noisy(key, x):
     return x + 0.1 * jax.random.normal(key, x.shape)
-    #                                  ^^^ AX403: every device draws the same numbers with this key
+    #                                  ^^^ AX403: every device draws the same random numbers with this key
 
 
 noisy = jax.pmap(noisy, axis_name="batch", in_axes=(None, 0))
@@ -75,7 +75,7 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
         seen.add(span)
         what = "these keys" if use.how == "apply" else "this key"
         place = Related(view.path_of(binder.site), view.span(binder.site), "mapped over devices here")
-        message = f"every device draws the same numbers with {what}"
+        message = f"every device draws the same random numbers with {what}"
         severity = Severity.HINT if _WRITTEN_OUT.search(view.text(use.key)) else None
         yield Finding(span, message, _fixes(view, use, span, binder), (place,), severity)
 
@@ -91,4 +91,4 @@ def _fixes(view: FileView, use: RandomUse, span: Span, binder: Binder) -> tuple[
     key = view.source[span.start : span.end].decode()
     edit = FileEdit(view.path, Edit(span, f'{fold}({key}, {index}("{binder.names[0].value}"))'))
     why = "the devices then draw different numbers than before"
-    return (Fix("fold the index of the device into the key", (edit,), "unsafe", why),)
+    return (Fix("fold the device index into the key", (edit,), "unsafe", why),)

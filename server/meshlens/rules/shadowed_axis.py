@@ -19,7 +19,7 @@ def loss(x):
 @jax.jit
 def mean_loss(xs):
     return jax.vmap(jax.vmap(loss, axis_name="batch"), axis_name="batch")(xs)
-    #                                        ^^^^^^^ AX102: axis "batch" is bound already by the enclosing vmap
+    #                                        ^^^^^^^ AX102: axis "batch" is already bound by the enclosing vmap
 
 
 print(mean_loss(jnp.ones((4, 2))))
@@ -107,6 +107,6 @@ def _where_named(binder: Binder, name: Const) -> Site:
 
 
 def _finding(view: FileView, site: Site, name: str, outer: Binder, severity: Severity) -> Finding:
-    message = f'axis "{name}" is bound already by the enclosing {outer.kind}'
-    place = Related(view.path_of(outer.site), view.span(outer.site), f'axis "{name}" is bound here first')
+    message = f'axis "{name}" is already bound by the enclosing {outer.kind}'
+    place = Related(view.path_of(outer.site), view.span(outer.site), f'axis "{name}" is first bound here')
     return Finding(view.span(site), message, (), (place,), severity)

@@ -2,7 +2,7 @@ r"""`in_specs` or `out_specs` and the mapped function disagree in number.
 
 `shard_map` wants one spec for each argument, as a tuple, or one spec for all; likewise for what the function returns.
 Else it raises `ValueError: pytree structure error: different lengths of tuple at key path: shard_map in_specs`, or
-`different types` where a list stands for a tuple, or a tuple for one array; a spec that is no `PartitionSpec` is a
+`different types` where a list is given for a tuple, or a tuple for one array; a spec that is not a `PartitionSpec` is a
 `TypeError`.
 
 ```python
@@ -19,8 +19,8 @@ def affine(x, kernel, bias):
 
 
 parallel = jax.shard_map(affine, mesh=mesh, in_specs=(P("rows"), P()), out_specs=P("rows"))
-#                                                    ^^^^^^^^^^^^^^^^ AX202: in_specs has 2 entries, the call \
-#                    passes 3 arguments
+#                                                    ^^^^^^^^^^^^^^^^ AX202: in_specs has 2 entries, but the call \
+#                                                    passes 3 arguments
 print(parallel(jnp.ones((8, 4)), jnp.ones((4, 4)), jnp.ones(4)))
 ```
 
@@ -68,7 +68,7 @@ from meshlens.rules._routes import certain
 from meshlens.text import Edit, FileEdit
 
 _MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})
-_WHY = "whether the argument is split, and how, only you know"
+_WHY = "only you know if and how the argument is split"
 
 
 @rule("AX202", Severity.ERROR, reads="places")
@@ -111,12 +111,12 @@ def _no_specs(view: FileView, group: list[Binding]) -> Iterator[Finding]:
         found = certain((one, one.context, _is_list(view, one.binder.argument(parameter))) for one in group)
         arg = found.binder.argument(parameter) if found is not None else None
         if arg is not None and arg.site is not None and parameter == "in_specs":
-            fix = Fix("write a tuple", as_tuple(view, arg.site))
-            yield Finding(view.span(arg.site), "in_specs is a list, the arguments are a tuple", (fix,))
+            fix = Fix("change to a tuple", as_tuple(view, arg.site))
+            yield Finding(view.span(arg.site), "in_specs is a list, but the arguments are a tuple", (fix,))
         yield from _strings(view, group, parameter)
     missing = certain((one, one.context, _lacks_out_specs(one)) for one in group)
     if missing is not None and is_accepted(view, missing.binder) and view.is_here(missing.binder.site):
-        yield Finding(view.span(missing.binder.site), "shard_map wants out_specs")
+        yield Finding(view.span(missing.binder.site), "shard_map needs out_specs")
 
 
 def _is_list(view: FileView, arg: Arg | None) -> bool:
@@ -138,7 +138,7 @@ def _strings(view: FileView, group: list[Binding], parameter: str) -> Iterator[F
         values = arg.value.items if isinstance(arg.value, Seq) and entries is not None else (arg.value,)
         for value, site in zip(values, entries or (arg.site,), strict=False):
             if isinstance(value, Const) and isinstance(value.value, str) and view.is_here(site):
-                message = f'{parameter} wants a PartitionSpec, "{value.value}" is a string'
+                message = f'{parameter} needs a PartitionSpec, but "{value.value}" is a string'
                 yield Finding(view.span(site), message, _spec(view, site))
 
 
@@ -146,7 +146,9 @@ def _spec(view: FileView, site: Site) -> tuple[Fix, ...]:
     name = name_of_module(view, "jax.sharding.PartitionSpec") or name_of_module(view, "jax.P")
     if name is None:
         return ()
-    return (Fix("write a PartitionSpec", (FileEdit(view.path, Edit(view.span(site), f"{name}({view.text(site)})")),)),)
+    return (
+        Fix("wrap in a PartitionSpec", (FileEdit(view.path, Edit(view.span(site), f"{name}({view.text(site)})")),)),
+    )
 
 
 def _too_long(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:
@@ -159,7 +161,7 @@ def _too_long(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:
     site = place_of(view, given.site, (place,)) if isinstance(given.value, Seq) else given.site
     if site is not None and view.is_here(site) and isinstance(spec, Spec) and shape is not None:
         entries, axes = counted(len(spec.entries), "entry", "entries"), counted(len(shape), "axis", "axes")
-        yield Finding(view.span(site), f"the spec has {entries}, argument {place} has {axes}")
+        yield Finding(view.span(site), f"the spec has {entries}, but argument {place} has {axes}")
 
 
 def _longer_than_rank(call: MappedCall) -> int | None:
@@ -182,7 +184,7 @@ def _unlike_results(view: FileView, calls: list[MappedCall]) -> Iterator[Finding
     site = place_of(view, arg.site, differs.path)
     if site is None or not view.is_here(site):
         return
-    message = f'out_specs has {differs.given}, "{name_of(found.binder.operand)}" returns {differs.wanted}'
+    message = f'out_specs has {differs.given}, but "{name_of(found.binder.operand)}" returns {differs.wanted}'
     yield Finding(view.span(site), message)
 
 

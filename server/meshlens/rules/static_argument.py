@@ -5,8 +5,8 @@ An index beyond them, and a static argument given by keyword or left to its defa
 function has static_broadcasted_argnums=(2,) but was called with only 2 positional arguments`; a list, dictionary or
 array as static value `ValueError: Non-hashable static arguments are not supported`; an argument both static and
 donated `ValueError: static_argnums and donate_argnums cannot intersect`.
-What is neither an array nor a tree of arrays, such as the `self` of a plain class, has to be static: otherwise
-`TypeError: Error interpreting argument to … as an abstract array`.
+An argument that is neither an array nor a tree of arrays, such as the `self` of a plain class, has to be static:
+otherwise `TypeError: Error interpreting argument to … as an abstract array`.
 
 ```python
 from functools import partial
@@ -21,7 +21,7 @@ def widen(x, sizes):
 
 
 print(widen(jnp.ones((8, 4)), [16, 8]))
-#                             ^^^^^^^ AX206: argument 1 is static and must be hashable, this is a list
+#                             ^^^^^^^ AX206: argument 1 is static and must be hashable, but this is a list
 ```
 
 becomes
@@ -128,8 +128,8 @@ def _out_of_range(view: FileView, bindings: list[Binding], calls: list[MappedCal
     if site is None or not view.is_here(site):
         return
     related = (Related(view.path_of(found.call), view.span(found.call), "called here"),) if site != found.call else ()
-    default = ", a default is not enough" if within else ""
-    yield Finding(view.span(site), f"argument {place} is static, {passes}{default}", (), related)
+    default = "; its default does not count" if within else ""
+    yield Finding(view.span(site), f"argument {place} is static, but {passes}{default}", (), related)
 
 
 def _entry(view: FileView, given: Arg | None, place: int) -> Site | None:
@@ -166,7 +166,7 @@ def _unhashable(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:
         return
     edits = as_tuple(view, arg.site)
     fixes = (Fix("pass a tuple", edits),) if edits else ()
-    message = f"argument {place} is static and must be hashable, this is {_kind(arg)}"
+    message = f"argument {place} is static and must be hashable, but this is {_kind(arg)}"
     yield Finding(view.span(arg.site), message, fixes)
 
 

@@ -15,7 +15,7 @@ def loss(w, x):
 def step(w, x):
     grads = jax.grad(loss)(w, x)
     grads = jax.lax.psum(grads, "batch")
-    #       ^^^^^^^^^^^^ AX402: this gradient of a mean is summed over "batch" and never divided
+    #       ^^^^^^^^^^^^ AX402: this gradient of a mean is summed over "batch" but never divided
     return w - 0.1 * grads
 
 
@@ -95,12 +95,12 @@ def _counts_devices(view: FileView, call: Site) -> bool:
 
 def _summed(view: FileView, use: AxisUse, span: Span) -> Finding:
     name = literal_name(use.name)
-    message = f'this gradient of a mean is summed over "{name}" and never divided'
+    message = f'this gradient of a mean is summed over "{name}" but never divided'
     text = view.source[span.start : span.end].decode()
     fixes: tuple[Fix, ...] = ()
     if text.endswith(".psum"):
         edit = FileEdit(view.path, Edit(span, f"{text[:-4]}pmean"))
-        fixes = (Fix("average instead", (edit,), "unsafe", "the learning rate may have been chosen for the sum"),)
+        fixes = (Fix("change to pmean", (edit,), "unsafe", "the learning rate may be tuned for the sum"),)
     return Finding(span, message, fixes)
 
 
@@ -117,7 +117,7 @@ def _differentiated(view: FileView) -> Iterator[Finding]:
         if span in seen:
             continue
         seen.add(span)
-        message = "the gradient of a sum over the devices comes out multiplied by their number"
+        message = "differentiating this psum multiplies the gradient by the number of devices"
         place = Related(view.path_of(use.site), view.span(use.site), "it is differentiated here")
         yield Finding(span, message, (), (place,) if site == use.other else ())
 

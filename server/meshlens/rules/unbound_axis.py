@@ -152,7 +152,7 @@ def _finding(view: FileView, use: AxisUse, site: Site, name: str, elsewhere: boo
     if suggestion is not None:
         hint = f'; did you mean "{suggestion}"?'
     if elsewhere:
-        message = f'axis "{name}" is not bound on this route {state}, {use.kind} needs it'
+        message = f'axis "{name}", which {use.kind} uses, is not bound on this route {state}'
     else:
         message = f'axis "{name}" is not bound here {state}{hint}'
     related = list(route_places(view, use.context))

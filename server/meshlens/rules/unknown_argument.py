@@ -17,8 +17,8 @@ def power(x, n):
 
 
 p_power = jax.pmap(power, static_argnums=(1,))
-#                         ^^^^^^^^^^^^^^ AX208: jax.pmap takes no "static_argnums"; did you mean \
-#                    "static_broadcasted_argnums"?
+#                         ^^^^^^^^^^^^^^ AX208: jax.pmap has no argument "static_argnums"; did you mean \
+#                         "static_broadcasted_argnums"?
 ```
 
 becomes
@@ -102,7 +102,7 @@ def _unknown(view: FileView, call: ApiCall, arg: Arg, label: str) -> Finding:
         meant = change.replacement
     elif meant is None and change is None:
         meant = closest(label, sorted(accepted - given))
-    message = f'{call.written or call.dotted} takes no "{label}"'
+    message = f'{call.written or call.dotted} has no argument "{label}"'
     if label.endswith("names") and meant is not None and meant.endswith("nums"):
         return Finding(span, f'{message}, only "{meant}"')
     if meant in accepted and meant not in given:
@@ -119,7 +119,7 @@ def _drop(view: FileView, whole: Span) -> tuple[Fix, ...]:
     if not before.endswith(b","):
         return ()
     edit = Edit(Span(len(before) - 1, whole.end), "")
-    return (Fix("drop the argument", (FileEdit(view.path, edit),)),)
+    return (Fix("remove the argument", (FileEdit(view.path, edit),)),)
 
 
 def _too_many(call: ApiCall) -> int:
@@ -136,7 +136,7 @@ def _surplus(view: FileView, call: ApiCall) -> Finding:
     first = surplus[0].site
     span = view.span(first if first is not None and view.is_here(first) else call.call)
     takes = counted(len(row.parameters), "positional argument")
-    message = f"{call.written or call.dotted} takes {takes}, {len(positional)} are given"
+    message = f"{call.written or call.dotted} takes {takes}, but {len(positional)} were given"
     return Finding(span, message, _by_keyword(view, call, surplus))
 
 
@@ -154,4 +154,4 @@ def _by_keyword(view: FileView, call: ApiCall, surplus: list[Arg]) -> tuple[Fix,
             return ()
         at = view.span(arg.site).start
         edits.append(FileEdit(view.path, Edit(Span(at, at), f"{name}=")))
-    return (Fix("give them by keyword", tuple(edits)),)
+    return (Fix("pass by keyword", tuple(edits)),)

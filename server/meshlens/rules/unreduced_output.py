@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 
 mean = jax.pmap(jnp.mean, out_axes=None)
-#                         ^^^^^^^^^^^^^ AX405: the devices return different values; out_axes=None keeps that of device 0
+#                         ^^^^^^^^^^^^^ AX405: each device returns a different value; out_axes=None keeps only that \\
+#                         of device 0
 print(mean(jnp.arange(16.0).reshape(8, 2)))
 ```
 """
@@ -48,7 +49,7 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
                     continue
                 said = f"{declared[0]}=None" if isinstance(entry, Const) else f"{declared[0]} without {_named(axes)}"
                 what = _different(mapped, value, axes)
-                keeps = "wants them alike" if mapped.binder.checked else "keeps that of device 0"
+                keeps = "requires equal values" if mapped.binder.checked else "keeps only that of device 0"
                 text = f"{what}; {said} {keeps}" if what is not None else None
                 verdicts.setdefault(view.span(site), []).append(text)
     for span in sorted(verdicts):
@@ -107,12 +108,12 @@ def _different(call: MappedCall, value: Value, axes: tuple[str, ...]) -> str | N
     if isinstance(value, Seq):
         found = [place for place, one in enumerate(value.items, 1) if _differs(call, one, axes)]
         if len(found) < len(value.items):
-            return f"result {found[0]} of {len(value.items)} differs between the devices"
+            return f"result {found[0]} of {len(value.items)} differs across devices"
     if isinstance(value, Dict):
         keys = [key for key, one in value.items if _differs(call, one, axes)]
         if len(keys) < len(value.items):
-            return f'result "{keys[0]}" differs between the devices'
-    return "the devices return different values"
+            return f'result "{keys[0]}" differs across devices'
+    return "each device returns a different value"
 
 
 def _differs(call: MappedCall, value: Value, axes: tuple[str, ...]) -> bool:

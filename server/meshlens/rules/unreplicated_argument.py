@@ -17,7 +17,7 @@ def augment(x, key):
 
 key = jax.random.key(0)
 print(augment(jnp.ones((8, 4)), key))
-#                               ^^^ AX302: this is one key, argument 1 of "augment" is mapped on axis 0
+#                               ^^^ AX302: argument 1 of "augment" is mapped over axis 0, but this is a single key
 ```
 
 Split the key, replicate the state, or leave the argument unmapped with `None` in `in_axes`.
@@ -94,8 +94,9 @@ def _what(view: FileView, call: MappedCall, place: int) -> str:
 def _copy(arg: Arg) -> str:
     if isinstance(arg.value, (Seq, Dict)):
         found = next((what for what in map(_of_leaf, leaves(arg.value)) if what), "")
-        return f"in part {found}" if found else ""
-    return _of_leaf(arg.value)
+        return f"contains {found}" if found else ""
+    whole = _of_leaf(arg.value)
+    return f"is {whole}" if whole else ""
 
 
 def _of_leaf(value: Value) -> str:
@@ -104,11 +105,11 @@ def _of_leaf(value: Value) -> str:
     if isinstance(value, Const) and isinstance(value.value, str):
         return f'the string "{value.value}"'
     if isinstance(value, (Data, Made)) and "fresh" in value.labels:
-        return "fresh state, one copy"
+        return "a single copy of fresh state"
     if isinstance(value, Data) and "key" in value.labels and "keys" not in value.labels:
-        return "one key"
+        return "a single key"
     if isinstance(value, Data) and value.shape == ():
-        return "one number"
+        return "a scalar"
     return ""
 
 
@@ -126,7 +127,7 @@ def _finding(view: FileView, call: MappedCall, place: int) -> Finding:
     axis = axis_of(call.binder, place, arg.label)
     assert isinstance(axis, Const)
     name = name_of(call.binder.operand)
-    message = f'this is {_what(view, call, place)}, {which} of "{name}" is mapped on axis {axis.value}'
+    message = f'{which} of "{name}" is mapped over axis {axis.value}, but this {_what(view, call, place)}'
     binder = call.binder.site
     related = Related(view.path_of(binder), view.span(binder), "mapped here")
     return Finding(view.span(arg.site), message, (), (related,))

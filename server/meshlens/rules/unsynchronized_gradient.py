@@ -176,12 +176,12 @@ def _finding(view: FileView, span: Span, binder: Binder, reductions: list[AxisUs
         if callee.isascii() and callee.replace(".", "").isidentifier() and callee.endswith(("pmean", "lax.psum")):
             mean = callee.removesuffix("psum") + "pmean" if callee.endswith("psum") else callee
             edit = FileEdit(view.path, Edit(span, f'{mean}({text}, "{binder.names[0].value}")'))
-            why = "the devices then take the same step, which changes the training"
+            why = "all devices then take the same step, which changes the training"
             fixes = (Fix("average the gradients over the devices", (edit,), "unsafe", why),)
     return Finding(span, message, fixes, tuple(places))
 
 
 def _left_out(view: FileView, site: Site, binder: Binder) -> Finding:
     names = quoted(_names(binder))
-    message = f"no axis name is given here, so what would be reduced over {names} stays with each device"
+    message = f"no axis name is passed here, so nothing is reduced over {names}"
     return Finding(callee_span(view, site, ""), message, (), (_mapped(view, binder),), Severity.HINT)

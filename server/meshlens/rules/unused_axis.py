@@ -1,7 +1,7 @@
 """A map names an axis that nothing under it uses.
 
 The name does no harm, but mostly something is missing: the `pmean` of the gradients, or of the loss.
-This is reported only where everything that the mapped function calls is in sight, and only if the rule is selected.
+This is reported only where everything that the mapped function calls is known, and only if the rule is selected.
 
 `select: ["AX103"]`
 
@@ -102,4 +102,4 @@ def _fixes(view: FileView, whole: Site) -> tuple[Fix, ...]:
     if not before.endswith(b",") or b"=" not in source[span.start : span.end]:
         return ()
     edit = FileEdit(view.path_of(whole), Edit(Span(len(before) - 1, span.end), ""))
-    return (Fix("leave the axis name out", (edit,), "unsafe", "a collective may be missing instead"),)
+    return (Fix("remove the axis name", (edit,), "unsafe", "a collective may be missing instead"),)

@@ -60,14 +60,14 @@ def _finding(view: FileView, idle: Idle, code: str) -> Finding:
     if not code:
         message = "this comment silences nothing"
     elif code in idle.unknown:
-        message = f'there is no rule "{code}"{did_you_mean(code)}'
+        message = f'unknown rule "{code}"{did_you_mean(code)}'
     else:
         message = f'"{code}" silences nothing {"in this file" if idle.suppression.whole_file else "here"}'
     ours = {one.lower() for one in idle.codes}
     if idle.whole and all(name in ours for name in places):
         fix = Fix("remove the comment", (FileEdit(view.path, _without_comment(view.source, span)),))
     else:
-        fix = Fix("remove what silences nothing", (FileEdit(view.path, _without(view.source, places, ours)),))
+        fix = Fix("remove the codes that silence nothing", (FileEdit(view.path, _without(view.source, places, ours)),))
     return Finding(shown, message, fixes=(fix,), unused=True)
 
 

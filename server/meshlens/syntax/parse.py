@@ -38,7 +38,7 @@ def readable(source: bytes) -> bytes:
 
 
 def is_cut(source: bytes, text: bytes) -> bool:
-    """Whether a readable text was made by leaving lines out."""
+    """Tells if leaving lines out made the text readable."""
     return text is not source and text != _with_line_ends(source)
 
 

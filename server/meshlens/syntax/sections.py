@@ -34,7 +34,7 @@ def section_starts(text: bytes) -> list[int]:
 
 
 def starts_between(text: bytes, begin: int, end: int) -> tuple[list[int], bool]:
-    """The starts in a stretch that begins with one, and whether what stands behind it belongs to a decorator in it."""
+    """The starts in a stretch that begins with one, and whether the text after it belongs to a decorator in it."""
     starts = [begin]
     decorated = text[begin : begin + 1] == b"@"
     for head in _HEAD.finditer(text, begin + 1):
@@ -49,7 +49,7 @@ def starts_between(text: bytes, begin: int, end: int) -> tuple[list[int], bool]:
 
 
 def starts_anything(text: bytes, begin: int, end: int) -> bool:
-    """Whether something in a stretch stands in the first column as statements do."""
+    """Tells if something in a stretch begins in the first column, as statements do."""
     return _HEAD.search(text, begin, end) is not None
 
 
@@ -74,7 +74,7 @@ def sections(text: bytes, starts: Sequence[int], first: int = 0) -> Iterator[Sec
 
 
 def is_closed(text: bytes, start: int, end: int) -> bool:
-    """Whether a stretch seems to close the long strings that it opens."""
+    """Tells if a stretch seems to close the long strings that it opens."""
     return all(text.count(quote, start, end) % 2 == 0 for quote in _QUOTES)
 
 

@@ -63,7 +63,7 @@ export async function rest(encoding, pulls) {
   await session.change(uri, [{ range: { start, end: start }, newText: '(None, 0)' }]);
   assert.deepEqual(labels(await offered('P("")', 3)), ['data', 'model']);
   const renaming = { ...session.place('maps.py', '"rows")', 2), newName: 'taken' };
-  await assert.rejects(session.ask(lsp.RenameRequest.type, renaming), /"taken" is bound already where "rows" is used/);
+  await assert.rejects(session.ask(lsp.RenameRequest.type, renaming), /"taken" is already bound where "rows" is used/);
   const [token, seen] = ['asked', []];
   session.wire.onProgress(lsp.WorkDoneProgress.type, token, (value) => seen.push(value.kind));
 

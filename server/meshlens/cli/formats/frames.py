@@ -24,7 +24,7 @@ class Mark:
     Attributes:
         place: where it lies.
         sign: "^" for the finding itself, "-" for what explains it.
-        label: what is said about it, behind the line.
+        label: what is said about it, after the line.
     """
 
     place: Place

@@ -110,7 +110,7 @@ def _quick(session: Session, document: Document, found: Diagnosed, title: str) -
 def _fix_all(session: Session, document: Document) -> dict[str, Any] | None:
     if not any(fix.safety == "safe" for one in session.findings(document.path) for fix in one.finding.fixes[:1]):
         return None
-    action: dict[str, Any] = {"title": "Fix all that is safe to fix (MeshLens)", "kind": FIX_ALL}
+    action: dict[str, Any] = {"title": "Apply all safe fixes (MeshLens)", "kind": FIX_ALL}
     if session.client.resolves_edits:
         return {**action, "data": {"uri": document.uri, "version": document.version, "fixAll": True}}
     edit = _all_edits(session, document)

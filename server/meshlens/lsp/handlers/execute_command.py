@@ -27,7 +27,7 @@ def execute_command(session: Session, params: dict[str, Any]) -> Any:
         Refusal: there is no such command.
     """
     if params.get("command") != DEBUG:
-        raise Refusal(f'there is no command "{params.get("command")}"', INVALID_PARAMS)
+        raise Refusal(f'unknown command "{params.get("command")}"', INVALID_PARAMS)
     return debug_information(session)
 
 

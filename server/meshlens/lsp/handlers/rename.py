@@ -47,7 +47,7 @@ async def rename(session: Session, params: dict[str, Any]) -> dict[str, Any] | N
     if found is None:
         return None
     if any(_is_stale(session, edit, old) for edit, old in zip(found.edits, found.replaced, strict=True)):
-        raise Refusal("a text has changed meanwhile; rename again")
+        raise Refusal("a file has changed in the meantime; rename again")
     edit = workspace_edit(session, found.edits)
     if edit is None:
         raise Refusal("the axis is also named in a notebook that is not open; open it and rename again")

@@ -7,7 +7,7 @@ const TRAIN = "01_two_files_one_axis/train.py";
 await play(async (workbench, page) => {
   await workbench.find(SYNC, 'axis_name="ba');
   await workbench.squiggles().first().waitFor({ timeout: 60_000 });
-  await workbench.act('use the bound axis "batch"');
+  await workbench.act('change to "batch"');
   await workbench.squiggles().first().waitFor({ state: "detached" });
   await workbench.find(TRAIN, 'axis_name="ba');
   await page.keyboard.press("F2");

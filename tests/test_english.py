@@ -1,0 +1,101 @@
+"""Habits of writing that a pattern can tell: what users read everywhere, docstrings in the rooms that are done."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SERVER = ROOT / "server" / "meshlens"
+
+# Packages whose docstrings have been rewritten; the list grows until it is all of them.
+DONE = ("caches", "cli", "syntax", "settings.py", "text.py")
+HABITS = {
+    '"is not a", not "is no"': re.compile(r"(?<!there )\b(?:is|are) no\b(?! longer| more)"),
+    '"after", not "behind"': re.compile(r"\bbehind\b"),
+    '"again", not "anew"': re.compile(r"\banew\b"),
+    '"iteration", not "turn of a loop"': re.compile(r"\bturns? of (?:a|the) loop\b"),
+    '"in sight" says nothing to a user': re.compile(r"\bin sight\b"),
+}
+OPENING = re.compile(r"(?:What|Whether|Who)\b")
+PAGES = [
+    *(ROOT / name for name in ("README.md", "SECURITY.md", "SUPPORT.md", "CONTRIBUTING.md", "client/README.md")),
+    *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in ("architecture.md", "assists.md")),
+    *sorted((ROOT / "walkthrough").glob("*.md")),
+]
+
+
+def habits(text: str) -> list[str]:
+    """Returns the habits that a text shows, each with what stands around it."""
+    found = [(name, match) for name, habit in HABITS.items() for match in habit.finditer(text)]
+    return [f"{name}: …{text[max(0, match.start() - 30) : match.end() + 30]}…" for name, match in found]
+
+
+def strings(source: str) -> Iterator[str]:
+    """Returns the words of a program that users may read: strings of several words that are not docstrings."""
+    tree = ast.parse(source)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, documented) and _is_text(node)}
+    docstrings |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value
+
+
+def _is_text(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return bool(node.body) and isinstance(node.body[0], ast.Expr)
+
+
+def docstrings(source: str) -> Iterator[str]:
+    """Returns the docstrings of a program, those below constants included."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value
+
+
+def _done() -> list[Path]:
+    return [path for name in DONE for path in (sorted((SERVER / name).rglob("*.py")) or [SERVER / name])]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_pages_are_plain_english(path: Path):
+    assert habits(path.read_text("utf-8")) == []
+
+
+def test_settings_and_commands_are_plain_english():
+    texts = json.loads((ROOT / "package.nls.json").read_text("utf-8"))
+    assert {key: found for key, text in texts.items() if (found := habits(text))} == {}
+    assert [key for key, text in texts.items() if OPENING.match(text) and key.startswith("settings.")] == []
+
+
+@pytest.mark.parametrize("room", ["caches", "cli", "ide", "jaxapi", "lsp", "rules", "settings.py"])
+def test_messages_are_plain_english(room: str):
+    paths = sorted((SERVER / room).rglob("*.py")) or [SERVER / room]
+    assert [found for path in paths for text in strings(path.read_text("utf-8")) for found in habits(text)] == []
+
+
+def test_docstrings_of_the_rooms_that_are_done_are_plain_english():
+    written = [text for path in _done() for text in docstrings(path.read_text("utf-8"))]
+    assert [text.split("\n")[0] for text in written if OPENING.match(text)] == []
+    assert [found for text in written for found in habits(text)] == []
+
+
+def test_pages_of_rules_are_plain_english():
+    pages = {path.name: ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "" for path in _rules()}
+    assert {name: found for name, page in pages.items() if (found := habits(page))} == {}
+
+
+def _rules() -> list[Path]:
+    return [path for path in sorted((SERVER / "rules").glob("*.py")) if not path.name.startswith("_")]
+
+
+@pytest.mark.parametrize(
+    "text", ["a list is no string", "behind the call", "compiles anew", "in every turn of the loop"]
+)
+def test_a_habit_is_noticed(text: str):
+    assert len(habits(text)) == 1
