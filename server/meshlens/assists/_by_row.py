@@ -81,14 +81,22 @@ def _led_to(view: FileView, root: Node) -> Iterator[tuple[FileView, Node]]:
                 waiting.append((found[0], found[1].node))
 
 
+def _makes_function(view: FileView, value: Node) -> bool:
+    """Returns whether an expression makes a function of others, or is one that takes gradients."""
+    if value[0] == "call":
+        dotted = dotted_name(view, value[2])
+        return dotted in TRANSPARENT or dotted in _MAPS
+    return value[0] == "lambda" or _names(view, value) in _GRADIENTS
+
+
 def _bound_to(view: FileView) -> dict[str, list[Node]]:
-    """Returns the calls and names that the variables of a file are bound to, by name."""
+    """Returns the functions made of others that the variables of a file are bound to, by name."""
 
     def find() -> dict[str, list[Node]]:
         found: dict[str, list[Node]] = {}
         for entry in entries(view):
             for node in walk(tree(view, str(view.path), entry.key) or ("", 0)):
-                if node[0] == "assign" and node[3][0] in ("call", "attr", "name", "lambda"):
+                if node[0] == "assign" and _makes_function(view, node[3]):
                     for one in node[2]:
                         if one[0] == "name":
                             found.setdefault(one[2], []).append(node[3])
