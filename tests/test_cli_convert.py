@@ -282,4 +282,58 @@ def test_every_pmap_of_a_folder_becomes_a_vmap(tmp_path):
 def test_vmap_of_what_no_pmap_maps(tmp_path):
     ran = meshlens("convert", "a.py::rows", "--to", "vmap", cwd=write(tmp_path, {"a.py": JITTED}))
     assert ran.code == 2
+<<<<<<< HEAD
     assert 'nothing to convert is named "rows"' in ran.err
+=======
+    assert 'nothing to convert is called "rows"' in ran.err
+
+
+PLAIN = """\
+import jax.numpy as jnp
+
+
+def double(w):
+    return w * 2
+
+
+def outer(model):
+    return double(model)
+
+
+print(outer(jnp.arange(16.0)))
+"""
+
+
+def test_what_is_best_is_the_default_of_parallelize(tmp_path):
+    write(tmp_path, {"a.py": PLAIN, "b.py": STEP})
+    ran = meshlens(
+        "parallelize", "a.py::outer", "--batch", "model", "--axis-name", "rows", "--devices", "4", cwd=tmp_path
+    )
+    assert (ran.code, ran.err) == (0, "Would convert 1, refused 0.\n")
+    assert "+@jax.jit\n def outer" in ran.out
+    assert '+    return Mesh(np.array(jax.devices()[:4]), ("rows",))\n' in ran.out
+    assert "+print(outer(shard_batch(jnp.arange(16.0))))\n" in ran.out
+    assert "jax.shard_map" in meshlens("parallelize", "b.py::step", cwd=tmp_path).out
+
+
+def test_a_question_names_the_option_that_answers_it(tmp_path):
+    write(tmp_path, {"a.py": PLAIN})
+    ran = meshlens("parallelize", "a.py::outer", cwd=tmp_path)
+    question = (
+        'a.py:8: refused (which-batch): which argument of "outer" holds the batch?; say it with --batch ARG[:AXIS]'
+    )
+    assert (ran.code, ran.err.split("\n")[0]) == (1, question)
+    ran = meshlens("parallelize", "a.py::outer", "--batch", "rows", cwd=tmp_path)
+    assert 'refused (no-such-argument): "outer" has no argument "rows"' in ran.err
+    ran = meshlens("parallelize", "a.py::outer", "--batch", "model", "--strategy", "fsdp", cwd=tmp_path)
+    assert "refused (no-state)" in ran.err
+
+
+@pytest.mark.parametrize(
+    "wrong", [("--batch", "x:y"), ("--to", "pmap", "--batch", "x"), ("--strategy", "fsdp", "--to", "vmap")]
+)
+def test_options_that_make_no_sense_are_refused(tmp_path, wrong):
+    write(tmp_path, {"a.py": PLAIN})
+    ran = meshlens("parallelize", "a.py::outer", *wrong, cwd=tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+>>>>>>> w-jit

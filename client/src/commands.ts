@@ -8,6 +8,7 @@ import { convert, type Place } from "./convert";
 import { showDebugInformation } from "./debugInformation";
 import { refreshDevices, targetInFront } from "./devices";
 import { showMenu } from "./menu";
+import { parallelize } from "./parallelize";
 import { DEVICES, MESHES, VIRTUAL_DEVICES } from "./requests";
 import type { Server } from "./server";
 import { SECTION } from "./settings";
@@ -43,6 +44,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     openSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", `@ext:${context.extension.id}`),
     chooseTargetTopology: async () => chooseTopology(server.client && (await targetInFront(server.client, abilities))),
     refreshDevices: () => withClient(server, (client) => refreshDevices(client, abilities, status)),
+    parallelize: (place) => withClient(server, (client) => parallelize(client, abilities, place)),
     parallelizeWithPmap: (place) => withClient(server, (client) => convert(client, abilities, "pmap", place)),
     migrateToShardMap: (place) => withClient(server, (client) => convert(client, abilities, "shard_map", place)),
     runOnVirtualDevices: () => withClient(server, (client) => runOnVirtualDevices(client, abilities, pythonOf)),

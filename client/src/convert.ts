@@ -1,4 +1,4 @@
-// "Parallelize with pmap" and its sister: two questions, then the edit, or the reason why there is none.
+// "Parallelize with pmap" and its sisters: some questions, then the edit, or the reason why there is none.
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
@@ -14,9 +14,15 @@ export interface Place {
 }
 
 /** What the user answered. */
-interface Answers {
+export interface Answers {
   readonly axisName: string;
   readonly devices: string;
+}
+
+/** A function in a text as the server is asked about it. */
+export interface Subject {
+  readonly textDocument: { readonly uri: string; readonly version: number };
+  readonly position: { readonly line: number; readonly character: number };
 }
 
 /**
@@ -33,29 +39,45 @@ export async function convert(
   to: Map,
   place: Place | undefined,
 ): Promise<void> {
-  const document = await documentAt(place);
-  const position = place ?? vscode.window.activeTextEditor?.selection.active;
-  if (document === undefined || position === undefined) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("Put the cursor on a function in a Python file first."));
+  const subject = await subjectAt(client, place);
+  if (subject === undefined) {
     return;
   }
-  const asked = { to, position: { line: position.line, character: position.character } };
-  const ask = (answers: Partial<Answers>) => {
-    const textDocument = { uri: client.code2ProtocolConverter.asUri(document.uri), version: document.version };
-    return abilities.ask(client, CONVERT, { ...asked, textDocument, ...answers });
-  };
+  const ask = (answers: Partial<Answers>) => abilities.ask(client, CONVERT, { to, ...subject(), ...answers });
   const first = await ask({});
   if (!isPossible(first)) {
     return;
   }
-  const answers = to === "pmap" ? await askUser(to, first.defaults) : first.defaults;
+  const answers = to === "pmap" ? await askUser(titleOf(to), first.defaults) : first.defaults;
   if (answers === undefined) {
     return;
   }
   const last = await ask(answers);
   if (isPossible(last)) {
-    await apply(client, last, to);
+    await apply(client, last, titleOf(to));
   }
+}
+
+/**
+ * The function at a place, or at the cursor; undefined, with a word to the user, where there is no text.
+ *
+ * What it gives names the version that the text has then.
+ */
+export async function subjectAt(
+  client: LanguageClient,
+  place: Place | undefined,
+): Promise<(() => Subject) | undefined> {
+  const document = await documentAt(place);
+  const position = place ?? vscode.window.activeTextEditor?.selection.active;
+  if (document === undefined || position === undefined) {
+    void vscode.window.showInformationMessage(vscode.l10n.t("Put the cursor on a function in a Python file first."));
+    return undefined;
+  }
+  const { line, character } = position;
+  return () => ({
+    textDocument: { uri: client.code2ProtocolConverter.asUri(document.uri), version: document.version },
+    position: { line, character },
+  });
 }
 
 async function documentAt(place: Place | undefined): Promise<vscode.TextDocument | undefined> {
@@ -67,7 +89,7 @@ async function documentAt(place: Place | undefined): Promise<vscode.TextDocument
 }
 
 /** Whether there is an answer that is not a refusal; a refusal is shown, as it says why. */
-function isPossible(answer: Converted | undefined): answer is Converted {
+export function isPossible(answer: Converted | undefined): answer is Converted {
   if (answer === undefined) {
     void vscode.window.showInformationMessage(vscode.l10n.t("The server that runs here cannot do this yet."));
     return false;
@@ -79,8 +101,8 @@ function isPossible(answer: Converted | undefined): answer is Converted {
   return true;
 }
 
-async function askUser(to: Map, defaults: Answers): Promise<Answers | undefined> {
-  const title = titleOf(to);
+/** Asks for the name of the axis and for the devices; undefined if the user does not answer. */
+export async function askUser(title: string, defaults: Answers): Promise<Answers | undefined> {
   const axisName = await vscode.window.showInputBox({
     title: `${title} (1/2)`,
     prompt: vscode.l10n.t("The name of the axis that the devices share; collectives such as pmean name it"),
@@ -100,13 +122,14 @@ async function askUser(to: Map, defaults: Answers): Promise<Answers | undefined>
   return devices === undefined ? undefined : { axisName: axisName.trim(), devices: devices.trim() };
 }
 
-async function apply(client: LanguageClient, { edit, places }: Converted, to: Map): Promise<void> {
+/** Makes an edit, after a preview if it changes several places. */
+export async function apply(client: LanguageClient, { edit, places }: Converted, title: string): Promise<void> {
   const whole = await client.protocol2CodeConverter.asWorkspaceEdit(edit);
   if (whole === undefined) {
     void vscode.window.showInformationMessage(vscode.l10n.t("There is nothing to change."));
     return;
   }
-  const shown = places > 1 ? withPreview(whole, titleOf(to)) : whole;
+  const shown = places > 1 ? withPreview(whole, title) : whole;
   await vscode.workspace.applyEdit(shown, { isRefactoring: true });
 }
 

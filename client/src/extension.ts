@@ -70,6 +70,7 @@ export function activate(context: vscode.ExtensionContext): void {
       trusted: vscode.workspace.isTrusted,
       interpreter: interpreters.begin(),
       devicesDidChange: true,
+      asksHow: true,
     }),
     begin,
   });

@@ -1,12 +1,12 @@
-// Adds "Parallelize with pmap…" to the lightbulb wherever the server offers that refactoring with its own answers.
+// Gives "Parallelize over devices…" its command: the server says where it stands, and we ask how and over what.
 
 import * as vscode from "vscode";
 import type { Place } from "./convert";
 
-const ASSIST = "convert-to-pmap";
+const QUESTION = "parallelize";
 
 /**
- * The server's actions, and ours before the one that it stands for.
+ * The server's actions, of which the one that asks has our command.
  *
  * @param actions - what the server offers
  * @param document - the text
@@ -17,17 +17,13 @@ export function withQuestions(
   document: vscode.TextDocument,
   position: vscode.Position,
 ): (vscode.Command | vscode.CodeAction)[] {
-  const index = actions.findIndex((action) => assistOf(action) === ASSIST);
-  if (index < 0) {
-    return [...actions];
-  }
   const place: Place = { uri: document.uri.toString(), line: position.line, character: position.character };
-  const ours = new vscode.CodeAction(
-    vscode.l10n.t("Parallelize with pmap…"),
-    vscode.CodeActionKind.RefactorRewrite.append("pmap"),
-  );
-  ours.command = { command: "meshlens.parallelizeWithPmap", title: ours.title, arguments: [place] };
-  return [...actions.slice(0, index), ours, ...actions.slice(index)];
+  for (const action of actions) {
+    if (action instanceof vscode.CodeAction && assistOf(action) === QUESTION) {
+      action.command = { command: "meshlens.parallelize", title: action.title, arguments: [place] };
+    }
+  }
+  return [...actions];
 }
 
 /** Which refactoring an action of the server stands for. */

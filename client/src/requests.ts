@@ -53,7 +53,33 @@ export interface Meshes {
 }
 
 /** What a function can be turned into. */
-export type Map = "pmap" | "shard_map" | "vmap";
+export type Map = "jit" | "pmap" | "shard_map" | "vmap";
+
+/** What happens to the state: a copy on every device, or a part of it. */
+export type Strategy = "data" | "fsdp";
+
+/** Why something cannot be done. */
+export interface Refused {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** One way to run a function on several devices. */
+export interface Way {
+  readonly to: Map;
+  readonly strategy: Strategy;
+  readonly title: string;
+  readonly detail: string;
+  readonly refused: Refused | null;
+}
+
+/** What can be made of the function at a place; `name` is null where there is none. */
+export interface Ways {
+  readonly name: string | null;
+  readonly ways: readonly Way[];
+  readonly arguments: readonly string[];
+  readonly defaults: { readonly axisName: string; readonly devices: string };
+}
 
 export interface ConvertParams {
   readonly textDocument: { readonly uri: string; readonly version: number };
@@ -61,11 +87,13 @@ export interface ConvertParams {
   readonly to: Map;
   readonly axisName?: string;
   readonly devices?: string;
+  readonly strategy?: Strategy;
+  readonly batch?: string;
 }
 
 export interface Converted {
   readonly edit: WorkspaceEdit | null;
-  readonly refused: { readonly code: string; readonly message: string } | null;
+  readonly refused: Refused | null;
   readonly defaults: { readonly axisName: string; readonly devices: string };
   /** How many places the edit changes. */
   readonly places: number;
@@ -74,6 +102,7 @@ export interface Converted {
 export const DEVICES = new Request<{ uri?: string; refresh?: boolean }, Devices>("meshlens/devices");
 export const MESHES = new Request<{ uri: string }, Meshes>("meshlens/meshes");
 export const CONVERT = new Request<ConvertParams, Converted>("meshlens/convert");
+export const WAYS = new Request<Omit<ConvertParams, "to">, Ways>("meshlens/waysToParallelize");
 export const VIRTUAL_DEVICES = new Request<{ devices: number }, { env: Record<string, string> }>(
   "meshlens/virtualDevices",
 );

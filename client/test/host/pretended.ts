@@ -6,7 +6,7 @@ import { answering, open, type Suite, told, until, withPretender, withSetting } 
 
 // A stand-in for the extension for Python has this command, where it is there.
 const CHOOSE_PYTHON = "pythonStandIn.choose";
-const ALL = "devices,meshes,convert,virtualDevices";
+const ALL = "devices,meshes,convert,waysToParallelize,virtualDevices";
 
 function last(method: string): Record<string, unknown> {
   const found = told().findLast(([name]) => name === method);
@@ -38,7 +38,7 @@ export const pretended: Suite = {
       const options = last("initialize")["initializationOptions"];
       const trusted = process.env["MESHLENS_TEST_TRUSTED"] !== "no";
       const interpreter = process.env["MESHLENS_TEST_INTERPRETER"] ?? null;
-      assert.deepEqual(options, { trusted, interpreter, devicesDidChange: true });
+      assert.deepEqual(options, { trusted, interpreter, devicesDidChange: true, asksHow: true });
       await Promise.resolve();
     },
 
@@ -102,6 +102,32 @@ export const pretended: Suite = {
       assert.deepEqual(asked, []);
       assert.equal(document.lineAt(0).text, "# shard_map over batch on 8");
       await revert();
+    },
+
+    "parallelize asks how and over what, the best way first, and makes the edit": async () => {
+      const document = await open("single.py", "step(params");
+      const first = (items: vscode.QuickPickItem[]) => items[0];
+      const asked = await answering("showQuickPick", [first], () =>
+        answering("showInputBox", ["rows", "2"], () => command("parallelize")),
+      );
+      const items = asked[0]?.[0] as vscode.QuickPickItem[];
+      assert.deepEqual(
+        items.map(({ label }) => label),
+        ["jit + sharding", "$(circle-slash) pmap"],
+      );
+      assert.equal(items[1]?.detail, '"step" draws random numbers');
+      assert.equal(document.lineAt(0).text, "# jit over rows on 2");
+      await revert();
+    },
+
+    "what cannot be done says why and offers the nearest way that can": async () => {
+      const document = await open("single.py", "step(params");
+      const second = (items: vscode.QuickPickItem[]) => items[1];
+      const shown = await answering("showInformationMessage", [undefined], () =>
+        answering("showQuickPick", [second], () => command("parallelize")),
+      );
+      assert.deepEqual(shown, [['MeshLens: "step" draws random numbers (random-numbers)', "Use jit + sharding"]]);
+      assert.ok(!document.isDirty);
     },
 
     "the target topology is written where the workspace keeps its settings": async () => {

@@ -52,6 +52,21 @@ const ANSWERS: Record<string, (params: never) => unknown> = {
     functions: [{ name: "step", range, axes: [{ name: "data", size: 8 }], binder: "shard_map" }],
   }),
   convert: converted,
+  waysToParallelize: () => ({
+    name: "step",
+    ways: [
+      { to: "jit", strategy: "data", title: "jit + sharding", detail: "the function stays", refused: null },
+      {
+        to: "pmap",
+        strategy: "data",
+        title: "pmap",
+        detail: "the older map",
+        refused: { code: "random-numbers", message: '"step" draws random numbers' },
+      },
+    ],
+    arguments: ["params", "batch"],
+    defaults,
+  }),
   virtualDevices: ({ devices }: { devices: number }) => ({ env: { PRETENDED_DEVICES: String(devices) } }),
 };
 

@@ -67,7 +67,7 @@ class _Value:
 
 
 def compiled_variables(view: FileView) -> tuple[Callee, ...]:
-    """Returns the variables of a file that hold the result of `jit`, `vmap` or a library's form of these."""
+    """Returns the variables that hold a lambda, or the result of `jit`, `vmap` or a library's form of these."""
     found: tuple[Callee, ...] = view.solution.once(
         f"assists: compiled variables of {view.path}", lambda _: tuple(_compiled_variables(view))
     )
@@ -80,7 +80,8 @@ def _compiled_variables(view: FileView) -> Iterator[Callee]:
         for node in walk(root) if root is not None else ():
             if node[0] != "assign" or len(node[2]) != 1 or node[2][0][0] not in ("name", "attr"):
                 continue
-            if node[3][0] == "call" and dotted_name(view, node[3][2]) in COMPILES | _MAPS:
+            is_made = node[3][0] == "call" and dotted_name(view, node[3][2]) in COMPILES | _MAPS
+            if is_made or node[3][0] == "lambda":
                 name = node[2][0]
                 yield Callee(name[-1], Site(str(view.path), entry.key, name[1]), None)
 

@@ -22,6 +22,9 @@ from meshlens.project.trees import Node, names_bound, tree, walk
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
+UNTRACEABLE = frozenset({"python-value", "host-work", "unknown-function", "changes-in-place", "generator"})
+"""The reasons for which a function cannot be compiled in any way."""
+
 _KNOWN = frozenset({"staticmethod", "classmethod", "property"})
 _OBJECTS = {"nnx": ("flax.nnx", "jit"), "eqx": ("equinox", "filter_jit")}
 _HELD = frozenset({"linen", "optax", "function"})

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from meshlens.project.drafts import Import
 from meshlens.text import FileEdit
+
+Strategy = Literal["data", "fsdp"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,8 @@ class Wishes:
         devices: how many devices a new map is for, or the sizes of its mesh.
         usual_axis_name: the axis name for a new map whose collectives name none, unless one was said.
         sees_all: whether every file that may use what is rewritten is loaded.
+        strategy: "data" copies the state to every device, "fsdp" splits it over them.
+        batch: the arguments that hold the batch, with the axis of the rows; empty to find them in the code.
     """
 
     axis_name: str | None = None
@@ -26,6 +31,8 @@ class Wishes:
     devices: tuple[int, ...] = ()
     usual_axis_name: str | None = None
     sees_all: bool = True
+    strategy: Strategy = "data"
+    batch: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,18 +66,35 @@ def underlying(view: FileView, callee: Callee) -> Target | None:
     return function_at(view, view.span(Site(callee.site.path, callee.site.block, node[1])))
 
 
-def read_roles(view: FileView, callee: Callee, call: HostCall) -> tuple[Given, ...]:
+def read_roles(
+    view: FileView, callee: Callee, call: HostCall, said: tuple[tuple[str, int], ...] = ()
+) -> tuple[Given, ...]:
     """Returns what each argument of a call holds; nothing for a call that hands over no batch.
 
     A wrong guess about the batch costs speed and never numbers, as an array that is split computes what it did.
+
+    Args:
+        view: the file of the function.
+        callee: the function.
+        call: a call of it, of this file or another.
+        said: the arguments that hold the batch, where somebody said it.
     """
     target = underlying(view, callee)
     static = _static_names(view, target)
     found = tuple(_given(view, target, call, place, static) for place in range(len(call.node[3])))
+    if said:
+        names = {name for name, _ in said}
+        found = tuple(_as_said(one, names) for one in found)
+        return found if any(one.role == "batch" for one in found) else ()
     if any(one.role == "batch" for one in found):
         return found
     second = tuple(_second_thought(view, target, call, one) for one in found)
     return second if any(one.role == "batch" for one in second) else ()
+
+
+def _as_said(given: Given, names: set[str]) -> Given:
+    role: Role = "batch" if given.name in names else "rest" if given.role == "batch" else given.role
+    return Given(given.node, given.name, role, given.is_carried)
 
 
 def batch_parameters(view: FileView, target: Target) -> tuple[str, ...]:

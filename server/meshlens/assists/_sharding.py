@@ -124,6 +124,36 @@ def {name}(tree):
     return {tree_map}(lambda x: {device_put}(x, sharding) if isinstance(x, ({array}, {ndarray})) else x, tree)'''
 
 
+_SHARD_AXIS = '''\
+def {name}(tree, axis):
+    """Splits an axis of every array over the devices; an array that does not divide is copied to each."""
+    mesh = {mesh}()
+
+    def place(x):
+        if not isinstance(x, ({array}, {ndarray})):
+            return x
+        divides = x.ndim > axis and x.shape[axis] % mesh.shape[{axis}] == 0
+        spec = {spec}(*[None] * axis, {axis}) if divides else {spec}()
+        return {device_put}(x, {named_sharding}(mesh, spec))
+
+    return {tree_map}(place, tree)'''
+
+_SHARD_STATE = '''\
+def {name}(tree):
+    """Splits every array over the devices along its largest dimension that divides; others are copied to each."""
+    mesh = {mesh}()
+
+    def place(x):
+        if not isinstance(x, ({array}, {ndarray})):
+            return x
+        divides = [axis for axis, size in enumerate(x.shape) if size and size % mesh.shape[{axis}] == 0]
+        largest = max(divides, key=lambda axis: x.shape[axis], default=None)
+        spec = {spec}() if largest is None else {spec}(*[None] * largest, {axis})
+        return {device_put}(x, {named_sharding}(mesh, spec))
+
+    return {tree_map}(place, tree)'''
+
+
 @dataclass(frozen=True, slots=True)
 class OnMesh:
     """The mesh that data is placed on.
@@ -151,11 +181,21 @@ def batch_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) 
     return with_helper(view, "shard_batch", _SHARD_BATCH, spelling.at, axis=mesh.axis, **_names(spelling, called))
 
 
+def axis_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:
+    """The function that splits a batch whose rows do not lie along the first axis."""
+    return with_helper(view, "shard_axis", _SHARD_AXIS, spelling.at, axis=mesh.axis, **_names(spelling, called))
+
+
 def traced_batch_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:
     """The same inside of a function that is compiled."""
     names = _names(spelling, called)
     constraint = spelling.of("jax", "lax.with_sharding_constraint")
     return with_helper(view, "split_batch", _SHARD_TRACED, spelling.at, axis=mesh.axis, constraint=constraint, **names)
+
+
+def state_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:
+    """The function that splits state over the devices, as fully sharded data parallelism does."""
+    return with_helper(view, "shard_state", _SHARD_STATE, spelling.at, axis=mesh.axis, **_names(spelling, called))
 
 
 def copy_helper(view: FileView, spelling: Spelling, called: str) -> Helper:

@@ -28,12 +28,14 @@ TARGETS = {
 """The assists that make something: the first that can do it at a place, else the first that says why not."""
 
 
-def assist_for(target: str) -> Assist:
+def assist_for(target: str | None) -> Assist:
     """The assists that make something, as one.
 
     Args:
-        target: a key of `TARGETS`.
+        target: a key of `TARGETS`; None for what suits a function best.
     """
+    if target is None:
+        return Assist("parallelize", _best, "")
 
     def propose(view: FileView, span: Span, wishes: Wishes) -> Answer:
         refused: Answer = None
@@ -47,14 +49,27 @@ def assist_for(target: str) -> Assist:
     return Assist(target, propose, "")
 
 
-def places_named(target: str, function: str | None) -> Callable[[FileView], tuple[Span, ...]]:
+def _best(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers `jit` with sharding, or `shard_map` for what the partitioner of XLA gets wrong and for what is a map."""
+    answer = assist_for("jit").propose(view, span, wishes)
+    if isinstance(answer, Proposal) or (answer is not None and answer.code != "gradients-by-row"):
+        return answer
+    other = assist_for("shard_map").propose(view, span, wishes)
+    return other if isinstance(other, Proposal) else answer or other
+
+
+def places_named(target: str | None, function: str | None) -> Callable[[FileView], tuple[Span, ...]]:
     """Where an assist may apply in a file.
 
     Args:
-        target: a key of `TARGETS`.
+        target: a key of `TARGETS`; None for what suits best.
         function: only where this is mapped, or what this names is; None for everywhere.
     """
-    if target == "jit":
+    if target is None and function is not None:
+        return lambda view: (
+            _of_function(view, function, "jax.pmap") or _named_exactly(view, function) or _variables(view, function)
+        )
+    if target in (None, "jit"):
         return lambda view: _named_exactly(view, function) or _variables(view, function)
     if function is None:
         return (lambda view: _functions(view, None)) if target == "pmap" else applications

@@ -50,6 +50,13 @@ _NEEDS_PYTHON: dict[str, dict[str, tuple[int, ...]]] = {
 _KEYWORDS = frozenset("axis shape num length num_classes num_segments size dtype static_argnums unroll".split())
 _MODULES = ("flax.linen.", "flax.nnx.", "haiku.", "equinox.nn.")
 _OF_DATA = frozenset("nonzero argwhere flatnonzero unique setdiff1d intersect1d union1d trim_zeros".split())
+_SCANS = {
+    "jax.lax.scan": ("xs", 2),
+    "haiku.dynamic_unroll": ("input_sequence", 1),
+    "haiku.static_unroll": ("input_sequence", 1),
+    "haiku.scan": ("xs", 2),
+    "jax.lax.associative_scan": ("elems", 1),
+}
 _NUMPY = "numpy"
 _PARTIAL = "functools.partial"
 _LIKE_ITS_OPERAND = frozenset({"same", "grad", "value_and_grad", "jacobian"})
@@ -114,6 +121,8 @@ def called(walk: Walk, node: Node, *, is_statement: bool) -> Kind:
         for _, _, value in arguments:
             walk.kind(value)
         return "python"
+    if dotted in _SCANS:
+        _scanned(walk, dotted, arguments)
     _library(walk, dotted, node)
     _shapes(walk, dotted, node)
     own = _method(walk, callee, is_statement=is_statement) if callee[0] == "attr" and not dotted else "python"
@@ -127,6 +136,19 @@ def called(walk: Walk, node: Node, *, is_statement: bool) -> Kind:
     if dotted.startswith(("jax.numpy.", "jax.random.", "jax.lax.", "jax.nn.")):
         return "value"
     return "python" if own == "python" and all(one == "python" for one in kinds) else "value"
+
+
+def _scanned(walk: Walk, dotted: str, arguments: tuple[Node, ...]) -> None:
+    """Notes which arguments are taken apart along their first axis, so that their rows lie along the second."""
+    label, place = _SCANS[dotted]
+    positional = [value for said, _, value in arguments if said is None]
+    given = next((value for said, _, value in arguments if said == label), None)
+    if given is None and len(positional) > place:
+        given = positional[place]
+    for part in given[2] if given is not None and given[0] in ("tuple", "list") else (given,):
+        kind = walk.kind(part) if part is not None else "python"
+        if kind.startswith("="):
+            walk.seen.scanned.add(kind[1:])
 
 
 def _library(walk: Walk, dotted: str, node: Node) -> None:

@@ -47,6 +47,7 @@ class Seen:
         problems: what cannot be traced, in order.
         outside: the names that are taken from outside of the function, by the file.
         objects: the arguments that are called, or whose methods are.
+        scanned: the arguments that a scan takes apart along their first axis.
         results: the expressions that the function itself returns, with what each is.
         done: the functions that were followed, with what they were given.
     """
@@ -54,6 +55,7 @@ class Seen:
     problems: list[Problem] = field(default_factory=list)
     outside: set[tuple[str, str, str | None]] = field(default_factory=set)
     objects: set[str] = field(default_factory=set)
+    scanned: set[str] = field(default_factory=set)
     results: list[tuple[Node, Kind]] = field(default_factory=list)
     done: dict[tuple[int, tuple[tuple[str, Kind], ...]], Kind] = field(default_factory=dict)
 

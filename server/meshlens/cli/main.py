@@ -21,7 +21,8 @@ CLEAN, FOUND, BROKEN, STOPPED = 0, 1, 2, 130
 
 _COMMANDS = {
     "check": "Check files and folders, the working folder by default.",
-    "convert": "Rewrite functions and maps.",
+    "parallelize": "Run functions on several devices.",
+    "convert": "The older name of parallelize.",
     "explain": "Show the page of a rule.",
     "config": "Show the settings in effect and where each comes from.",
     "devices": "Show a project's devices: detected and target.",

@@ -57,7 +57,7 @@ def assists_page() -> str:
     head = (
         f"{NOTICE}\n# Assists\n\n"
         "Refactorings, offered in the editor at the place that `$0` marks, and on the command line by "
-        "`meshlens convert`.\n"
+        "`meshlens parallelize`.\n"
         "Where one is expected and does not apply, it says why.\n\n"
     )
     return head + "\n".join(assist_page(assist, "##") for assist in all_assists())

@@ -2,43 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from meshlens.assists._model import Proposal, Refused, Wishes
 from meshlens.assists._registry import all_assists, assist_named
+from meshlens.assists._subject import subject_at
 from meshlens.lsp.documents import Document
 from meshlens.lsp.session import Session
 from meshlens.lsp.to_lsp import workspace_edit
 from meshlens.text import Span
 
 REWRITE = "refactor.rewrite"
+PARALLELIZE = "Parallelize over devices…"
+_WAYS = frozenset({"shard-with-jit", "convert-to-pmap", "wrap-in-shard-map"})
+_INVOKED = 1
 
 
 def assist_actions(
-    session: Session, document: Document, asked: Span, only: Sequence[str] | None
+    session: Session, document: Document, asked: Span, context: Mapping[str, Any]
 ) -> Iterator[dict[str, Any] | None]:
     """What is offered at a cursor or selection; refusals only to a user who asked for refactorings.
+
+    What runs a function on several devices is one action of clients that ask their user how, and one for each way,
+    possible or not, of the others.
 
     Args:
         session: the session.
         document: the text.
         asked: the selection.
-        only: the kinds that the client asks for.
+        context: the kinds that the client asks for, and whether its user did.
     """
+    only: Sequence[str] | None = context.get("only")
     if only and not any(kind == REWRITE or REWRITE.startswith(f"{kind}.") for kind in only):
         return
     view = session.view(document.path)
     if view is None:
         return
     wishes = project_wishes(session, document, Wishes())
+    subject = subject_at(view, asked)
+    shows_refusals = session.client.disabled_actions
+    was_asked = context.get("triggerKind") == _INVOKED
+    if subject is not None and session.client.asks_how:
+        yield _question(document, subject)
     for assist in all_assists():
-        answer = assist.propose(view, asked, wishes)
+        is_way = assist.name in _WAYS and subject is not None
+        if is_way and session.client.asks_how:
+            continue
+        span = subject if is_way and subject is not None else asked
+        answer = assist.propose(view, span, wishes)
         if isinstance(answer, Proposal):
-            yield _offer(session, document, asked, assist.name, answer)
-        elif isinstance(answer, Refused) and only and session.client.disabled_actions:
+            yield _offer(session, document, span, assist.name, answer)
+        elif isinstance(answer, Refused) and shows_refusals and (only or (is_way and was_asked)):
             yield {"title": _title(answer.title), "kind": REWRITE, "disabled": {"reason": answer.message}}
+
+
+def _question(document: Document, subject: Span) -> dict[str, Any]:
+    """The action that the client gives its own command, which asks how and over what."""
+    data = {"uri": document.uri, "version": document.version, "assist": "parallelize", "span": list(subject)}
+    return {"title": PARALLELIZE, "kind": REWRITE, "data": data}
 
 
 def resolved_assist(session: Session, document: Document, data: dict[str, Any]) -> dict[str, Any] | None:

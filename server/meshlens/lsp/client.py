@@ -29,6 +29,7 @@ class Client:
         resolves_edits: it asks for the edit of a code action when it is chosen.
         preferred_actions: it can apply the best action by itself.
         disabled_actions: it shows why a code action does not apply.
+        asks_how: it asks its user how to run a function on several devices, and over what.
         snippets: it expands placeholders in completions.
         markdown, markdown_items: it renders Markdown in a hover, in a completion; otherwise it gets plain text.
         item_kinds, symbol_kinds, workspace_symbol_kinds: the kinds that it has pictures for.
@@ -53,6 +54,7 @@ class Client:
     resolves_edits: bool = False
     preferred_actions: bool = False
     disabled_actions: bool = False
+    asks_how: bool = False
     snippets: bool = False
     markdown: bool = False
     markdown_items: bool = False
@@ -76,6 +78,7 @@ def read_client(params: Mapping[str, Any]) -> Client:
     diagnostic = "textDocument.publishDiagnostics"
     action = "textDocument.codeAction"
     info = params.get("clientInfo")
+    options = params.get("initializationOptions")
     return Client(
         name=str(info.get("name", "")) if isinstance(info, Mapping) else "",
         encoding=_encoding(can("general.positionEncodings")),
@@ -95,6 +98,7 @@ def read_client(params: Mapping[str, Any]) -> Client:
         and bool(can(f"{action}.dataSupport")),
         preferred_actions=bool(can(f"{action}.isPreferredSupport")),
         disabled_actions=bool(can(f"{action}.disabledSupport")),
+        asks_how=isinstance(options, Mapping) and options.get("asksHow") is True,
         snippets=bool(can("textDocument.completion.completionItem.snippetSupport")),
         markdown="markdown" in _strings(can("textDocument.hover.contentFormat")),
         markdown_items="markdown" in _strings(can("textDocument.completion.completionItem.documentationFormat")),

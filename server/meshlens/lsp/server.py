@@ -74,6 +74,7 @@ HANDLERS: Mapping[str, Handle] = {
         "meshlens/didGrantTrust": ("interpreter", "did_grant_trust"),
         "workspace/executeCommand": ("execute_command", "execute_command"),
         "meshlens/convert": ("convert", "convert"),
+        "meshlens/waysToParallelize": ("parallelize", "ways_to_parallelize"),
         "workspace/didChangeConfiguration": ("configuration", "did_change_configuration"),
         "workspace/didChangeWorkspaceFolders": ("workspace_folders", "did_change_workspace_folders"),
         "workspace/didChangeWatchedFiles": ("watched_files", "did_change_watched_files"),
@@ -103,6 +104,7 @@ DOES_NOT_CONCERN_CAPABILITIES = (
     "workspace/didChangeConfiguration",
     "codeAction/resolve",
     "meshlens/convert",
+    "meshlens/waysToParallelize",
 )
 
 

@@ -98,6 +98,10 @@ def test_in_a_notebook(room: Room):
     room.play("notebook", {"meshlens.interpreter": str(_environment(room.folder / "python"))})
 
 
+def test_a_function_is_sharded_from_the_palette_and_one_that_cannot_says_why(room: Room):
+    room.play("parallelize-with-jit", {"meshlens.interpreter": str(_environment(room.folder / "python"))})
+
+
 def test_what_became_a_pmap_runs_under_jax(room: Room):
     """The two questions were answered with "workers" and 8."""
     room.play("parallelize", {"meshlens.interpreter": str(_environment(room.folder / "python"))})

@@ -29,7 +29,8 @@ def code_action(session: Session, params: dict[str, Any]) -> list[dict[str, Any]
     if document is None:
         return []
     asked = span_of(document, params["range"], session.client.encoding)
-    only = (params.get("context") or {}).get("only")
+    context = params.get("context") or {}
+    only = context.get("only")
     here = [found for found in session.findings(document.path) if _meets(found.finding.span, asked, document)]
     made: list[dict[str, Any] | None] = []
     if _wanted(QUICK_FIX, only):
@@ -37,7 +38,7 @@ def code_action(session: Session, params: dict[str, Any]) -> list[dict[str, Any]
         made += [_ignore(session, document, found) for found in _each_code(here)]
     if _wanted(FIX_ALL, only):
         made.append(_fix_all(session, document))
-    made += assist_actions(session, document, asked, only)
+    made += assist_actions(session, document, asked, context)
     return [action for action in made if action is not None]
 
 

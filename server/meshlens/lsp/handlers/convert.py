@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from dataclasses import replace
+from typing import Any, get_args
 
 from meshlens.assists._functions import function_at
-from meshlens.assists._model import Proposal, Refused, Wishes
+from meshlens.assists._model import Proposal, Refused, Strategy, Wishes
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._step import axis_name_of
+from meshlens.assists._subject import subject_at
 from meshlens.assists._targets import TARGETS, assist_for
 from meshlens.lsp.assist_actions import project_wishes
 from meshlens.lsp.documents import Document
@@ -30,7 +32,8 @@ def convert(session: Session, params: dict[str, Any]) -> dict[str, Any]:
 
     Args:
         session: the session.
-        params: `textDocument`, `position`, `to`, and what the user wishes: `axisName`, `devices`, `inAxes`.
+        params: `textDocument`, `position`, `to`, null for what suits best, and what the user wishes: `axisName`,
+            `devices`, `inAxes`, `strategy`, `batch` such as "tokens" or "tokens:1".
 
     Returns:
         `edit` or `refused`, `defaults` for what the user did not say, and in how many `places` code changes.
@@ -38,12 +41,13 @@ def convert(session: Session, params: dict[str, Any]) -> dict[str, Any]:
     Raises:
         Refusal: the text is not open or has changed, or the request makes no sense.
     """
-    document, view = _asked(session, params)
-    target, wishes = params.get("to"), _wishes(session, document, params)
-    if target not in TARGETS:
+    document, view = asked_for(session, params)
+    target, wishes = params.get("to"), wishes_of(session, document, params)
+    if target is not None and target not in TARGETS:
         raise Refusal(f'"to" is one of {", ".join(sorted(TARGETS))}', INVALID_PARAMS)
     at = offset_of(document, params["position"], session.client.encoding)
-    answer = assist_for(target).propose(view, Span(at, at), wishes)
+    subject = subject_at(view, Span(at, at)) if target in (None, "jit", "pmap") else None
+    answer = assist_for(target).propose(view, subject or Span(at, at), wishes)
     made: dict[str, Any] = {"edit": None, "refused": None, "places": 0}
     if isinstance(answer, Proposal):
         edits = answer.edits()
@@ -53,11 +57,21 @@ def convert(session: Session, params: dict[str, Any]) -> dict[str, Any]:
     elif isinstance(answer, Refused):
         made["refused"] = {"code": answer.code, "message": answer.message}
     else:
-        made["refused"] = {"code": "nothing-here", "message": f"nothing at the cursor can become a {target}"}
-    return {**made, "defaults": _defaults(view, at, wishes)}
+        made["refused"] = {"code": "nothing-here", "message": _nothing(target)}
+    return {**made, "defaults": defaults_at(view, at, wishes)}
 
 
-def _asked(session: Session, params: Mapping[str, Any]) -> tuple[Document, FileView]:
+def _nothing(target: str | None) -> str:
+    made = "run on several devices" if target is None else f"become a {target}"
+    return f"nothing at the cursor can {made}"
+
+
+def asked_for(session: Session, params: Mapping[str, Any]) -> tuple[Document, FileView]:
+    """The text that a request is about.
+
+    Raises:
+        Refusal: it is not open, or has changed.
+    """
     named = params.get("textDocument") or {}
     document = session.documents.get(named.get("uri", ""))
     view = session.view(document.path) if document is not None else None
@@ -68,17 +82,36 @@ def _asked(session: Session, params: Mapping[str, Any]) -> tuple[Document, FileV
     return document, view
 
 
-def _wishes(session: Session, document: Document, params: Mapping[str, Any]) -> Wishes:
+def wishes_of(session: Session, document: Document, params: Mapping[str, Any]) -> Wishes:
+    """What the user wishes.
+
+    Raises:
+        Refusal: it makes no sense.
+    """
     devices = params.get("devices")
     try:
         sizes = parse_device_sizes(devices) if devices not in (None, "") else ()
     except BadSetting as error:
         raise Refusal(f"devices: {error}", INVALID_PARAMS) from None
-    said = Wishes(params.get("axisName") or None, params.get("inAxes") or None, sizes)
+    asked = params.get("strategy") or "data"
+    strategy = next((one for one in get_args(Strategy) if one == asked), None)
+    if strategy is None:
+        raise Refusal('"strategy" is one of data, fsdp', INVALID_PARAMS)
+    said = Wishes(params.get("axisName") or None, params.get("inAxes") or None, sizes, strategy=strategy)
+    said = replace(said, batch=_batch(params.get("batch") or ""))
     return project_wishes(session, document, said)
 
 
-def _defaults(view: FileView, at: int, wishes: Wishes) -> dict[str, str]:
+def _batch(text: str) -> tuple[tuple[str, int], ...]:
+    name, _, axis = text.partition(":")
+    if not text:
+        return ()
+    if not name.isidentifier() or not (axis or "0").isdecimal():
+        raise Refusal('"batch" is an argument, or an argument and an axis such as "tokens:1"', INVALID_PARAMS)
+    return ((name, int(axis or "0")),)
+
+
+def defaults_at(view: FileView, at: int, wishes: Wishes) -> dict[str, str]:
     """The answers that a client can suggest; no number of devices means all that there are."""
     function = function_at(view, Span(at, at))
     axis = wishes.usual_axis_name or "batch"

@@ -1,4 +1,8 @@
+<<<<<<< HEAD:server/meshlens/cli/convert_report.py
 """The report of `meshlens convert`: every refusal and, for a tree, how many there were, where and why."""
+=======
+"""What `meshlens parallelize` says of what it did: every refusal, and for a tree how many there were, where and why."""
+>>>>>>> w-jit:server/meshlens/cli/parallelize_report.py
 
 from __future__ import annotations
 
@@ -27,7 +31,8 @@ def report(outcomes: Outcomes, sources: Mapping[Path, bytes], verb: str, *, tabl
     """
     refused = [(path, outcome, outcome.refused) for path, outcome in outcomes if outcome.refused is not None]
     for path, outcome, reason in refused:
-        yield f"{shown(path)}:{outcome.line}: refused ({reason.code}): {reason.message}"
+        remedy = "; say it with --batch ARG[:AXIS]" if reason.code == "which-batch" else ""
+        yield f"{shown(path)}:{outcome.line}: refused ({reason.code}): {reason.message}{remedy}"
     if tables and len({path for path, _ in outcomes}) > 1:
         yield from ("", *_by_file(outcomes), "")
     if tables and len({reason.code for _, _, reason in refused}) > 1:

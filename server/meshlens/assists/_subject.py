@@ -1,0 +1,76 @@
+"""The function that somebody who asks to parallelize means: at its definition, its name, or what is made of it."""
+
+from __future__ import annotations
+
+from meshlens.assists._functions import Target, function_at, functions
+from meshlens.assists._host_calls import callee_at
+from meshlens.assists._mentions import entries
+from meshlens.assists._scopes import parent_of
+from meshlens.axes.values import Site
+from meshlens.project.trees import Node, tree, walk
+from meshlens.project.view import FileView
+from meshlens.text import Span
+
+
+def subject_at(view: FileView, span: Span) -> Span | None:
+    """Returns the name of the function that a cursor is about: where an assist is to be asked for it.
+
+    That is the function whose `def` line or decorators the cursor is on, whose name it is on, or what `jit`, `partial`
+    or their like are called with there; of a lambda it is the variable that holds it.
+    """
+    if callee_at(view, span) is not None or function_at(view, span) is not None:
+        return span
+    for target in functions(view):
+        if _head(view, target).contains(span):
+            return view.span(target.site)
+    return _at_call(view, span)
+
+
+def _head(view: FileView, target: Target) -> Span:
+    """Returns the lines of a function from its first decorator to the one that its body begins on, without the body."""
+    sites = [target.at(node[1]) for node in target.node[2][3]]
+    start = min(view.span(site).start for site in (*sites, target.site))
+    body = [view.span(target.at(node[1])).start for node in target.body]
+    end = min((at for at in body if at > start), default=view.span(target.site).end)
+    line = view.source.rfind(b"\n", 0, start) + 1
+    return Span(line, max(end - 1, view.span(target.site).end))
+
+
+def _at_call(view: FileView, span: Span) -> Span | None:
+    """Returns the function that a call at the cursor makes something of, or the variable that holds a lambda there."""
+    path = str(view.path)
+    for entry in entries(view):
+        if not view.facts.blocks[entry.key].holds(span):
+            continue
+        found: Span | None = None
+        for node in walk(tree(view, path, entry.key) or ("", 0)):
+            if node[0] in ("call", "lambda") and view.span(Site(path, entry.key, node[1])).contains(span):
+                inner = _meant(view, Site(path, entry.key, node[1]), node, span)
+                found = inner if inner is not None else found
+        if found is not None:
+            return found
+    return None
+
+
+def _meant(view: FileView, site: Site, node: Node, span: Span) -> Span | None:
+    if node[0] == "lambda":
+        above = parent_of(view, site)
+        while above[0] == "call":
+            site = Site(site.path, site.block, above[1])
+            above = parent_of(view, site)
+        if above[0] == "assign" and len(above[2]) == 1 and above[2][0][0] == "name":
+            return view.span(Site(site.path, site.block, above[2][0][1]))
+        return None
+    callee = Site(site.path, site.block, node[2][1])
+    if not view.span(callee).contains(span):
+        return None
+    operand = next((value for label, _, value in node[3] if label is None), None)
+    while operand is not None and operand[0] == "call":
+        operand = next((value for label, _, value in operand[3] if label is None), None)
+    if operand is None:
+        return None
+    if operand[0] == "lambda":
+        return _meant(view, Site(site.path, site.block, operand[1]), operand, span)
+    at = view.span(Site(site.path, site.block, operand[1]))
+    end = Span(at.end, at.end) if operand[0] == "attr" else at
+    return end if function_at(view, end) is not None else None

@@ -1,0 +1,157 @@
+"""`meshlens parallelize`: the refactorings of the editor, on the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from meshlens.assists._everywhere import Job, Outcome, convert_everywhere
+from meshlens.assists._model import Strategy, Wishes
+from meshlens.assists._targets import TARGETS, assist_for, places_named
+from meshlens.cli.checking import open_group
+from meshlens.cli.fixing import patch
+from meshlens.cli.options import read_by
+from meshlens.cli.parallelize_report import report
+from meshlens.cli.progress import progress
+from meshlens.cli.request import Group, ask, shown
+from meshlens.cli.terminal import complain, speak_utf8, write_patch
+from meshlens.cli.visible import visible
+from meshlens.cli.writing import CannotWrite, write_sources
+from meshlens.foreign_files import Unread
+from meshlens.project.discover import walk_files
+from meshlens.project.python_text import read_source
+from meshlens.project.workspace import Workspace
+from meshlens.settings import BadSetting, parse_device_sizes
+
+DONE, NOT_DONE, BROKEN = 0, 1, 2
+_MOST_FILES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Where to convert: a file and, unless everything in it is meant, a function."""
+
+    path: Path
+    function: str | None
+
+
+def _argument(value: object) -> tuple[str, int]:
+    name, _, axis = str(value).partition(":")
+    if not name.isidentifier() or not (axis or "0").isdecimal():
+        raise BadSetting('--batch is an argument, or an argument and an axis such as "tokens:1"')
+    return name, int(axis or "0")
+
+
+@click.command("parallelize")
+@click.argument("where", nargs=-1, required=True, metavar="FILE::FUNCTION...")
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(sorted(TARGETS)),
+    help='What to make of it; "jit", which splits data over a mesh, unless something else is asked for.',
+)
+@click.option(
+    "--strategy",
+    type=click.Choice(["data", "fsdp"]),
+    default="data",
+    help="Copy the state to every device, or split each of its arrays over them (fsdp).",
+)
+@click.option("--all", "everything", is_flag=True, help="Convert whatever can be in FILE, or in a folder.")
+@click.option("--axis-name", metavar="NAME", help="The axis name of a new map.")
+@click.option(
+    "--devices", metavar="N", callback=read_by(parse_device_sizes), help='How many devices a new map gets: 8, "2x4".'
+)
+@click.option("--in-axes", metavar="AXES", help='The in_axes of a new map, such as "(None, 0)".')
+@click.option(
+    "--batch",
+    metavar="ARG[:AXIS]",
+    multiple=True,
+    callback=read_by(_argument),
+    help="The argument that holds the batch, and the axis of its rows if that is not 0.",
+)
+@click.option("--diff", "how", flag_value="diff", default=True, help="Show what would change (the default).")
+@click.option("--write", "how", flag_value="write", help="Change the files.")
+def command(
+    where: tuple[str, ...],
+    target: str | None,
+    strategy: Strategy,
+    everything: bool,
+    axis_name: str | None,
+    devices: tuple[int, ...] | None,
+    in_axes: str | None,
+    batch: tuple[tuple[str, int], ...],
+    how: str,
+) -> int:
+    """Run functions on several devices: FILE::FUNCTION for one, FILE --all for a whole file or folder."""
+    speak_utf8()
+    named = [one.rpartition("::") for one in where]
+    if everything == any(separator for _, separator, _ in named):
+        raise click.UsageError('say "FILE::FUNCTION" for one function, or "FILE --all" for everything')
+    if not everything and not all(separator for _, separator, _ in named):
+        raise click.UsageError('say "FILE::FUNCTION" for one function, or "FILE --all" for everything')
+    if target not in (None, "jit") and (strategy != "data" or batch):
+        raise click.UsageError(f'--strategy and --batch go with "--to jit", not with "--to {target}"')
+    request = ask([path if separator else function for path, separator, function in named], {})
+    for error in request.errors:
+        complain(error)
+    codes = [BROKEN] if request.errors else []
+    for group in request.groups:
+        jobs = [_Asked(path, function) for path in group.files for function in _functions_of(path, named)]
+        wishes = Wishes(axis_name, in_axes, devices or (), group.settings.axis_name, strategy=strategy, batch=batch)
+        codes.append(_convert(group, jobs, target, wishes, how))
+    return max(codes, default=DONE)
+
+
+def _functions_of(path: Path, named: list[tuple[str, str, str]]) -> list[str | None]:
+    """The functions of a file that the command line names; None for everything in it."""
+    found = [one for where, separator, one in named if separator and Path(where).resolve() == path.resolve()]
+    return list(dict.fromkeys(found)) or [None]
+
+
+def _convert(group: Group, jobs: list[_Asked], target: str | None, wishes: Wishes, how: str) -> int:
+    with progress() as bar:
+        workspace = open_group(replace(group, files=(*group.files, *_importing(group))), bar, None)
+    usable = [job for job in jobs if str(job.path) in workspace.files]
+    todo = [Job(job.path, places_named(target, job.function)) for job in usable]
+    done = convert_everywhere(workspace, todo, assist_for(target), wishes)
+    for job, found in zip(usable, done.outcomes, strict=True):
+        if not found and job.function is not None:
+            complain(f'{shown(job.path)}: nothing to convert is named "{job.function}"')
+            return BROKEN
+    outcomes = [(job.path, one) for job, found in zip(usable, done.outcomes, strict=True) for one in found]
+    return _finish(workspace, done.sources, outcomes, how, tables=any(job.function is None for job in jobs))
+
+
+def _importing(group: Group) -> list[Path]:
+    """The other files of a project that may use what one of these defines."""
+    stems = b"|".join(sorted({re.escape(path.stem.encode()) for path in group.files}))
+    importing = re.compile(rb"^\s*(?:from|import)\b.*\b(?:" + stems + rb")\b", re.MULTILINE)
+    found = []
+    for path in islice(walk_files(group.root), _MOST_FILES):
+        text = read_source(path) if path.suffix == ".py" and path not in group.files else b""
+        if not isinstance(text, Unread) and importing.search(text):
+            found.append(path)
+    return sorted(found)
+
+
+def _finish(
+    before: Workspace, contents: Mapping[Path, bytes], outcomes: list[tuple[Path, Outcome]], how: str, *, tables: bool
+) -> int:
+    if how == "write":
+        try:
+            write_sources(contents, {path: before.files[str(path)].raw for path in contents})
+        except CannotWrite as error:
+            complain(str(error))
+            return BROKEN
+    else:
+        for path in sorted(contents):
+            write_patch("".join(patch(shown(path), before.files[str(path)].raw, contents[path])))
+    verb = "Converted" if how == "write" else "Would convert"
+    for line in report(outcomes, contents, verb, tables=tables):
+        click.echo(visible(line), err=True)
+    return NOT_DONE if any(outcome.refused is not None for _, outcome in outcomes) else DONE

@@ -1,0 +1,99 @@
+"""`meshlens/waysToParallelize`: how the function at a position can run on several devices, the best way first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from meshlens.assists._functions import function_at
+from meshlens.assists._host_calls import callee_at
+from meshlens.assists._jitting import UNTRACEABLE
+from meshlens.assists._model import Proposal, Refused, Strategy, Wishes
+from meshlens.assists._roles import underlying
+from meshlens.assists._subject import subject_at
+from meshlens.assists._targets import assist_for
+from meshlens.lsp.from_lsp import offset_of
+from meshlens.lsp.handlers.convert import asked_for, defaults_at, wishes_of
+from meshlens.lsp.session import Session
+from meshlens.project.view import FileView
+from meshlens.text import Span
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One way to run a function on several devices.
+
+    Attributes:
+        to: the target of `meshlens/convert`.
+        strategy: its strategy.
+        title: what it is called.
+        detail: one line about what comes out.
+    """
+
+    to: str
+    strategy: Strategy
+    title: str
+    detail: str
+
+
+_WAYS = (
+    _Way("jit", "data", "jit + sharding", "the function stays; its batch is split over the devices, its state copied"),
+    _Way("jit", "fsdp", "jit + sharding, state split (FSDP)", "the same, with every array of the state split too"),
+    _Way("shard_map", "data", "shard_map", "each device runs the body on its rows; collectives are written out"),
+    _Way("pmap", "data", "pmap", "the older map, in maintenance mode: rows get a leading axis for the devices"),
+)
+
+
+def ways_to_parallelize(session: Session, params: dict[str, Any]) -> dict[str, Any]:
+    """What can be made of the function at a position.
+
+    Args:
+        session: the session.
+        params: `textDocument`, `position`, and what the user wishes: `axisName`, `devices`, `batch`.
+
+    Returns:
+        `name` of the function, null where there is none; its `ways`, each with `to`, `strategy`, `title`, `detail` and
+        `refused`; its `arguments`, and `defaults` for what the user did not say.
+
+    Raises:
+        Refusal: the text is not open or has changed, or the request makes no sense.
+    """
+    document, view = asked_for(session, params)
+    at = offset_of(document, params["position"], session.client.encoding)
+    wishes = wishes_of(session, document, params)
+    subject = subject_at(view, Span(at, at))
+    if subject is None:
+        return {"name": None, "ways": [], "arguments": [], "defaults": defaults_at(view, at, wishes)}
+    ways = _closed_alike([_answered(view, subject, way, wishes) for way in _WAYS])
+    function = _function(view, subject)
+    return {
+        "name": function[0],
+        "ways": [*(way for way in ways if not way["refused"]), *(way for way in ways if way["refused"])],
+        "arguments": function[1],
+        "defaults": defaults_at(view, subject.start, wishes),
+    }
+
+
+def _answered(view: FileView, subject: Span, way: _Way, wishes: Wishes) -> dict[str, Any]:
+    answer = assist_for(way.to).propose(view, subject, replace(wishes, strategy=way.strategy))
+    refused = None
+    if isinstance(answer, Refused):
+        refused = {"code": answer.code, "message": answer.message}
+    elif not isinstance(answer, Proposal):
+        refused = {"code": "nothing-here", "message": "it does not apply to this function"}
+    return {"to": way.to, "strategy": way.strategy, "title": way.title, "detail": way.detail, "refused": refused}
+
+
+def _closed_alike(ways: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Closes every way to a function that cannot be traced: each of them compiles it."""
+    refused = ways[0]["refused"]
+    if refused is None or refused["code"] not in UNTRACEABLE:
+        return ways
+    return [{**way, "refused": refused} for way in ways]
+
+
+def _function(view: FileView, subject: Span) -> tuple[str, list[str]]:
+    callee = callee_at(view, subject)
+    target = underlying(view, callee) if callee is not None else function_at(view, subject)
+    name = callee.name if callee is not None else target.name if target is not None else ""
+    return name, [str(one[0]) for one in target.parameters] if target is not None else []
