@@ -39,6 +39,7 @@ def _children(process: int) -> list[int]:
     return [int(number) for number in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux tells which children a process has")
 def test_a_worker_that_is_halted_is_given_up_and_its_work_done_here(tmp_path: Path):
     script = write(tmp_path, {"read.py": READ.format(package=PACKAGE)}) / "read.py"
@@ -102,6 +103,7 @@ def _halts_halfway(pipe: Any, message: bytes, write: Any = os.write) -> None:
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="there no process is started on these systems")
 def test_a_worker_that_is_not_forked_imports_nothing_of_the_working_folder(tmp_path: Path):
     """As on macOS and Windows: Python starts it with `-c`, before anything of ours could clear its path."""

@@ -16,7 +16,7 @@ from meshlens.project.view import FileView
 
 Role = Literal["batch", "state", "rest"]
 
-_BATCH = re.compile(
+BATCH = re.compile(
     r"(?:.*_)?(?:batch|data|inputs?|images?|labels?|targets?|tokens?|examples?|minibatch|observations?|obs|features|xs?|ys?"
     r"|actions?|rewards?|dones?|samples?|sequences?|points|transitions?|trajectory|rollout)s?(?:_batch|_train|_test)?"
 )
@@ -121,10 +121,10 @@ def _role(
     label, node, name = given
     if name in static or node[0] in ("const", "fstr", "lambda", "cmp", "not") or (node[0] == "unary"):
         return "rest"
-    if _is_setting(node):
+    if is_setting(node):
         return "rest"
     if label == "**":
-        return "batch" if _BATCH.fullmatch(_own_name(node)) else "rest"
+        return "batch" if BATCH.fullmatch(_own_name(node)) else "rest"
     if call.is_vmapped:
         return "state" if carried and not _KEY.fullmatch(name) else "batch"
     if carried and not _KEY.fullmatch(name):
@@ -146,7 +146,7 @@ def _role_of_name(view: FileView, target: Target | None, name: str) -> Role:
         return "state"
     if target is not None and (name in differentiated(view, target) or _is_taken_apart(target, name)):
         return "state"
-    if _BATCH.fullmatch(name):
+    if BATCH.fullmatch(name):
         return "batch"
     if _KEY.fullmatch(name) or _PLAIN.fullmatch(name):
         return "rest"
@@ -161,7 +161,7 @@ def _second_thought(view: FileView, target: Target | None, call: HostCall, given
     return Given(given.node, given.name, "batch", False)
 
 
-def _is_setting(node: Node) -> bool:
+def is_setting(node: Node) -> bool:
     """Returns whether an expression is an entry of a configuration."""
     while node[0] in ("attr", "sub"):
         node = node[2]

@@ -64,6 +64,7 @@ for _ in range(3):
 
 from __future__ import annotations
 
+from meshlens.assists._calls import wrapped
 from meshlens.assists._devices import device_mesh
 from meshlens.assists._form import as_decorator
 from meshlens.assists._functions import Target, function_at, maps_around, uses_jax
@@ -106,7 +107,10 @@ def _written(view: FileView, target: Target, wishes: Wishes) -> tuple[FileEdit, 
     name, before = mesh_name(view, mesh, site, place)
     averages = averaged(view, target, step, spelling)
     decorators = _decorators(view, target, step, spelling, name)
-    return in_order((*import_edits(view, spelling.needed), *before, decorators, *averages))
+    calls = [
+        edit for call in step.form.calls for place in range(len(step.axes)) for edit in wrapped(view, call, place, "")
+    ]
+    return in_order((*import_edits(view, spelling.needed), *before, decorators, *averages, *calls))
 
 
 def _decorators(view: FileView, target: Target, step: Step, spelling: Spelling, mesh: str) -> FileEdit:

@@ -36,7 +36,7 @@ def put_off(run: Run, callee: Value, args: tuple[Arg, ...], site: Site, ctx: Con
     given = tuple([(arg.label, arg.value) for arg in args])
     key = callee.site, given, ctx.env, ctx.sure, ctx.conditional, ctx.guarded
     try:
-        run.later.setdefault(key, Later(callee, args, site, ctx, how, len(run.written)))
+        run.later.setdefault(key, Later(callee, args, site, ctx, how, len(run.written) + len(run.altered)))
     except TypeError:
         # What cannot be hashed cannot be told from what was put off already.
         return
@@ -51,7 +51,7 @@ def make_up(run: Run) -> None:
     while waiting := [(key, one) for key, one in run.later.items() if one is not None]:
         for key, one in waiting:
             run.later[key] = None
-            if len(run.written) == one.written:
+            if len(run.written) + len(run.altered) == one.written:
                 run.begun = len(one.ctx.route)
                 enter(run, one.function, one.args, one.site, one.ctx, one.how)
                 run.begun = 0

@@ -64,7 +64,7 @@ class Later:
 
     Attributes:
         function, args, site, ctx, how: the call.
-        written: how many attributes had been set.
+        written: how many attributes had been set, and containers changed.
     """
 
     function: Function

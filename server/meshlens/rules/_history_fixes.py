@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from meshlens.jaxapi.history import change, spell_version
 from meshlens.project.import_statements import import_from_elsewhere, local_name, name_of_module
 from meshlens.project.view import FileView
@@ -19,6 +21,8 @@ _SIGNATURES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
         {},
     ),
 }
+_FUNCTION_BY_NAME = re.compile(rb"\bfun\b[\"']?\s*[=:]")
+"""Hands over an argument called `fun`, which `pjit` takes by name and `jit` does not."""
 _COPIES = {
     "jax.device_put_replicated": ("{tree}.map(lambda leaf: {np}.stack([leaf] * len({second})), {first})", 2),
     "jax.device_put_sharded": ("{tree}.map(lambda *leaves: {np}.stack(leaves), *{first})", 2),
@@ -83,7 +87,8 @@ def _with_signature(view: FileView, dated: Dated, to: str) -> tuple[Fix, ...]:
         return ()
     for use in uses:
         changed = with_keywords(view, use, names, other)
-        if changed is None:
+        # What a partial holds may get its function by name wherever it is called.
+        if changed is None or (use.partial and _FUNCTION_BY_NAME.search(view.source) is not None):
             return ()
         edits.extend(changed)
     return (Fix(f'use "{to}"', tuple(edits)),)

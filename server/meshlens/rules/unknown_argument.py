@@ -102,7 +102,7 @@ def _unknown(view: FileView, call: ApiCall, arg: Arg, label: str) -> Finding:
         meant = change.replacement
     elif meant is None and change is None:
         meant = closest(label, sorted(accepted - given))
-    message = f'{call.dotted} takes no "{label}"'
+    message = f'{call.written or call.dotted} takes no "{label}"'
     if label.endswith("names") and meant is not None and meant.endswith("nums"):
         return Finding(span, f'{message}, only "{meant}"')
     if meant in accepted and meant not in given:
@@ -136,7 +136,7 @@ def _surplus(view: FileView, call: ApiCall) -> Finding:
     first = surplus[0].site
     span = view.span(first if first is not None and view.is_here(first) else call.call)
     takes = counted(len(row.parameters), "positional argument")
-    message = f"{call.dotted} takes {takes}, {len(positional)} are given"
+    message = f"{call.written or call.dotted} takes {takes}, {len(positional)} are given"
     return Finding(span, message, _by_keyword(view, call, surplus))
 
 
