@@ -272,3 +272,57 @@ def test_an_edit_in_loops_that_are_cut_short_gives_what_a_cold_start_gives(typed
     cold = _workspace(text[:at] + typed + text[at + 1 :])
     assert _found(workspace) == _found(cold)
     assert _found(cold)
+
+
+BAD = 'jax.lax.psum(x, "typo")'
+CALLED = "jax.pmap(f0, axis_name='i')(unknown)\n"
+
+
+def _circle(count: int, planted: int = -1) -> str:
+    """Functions each of which calls two others, so that all of them are reached from the first one."""
+    return "".join(
+        f"def f{n}(x):\n    y = f{(7 * n + 1) % count}(x)\n"
+        f"    return f{(n + 1) % count}({BAD if n == planted else 'x'}) + y\n"
+        for n in range(count)
+    )
+
+
+def _row(count: int) -> str:
+    """Functions each of which calls the next one."""
+    calls = "".join(f"def f{n}(x):\n    return f{n + 1}(x)\n" for n in range(count))
+    return f"{calls}def f{count}(x):\n    return {BAD}\n"
+
+
+ELSEWHERE = f"def other(x):\n    return {BAD}\n\n\n"
+MAPPED = "jax.pmap(other, axis_name='i')(unknown)\n"
+PLACES: dict[str, str] = {
+    "before": ELSEWHERE + MAPPED + _circle(500) + CALLED,
+    "after": ELSEWHERE + _circle(500) + CALLED + MAPPED,
+    "after thousands": ELSEWHERE + _circle(2_000) + CALLED + MAPPED,
+    "after many": ELSEWHERE
+    + "".join(_circle(300).replace("f", f"g{n}f").replace(f"deg{n}f", "def") for n in range(12))
+    + "".join(f"jax.pmap(g{n}f0, axis_name='i')(unknown)\n" for n in range(12))
+    + MAPPED,
+    "after them in a function": f"{ELSEWHERE}{_circle(500)}def main():\n    {CALLED}    {MAPPED}main()\n",
+    "after loops": ELSEWHERE + _circle(500) + f"for i in range(1000):\n    {CALLED}" * 3 + MAPPED,
+    "after calls": ELSEWHERE + "unknown(1)\n" * 21_000 + MAPPED,
+    "among them": _circle(500, 3) + CALLED,
+    "the last of them": _circle(500, 499) + CALLED,
+    "at the end of a row": _row(30) + CALLED,
+    "at the end of a long row": _row(500) + CALLED,
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_functions_that_call_each_other_hide_no_fault(tmp_path: Path, place: str) -> None:
+    (tmp_path / "a.py").write_text(f"import jax\nfrom elsewhere import unknown\n\n\n{PLACES[place]}")
+    ran = checked(tmp_path, "--output-format", "concise")
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert ran.stdout.count('AX101 axis "typo" is not bound here') == 1
+
+
+def test_what_the_last_of_a_row_of_modules_calls_is_followed(tmp_path: Path) -> None:
+    _chain(tmp_path, 300, f"import jax\n\n\ndef f(x):\n    return {BAD}\n")
+    (tmp_path / "a.py").write_text("import jax\nfrom m0 import f\n\njax.pmap(f, axis_name='i')(f)\n")
+    ran = checked(tmp_path, "--output-format", "concise")
+    assert 'm300.py:5:28: AX101 axis "typo" is not bound here' in ran.stdout

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from meshlens.axes.run import MOST_BODIES, MOST_CONTEXTS
+from meshlens.axes.run import MOST_CONTEXTS
+from meshlens.axes.spending import MOST_BODIES_OUTSIDE
 from meshlens.project.workspace import open_workspace
 from meshlens.rules._check import check
 from meshlens.settings import Settings
@@ -18,7 +19,7 @@ def helper_{0}(x):
 
 
 def test_a_program_that_calls_very_much_hides_nothing() -> None:
-    names = ["data"] * MOST_BODIES + ["typo"]
+    names = ["data"] * MOST_BODIES_OUTSIDE + ["typo"]
     calls = "".join(f"    helper_{number}(x)\n" for number in range(len(names)))
     helpers = "".join(HELPER.format(number, name) for number, name in enumerate(names))
     head = "import jax\nimport jax.numpy as jnp\n"

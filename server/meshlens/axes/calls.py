@@ -11,7 +11,8 @@ from meshlens.axes.labels import travelling
 from meshlens.axes.ledger import Shared
 from meshlens.axes.operating import of_all
 from meshlens.axes.parameters import bind
-from meshlens.axes.run import DEEPEST, MOST_BODIES, MOST_CALLS, MOST_WORK, Run
+from meshlens.axes.putting_off import make_up, put_off
+from meshlens.axes.run import DEEPEST, Run
 from meshlens.axes.same_names import names_given, note_repeated
 from meshlens.axes.values import (
     UNKNOWN,
@@ -62,7 +63,10 @@ def call(
     """
     run.calls += 1
     run.work += 1
-    if run.calls > MOST_CALLS or run.work > MOST_WORK or run.too_deep(ctx):
+    if not run.may_call():
+        return UNKNOWN
+    if run.too_deep(ctx):
+        put_off(run, callee, args, site, ctx, how)
         return UNKNOWN
     if type(callee) is Ext:
         from meshlens.axes.externals import call_external
@@ -222,7 +226,7 @@ def enter(
         return Data(labels, over=_of_unread(function, args))
     running = run.stack.count(function.site)
     # What this root does not come to any more is not entered by it, so that it may be a root itself.
-    if running > 1 or run.bodies >= MOST_BODIES:
+    if running > 1 or not run.may_enter(ctx):
         return UNKNOWN
     run.enters()
     if ctx.sure or not _is_main(function):
@@ -260,12 +264,16 @@ def enter(
         return UNKNOWN
     inner = ctx.inside(Step(site, how, function.name, function.site, ctx.env), function.site)
     given = dict(values) if outside and not telling else {}
-    begun = len(run.written)
+    begun, refused = len(run.written), run.refused
+    outer = run.begin_call()
     run.stack.append(function.site)
     try:
         result = _run_body(run, function, values, inner)
     finally:
         run.stack.pop()
+    if run.later and not run.stack:
+        make_up(run)
+    run.end_call(outer)
     if len(run.altered) > begun_altered:
         # What it does to what it is given shows where it runs only.
         return result
@@ -273,7 +281,7 @@ def enter(
         run.ledger.left[function.site] = Shared(result, run.root, {}, given=given)
     if key is not None:
         run.memo[key] = result
-        if common is not None and not run.tired and not run.is_brief and run.overlaid == overlaid:
+        if common is not None and refused == run.refused and not run.is_brief and run.overlaid == overlaid:
             share(run, common, result, begun, names)
     return result
 

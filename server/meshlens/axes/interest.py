@@ -6,6 +6,7 @@ left out is the bulk of ordinary numerical code.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import takewhile
@@ -45,6 +46,7 @@ class Interest:
         self._reach: dict[tuple[str, str], tuple[bool, ...]] = {}
         self._roots: dict[tuple[str, str, bool], bool] = {}
         self._names_axes: dict[tuple[str, str], tuple[bool, tuple[str, ...]]] = {}
+        self._sorted: dict[str, list[str]] = {}
 
     @staticmethod
     def of(facts: Facts, before: Interest | None = None) -> Interest:
@@ -209,7 +211,11 @@ class Interest:
         found = self._names_axes.get((path, key))
         if found is None:
             mentions = self._mentioned.get(path, {})
-            blocks = (key, *[inner for inner in mentions if inner.startswith(key + ".")])
+            keys = self._sorted.get(path)
+            if keys is None:
+                keys = self._sorted[path] = sorted(mentions)
+            # What follows the dot in the order of characters ends what begins with it.
+            blocks = (key, *keys[bisect_left(keys, key + ".") : bisect_left(keys, key + "/")])
             words = binding_words() | using_words()
             says = any(not words.isdisjoint(mentions.get(block, ())) for block in blocks)
             found = self._names_axes[(path, key)] = says, blocks

@@ -11,6 +11,17 @@ from meshlens.axes.dependence import worth_of
 from meshlens.axes.frames import Frame, Sites
 from meshlens.axes.ledger import Entry, Key, Ledger, Ledgers
 from meshlens.axes.records import Records
+from meshlens.axes.spending import (
+    ALL,
+    LEVELS_THAT_SHARE,
+    MOST_BODIES_OUTSIDE,
+    Later,
+    Limit,
+    Share,
+    at_the_top,
+    most_of,
+    without,
+)
 from meshlens.axes.values import Const, Function, Mapped, Module, Site, Value
 from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts, Shape
@@ -20,14 +31,11 @@ if TYPE_CHECKING:
 
 Entries: TypeAlias = tuple[tuple[Any, Value], ...]
 
-MOST_CALLS = 20_000
-MOST_WORK = 40_000
 MOST_WORK_OF_A_LOOP = 20_000
 MOST_ITERATIONS = 2_000
-WORK_TO_SPARE, ITERATIONS_TO_SPARE = 2_000, 500
+CALLS_TO_SPARE, WORK_TO_SPARE, ITERATIONS_TO_SPARE = 500, 2_000, 500
 """A run that comes as close as this to what it may spend might spend it all if one statement were another."""
 DEEPEST = 200
-MOST_BODIES = 300
 MOST_CONTEXTS = 12
 MOST_VAGUE_CONTEXTS = 4
 DEEPEST_IN_MAP = 24
@@ -138,21 +146,6 @@ class ModuleState:
     grown: dict[tuple[str, str], Entries] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """What the outermost loop that runs may spend, so that there is something left for what follows it.
-
-    Attributes:
-        work: the work of the run at which it has spent all.
-        iterations: those of loops inside it count as well.
-        bodies: the functions that have run by then.
-    """
-
-    work: int
-    iterations: int
-    bodies: int
-
-
 class Run:
     """The state of one run: where it writes, what it has seen, how far it may go.
 
@@ -177,6 +170,7 @@ class Run:
         stack: sites of the functions now running.
         calls: how many calls were made.
         bodies: how often a function's body ran.
+        bodies_before: how often that was when the run began afresh.
         followed: how many of them were entered only for what they make of arrays in a map.
         api_guard: depth of `try/except ImportError`, `hasattr`, version checks.
         broad_guard: how many of these catch any exception, which says nothing of what a function does that is called.
@@ -185,7 +179,13 @@ class Run:
         in_maps: in how many maps code runs.
         of_maps: the objects that were made or changed in a map.
         entrances: how often a function was called that is worth entering.
-        most_calls: the calls that were made before the run began afresh, where these were most.
+        left: what calls and loops at the top of the root have left to spend.
+        spent: what had been spent when the one that runs began.
+        limit: what may have been spent when the call or loop ends that runs; None at the top of the root, where the
+            work is that of reading the text.
+        refused: how many calls were not made because there was nothing left to spend.
+        later: calls that wait until what led to them has ended; None for each that was made, or is not any more.
+        begun: how long the route was to what runs now, if that had to wait.
         work: how many statements ran, calls were made, and elements of comprehensions were worked out.
         iterations: how many loops and comprehensions began another iteration.
         depth: how many statements and expressions are being worked out inside each other.
@@ -221,14 +221,19 @@ class Run:
         self.mapped_by: set[tuple[Site, Site]] = set()
         self.stack: list[Site] = []
         self.calls = 0
-        self.bodies = self.followed = self.in_maps = 0
+        self.bodies = self.bodies_before = self.followed = self.in_maps = 0
         self.of_maps: set[int] = set()
         self.api_guard = 0
         self.broad_guard = 0
         self.ambient: list[Value] = []
         self.differentiating = 0
         self.entrances = 0
-        self.most_calls = 0
+        self.left = ALL
+        self.spent = Limit(0, 0, 0)
+        self.limit: Limit | None = None
+        self.refused = 0
+        self.later: dict[Any, Later | None] = {}
+        self.begun = 0
         self.work = 0
         self.iterations = 0
         self.depth = 0
@@ -268,9 +273,7 @@ class Run:
 
     def begin_afresh(self) -> None:
         """Gives the next method of a class that nobody calls as much to spend as the first one had."""
-        self.most_calls = max(self.most_calls, self.calls)
-        self.is_brief = self.is_brief or self.work + WORK_TO_SPARE > MOST_WORK
-        self.calls = self.bodies = self.work = 0
+        self.left, self.bodies_before = ALL, self.bodies
         self.contexts.clear()
         self.mapped_by.clear()
 
@@ -298,10 +301,11 @@ class Run:
         """The share of a loop that begins; None if it runs inside another, whose share it uses."""
         if self.loop is not None:
             return None
-        work = min(self.work + MOST_WORK_OF_A_LOOP, MOST_WORK)
-        self.loop = share = Share(
-            work, self.iterations + MOST_ITERATIONS, self.bodies + (MOST_BODIES - self.bodies + 1) // 2
-        )
+        outer = self.limit
+        limit = self.limit = outer or self._begin_at_the_top()
+        work = min(self.work + MOST_WORK_OF_A_LOOP, limit.work)
+        bodies = self.bodies + (limit.bodies - self.bodies + 1) // 2
+        self.loop = share = Share(work, self.iterations + MOST_ITERATIONS, bodies, outer)
         return share
 
     def end_loop(self, share: Share | None) -> None:
@@ -310,6 +314,39 @@ class Run:
             iterations = self.iterations + ITERATIONS_TO_SPARE > share.iterations
             self.is_brief = self.is_brief or iterations or self.work + WORK_TO_SPARE > share.work
             self.loop = None
+            self.end_call(share.limit)
+
+    def begin_call(self) -> Limit | None:
+        """Limits what a call may spend that begins; returns what was limited before."""
+        outer = self.limit
+        if outer is None:
+            self.limit = self._begin_at_the_top()
+        elif len(self.stack) < LEVELS_THAT_SHARE and not self.begun:
+            self.limit = most_of(outer, self._now())
+        return outer
+
+    def end_call(self, outer: Limit | None) -> None:
+        """Ends what a call may spend, or a loop at the top of the root.
+
+        Args:
+            outer: what was limited before it began.
+        """
+        limit = self.limit
+        if limit is None or limit is outer:
+            return
+        self.is_brief = (
+            self.is_brief or self.work + WORK_TO_SPARE > limit.work or self.calls + CALLS_TO_SPARE > limit.calls
+        )
+        self.limit = outer
+        if outer is None:
+            self.left = without(self.left, self.spent, self._now())
+
+    def _now(self) -> Limit:
+        return Limit(self.work, self.calls, self.bodies)
+
+    def _begin_at_the_top(self) -> Limit:
+        self.spent = self._now()
+        return at_the_top(self.left, self.spent)
 
     def may_go_on(self) -> bool:
         """Whether the loop that runs begins another iteration: not if the outermost one has used up its share."""
@@ -326,10 +363,24 @@ class Run:
         """Whether a function does here what it does in other runs, given the same."""
         return not (self.is_apart and function.path == self.path)
 
-    @property
-    def tired(self) -> bool:
-        """Whether this run has used up what it may spend."""
-        return self.calls > MOST_CALLS or self.work > MOST_WORK or self.bodies >= MOST_BODIES
+    def may_call(self) -> bool:
+        """Whether what runs has something left for another call."""
+        limit = self.limit
+        if limit is None or (self.calls <= limit.calls and self.work <= limit.work):
+            return True
+        self.refused += 1
+        return False
+
+    def may_enter(self, ctx: Context) -> bool:
+        """Whether what runs has something left for the body of another function.
+
+        Outside every map that is less, as what is not entered there is a root itself.
+        """
+        is_left = self.limit is None or self.bodies < self.limit.bodies
+        if is_left and (ctx.env.maps or self.bodies - self.bodies_before < MOST_BODIES_OUTSIDE):
+            return True
+        self.refused += 1
+        return False
 
     def too_deep(self, ctx: Context) -> bool:
         """Whether a route is so long that going on along it tells nothing new.
@@ -338,7 +389,7 @@ class Run:
         deeper is a root itself.
         """
         if ctx.env.maps:
-            return len(ctx.route) > DEEPEST_IN_MAP
+            return len(ctx.route) - self.begun > DEEPEST_IN_MAP
         return len(ctx.route) > (DEEPEST_OPEN if ctx.env.open else DEEPEST_CLOSED)
 
     def heap_entry(self, key: Any, path: str) -> dict[str, Value]:

@@ -12,15 +12,14 @@ from typing import Any
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.records import Records
-from meshlens.axes.run import MOST_CALLS, MOST_WORK, Run, World
+from meshlens.axes.run import WORK_TO_SPARE, Run, World
 from meshlens.axes.values import Class, Function, Site, Value
 
 WATCHED = "watched"
 """The tag of a statement that is watched: `("watched", site, statement)`."""
 
 _MOST_MOMENTS = 200
-_MOST_MORE_CALLS = 500
-MOST_MORE_WORK = 2_000
+MOST_MORE_WORK = WORK_TO_SPARE
 _LISTS = tuple(one.name for one in fields(Records))
 
 Lengths = tuple[int, ...]
@@ -100,7 +99,7 @@ def run_watched(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     from meshlens.axes.statements import run_block
 
     moments = run.moments
-    if moments is None or len(moments) >= _MOST_MOMENTS:
+    if moments is None or run.begun or len(moments) >= _MOST_MOMENTS:
         run.moments = None
         run_block(run, node[2:], frame, ctx)
         return
@@ -270,8 +269,7 @@ def old_records(records: Records, moments: Sequence[Moment]) -> Records:
 
 def may_do_more(run: Run) -> bool:
     """Whether a run stays as complete as it is when a statement in it makes some more calls, or is more work."""
-    calls = max(run.calls, run.most_calls)
-    return calls + _MOST_MORE_CALLS < MOST_CALLS and run.work + MOST_MORE_WORK < MOST_WORK and not run.is_brief
+    return not run.is_brief
 
 
 def same(one: Any, other: Any) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from meshlens.axes.values import Binder, Ext, Site
+from meshlens.ide.prose import as_text
 from meshlens.ide.target import sites_at
 from meshlens.project.jedi_bridge import Found
 from meshlens.project.view import FileView
@@ -68,5 +69,7 @@ def outside_text(axis: OutsideAxis, found: Found) -> str:
         found: where its name is written.
     """
     many = "Axis names" if len(found.names) > 1 else "Axis name"
-    names = ", ".join(f'"{name}"' for name in found.names) or axis.dotted
-    return f"{many} {names}.\n\nWritten in {found.path.name}, line {found.line}, of {axis.dotted.split('.')[0]}."
+    names = ", ".join(f'"{as_text(name)}"' for name in found.names) or axis.dotted
+    return (
+        f"{many} {names}.\n\nWritten in {as_text(found.path.name)}, line {found.line}, of {axis.dotted.split('.')[0]}."
+    )

@@ -15,6 +15,15 @@ HoverStyle: TypeAlias = Literal["markdown", "plaintext", "svg"]
 MOST_PLACES = 6
 
 
+_MARKS = re.compile(r"[\\\[\]`<*]")
+
+
+def as_text(name: str) -> str:
+    """Returns a name in one line of Markdown in which it makes no link, picture, code or tag."""
+    line = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in name)
+    return _MARKS.sub(r"\\\g<0>", line)
+
+
 @dataclass(frozen=True, slots=True)
 class Prose:
     """How to write about one file.
@@ -57,9 +66,9 @@ class Prose:
         line = self._line(site)
         path = Path(site.path)
         if path.suffix == ".ipynb":
-            return self._shown(path) if self.is_plain else f"[{self._shown(path)}]({path.as_uri()})"
+            return self._shown(path) if self.is_plain else f"[{as_text(self._shown(path))}]({path.as_uri()})"
         text = f"{self._shown(path)}:{line}"
-        return text if self.is_plain else f"[{text}]({path.as_uri()}#L{line})"
+        return text if self.is_plain else f"[{as_text(text)}]({path.as_uri()}#L{line})"
 
     def places(self, sites: Iterable[Site]) -> str:
         """A list of places in the order of the files, the file of the view first; only some of many are named."""

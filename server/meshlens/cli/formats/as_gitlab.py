@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from meshlens.cli.formats.fingerprints import fingerprinted, relative
+from meshlens.cli.formats.json_text import json_text
 from meshlens.cli.report import Report
 
 _SEVERITIES = {"error": "critical", "warning": "major", "hint": "info"}
@@ -29,4 +29,4 @@ def render(report: Report) -> str:
                 "location": {"path": relative(place.path, top), "lines": {"begin": begin, "end": end}},
             }
         )
-    return json.dumps(out, indent=2, ensure_ascii=False) + "\n"
+    return json_text(out)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from meshlens.cli.formats.json_text import json_text
 from meshlens.cli.report import Place, Report, Reported
 
 _APPLICABILITY = {"safe": "safe", "unsafe": "unsafe", "suggestion": "display"}
@@ -12,7 +12,7 @@ _APPLICABILITY = {"safe": "safe", "unsafe": "unsafe", "suggestion": "display"}
 
 def render(report: Report) -> str:
     """The findings as a JSON list."""
-    return json.dumps([_finding(finding) for finding in report.findings], indent=2, ensure_ascii=False) + "\n"
+    return json_text([_finding(finding) for finding in report.findings])
 
 
 def _finding(finding: Reported) -> dict[str, Any]:

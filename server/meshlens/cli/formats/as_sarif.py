@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from urllib.parse import quote
 
 import meshlens
 from meshlens.cli.formats.fingerprints import fingerprinted, relative
+from meshlens.cli.formats.json_text import json_text
 from meshlens.cli.report import Place, Report, Reported
 from meshlens.rules._registry import Rule, all_rules
 
@@ -45,7 +45,7 @@ def render(report: Report) -> str:
             for finding, fingerprint in fingerprinted(report, top)
         ],
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+    return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(rule: Rule) -> dict[str, Any]:

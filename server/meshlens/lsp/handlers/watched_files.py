@@ -10,10 +10,11 @@ from meshlens.lsp.documents import is_nowhere, path_of
 from meshlens.lsp.loading import raw_of
 from meshlens.lsp.session import Session
 from meshlens.project.configuration import OWN_FILE, SHARED_FILE
+from meshlens.project.jax_locks import LOCKS
 
 PATTERNS = (
     "**/*.{py,ipynb}",
-    f"**/{{{OWN_FILE},{SHARED_FILE},uv.lock,poetry.lock,pdm.lock,pixi.lock,requirements*.txt,setup.py,setup.cfg}}",
+    f"**/{{{OWN_FILE},{SHARED_FILE},{','.join(LOCKS)},requirements*.txt,setup.py,setup.cfg}}",
 )
 DELETED = 3
 
