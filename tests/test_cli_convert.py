@@ -282,10 +282,7 @@ def test_every_pmap_of_a_folder_becomes_a_vmap(tmp_path):
 def test_vmap_of_what_no_pmap_maps(tmp_path):
     ran = meshlens("convert", "a.py::rows", "--to", "vmap", cwd=write(tmp_path, {"a.py": JITTED}))
     assert ran.code == 2
-<<<<<<< HEAD
     assert 'nothing to convert is named "rows"' in ran.err
-=======
-    assert 'nothing to convert is called "rows"' in ran.err
 
 
 PLAIN = """\
@@ -336,4 +333,3 @@ def test_options_that_make_no_sense_are_refused(tmp_path, wrong):
     write(tmp_path, {"a.py": PLAIN})
     ran = meshlens("parallelize", "a.py::outer", *wrong, cwd=tmp_path)
     assert (ran.code, ran.out) == (2, "")
->>>>>>> w-jit

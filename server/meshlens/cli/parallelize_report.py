@@ -1,8 +1,4 @@
-<<<<<<< HEAD:server/meshlens/cli/convert_report.py
-"""The report of `meshlens convert`: every refusal and, for a tree, how many there were, where and why."""
-=======
-"""What `meshlens parallelize` says of what it did: every refusal, and for a tree how many there were, where and why."""
->>>>>>> w-jit:server/meshlens/cli/parallelize_report.py
+"""The report of `meshlens parallelize`: every refusal and, for a tree, how many there were, where and why."""
 
 from __future__ import annotations
 
