@@ -88,4 +88,4 @@ def test_rows_sums_and_means_are_those_of_the_whole_batch(said_by_jax: Said, tmp
         if claim in (ROWS, SUM, MEAN, COLUMNS) and not {claim, "unfit"} & set(said_by_jax[name]["parts"])  # type: ignore[call-overload]
     }
     assert wrong == {}
-    assert all(is_same(labels["same"].truth) for labels in found.values())
+    assert all(is_same(labels["same"].truth) or OPERATIONS[name] == "untold" for name, labels in found.items())
