@@ -11,7 +11,18 @@ from meshlens.axes.records import GradientUse
 from meshlens.axes.run import Run
 from meshlens.axes.tree_objects import fields_of, with_fields
 from meshlens.axes.values import Data, Dict, Instance, Seq, Site, Value
-from meshlens.axes.variation import INVARIANT, NOT_KNOWN, SAME, VARYING, ZERO, Along, Variation, either, is_apart, of
+from meshlens.axes.variation import (
+    INVARIANT,
+    NOT_KNOWN,
+    UNTOLD,
+    VARYING,
+    Along,
+    Variation,
+    either,
+    is_apart,
+    is_same,
+    of,
+)
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 
@@ -68,11 +79,12 @@ def after_steps(start: Variation, stepped: Variation) -> Variation:
     """
     axes = {name for name, _ in (*start.axes, *stepped.axes)}
     rest = start.rest if start.rest == stepped.rest else NOT_KNOWN
-    return of([(axis, _along(start.over(axis), stepped.over(axis))) for axis in axes], rest)
+    return of([(axis, after_step(start.over(axis), stepped.over(axis))) for axis in axes], rest)
 
 
-def _along(start: Along, stepped: Along) -> Along:
-    began = SAME if start.truth == ZERO else start.truth
-    if is_apart(stepped.truth) and (is_apart(start.truth) or began == SAME):
-        return stepped
-    return Along(either(start.truth, stepped.truth), stepped.typed if start.typed == stepped.typed else "")
+def after_step(start: Along, stepped: Along) -> Along:
+    """What is known over one axis of a carry after the last step."""
+    typed = stepped.typed if start.typed == stepped.typed else UNTOLD
+    if is_apart(stepped.truth) and (is_apart(start.truth) or is_same(start.truth)):
+        return Along(stepped.truth, typed)
+    return Along(either(start.truth, stepped.truth), typed)

@@ -19,10 +19,10 @@ from meshlens.axes.variation import (
     ANYTHING,
     APART,
     DIFFERS,
+    GIVEN,
     NOT_KNOWN,
     ROW,
     ROWS,
-    SAME,
     SOME_AXIS,
     VARYING,
     ZERO,
@@ -142,7 +142,7 @@ def _enter(
             labels = labels - {"keys"} | {"key"}
         shape = value.shape if isinstance(value, Data) else ()
         if copied is not None and binder.kind not in ("shard_map", "smap"):
-            over = with_axes(over, axes_of(binder), Along(SAME, VARYING))
+            over = with_axes(over, axes_of(binder), Along(GIVEN, VARYING))
             extra = {*extra, copied} - {"data"}
         return Data(labels | extra, _without_axis(shape, entry, binder), None, is_array(value), over)
     return value

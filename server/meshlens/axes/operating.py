@@ -96,7 +96,7 @@ def of_network(value: Value, args: tuple[Arg, ...]) -> Variation:
 def _of_kind(kind: Kind, args: tuple[Arg, ...], dotted: str) -> Variation:
     if kind in _SIZES:
         return ZEROS if kind == "zeros" else EVERYWHERE
-    if any(arg.label in ("*", "**") for arg in args):
+    if kind == "untold" or any(arg.label in ("*", "**") for arg in args):
         return ANYTHING
     arrays = [arg for arg in args if arg.label not in _NO_ARRAYS]
     if not arrays:

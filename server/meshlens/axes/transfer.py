@@ -10,12 +10,12 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from meshlens.axes.variation import (
-    ALIKE,
     ANYTHING,
     APART,
     AVERAGE,
     COLUMNS,
     DIFFERS,
+    GIVEN,
     INVARIANT,
     MEAN,
     MEANS_SUMMED,
@@ -37,6 +37,7 @@ from meshlens.axes.variation import (
     Variation,
     is_apart,
     is_different,
+    is_given,
     is_same,
     of,
 )
@@ -78,7 +79,9 @@ def _rowwise(*truths: str) -> str:
         return UNTOLD
     different = {truth for truth in truths if is_different(truth)}
     if not different:
-        return APART if any(map(is_apart, truths)) else SAME
+        if any(map(is_apart, truths)):
+            return APART
+        return GIVEN if all(map(is_given, truths)) else SAME
     others = [truth for truth in truths if truth not in different]
     if len(different) == 1 and all(map(is_same, others)):
         (only,) = different
@@ -106,7 +109,7 @@ def _added(left: str, right: str) -> str:
         return left
     for one, other in ((left, right), (right, left)):
         if is_same(other):
-            if one in (MEAN, PAIRS_MEAN) or (one in _KEPT_OF_SAME and other == SAME):
+            if one in (MEAN, PAIRS_MEAN) or (one in _KEPT_OF_SAME and is_given(other)):
                 return one
             if one == SUM:
                 return DIFFERS
@@ -123,7 +126,7 @@ def _multiplied(left: str, right: str) -> str:
         if is_same(other):
             if one in _LINEAR:
                 return one
-            if one in _KEPT_OF_SAME and other == SAME:
+            if one in _KEPT_OF_SAME and is_given(other):
                 return one
     return _rowwise(left, right)
 
@@ -233,7 +236,7 @@ def gathered(part: Along) -> Along:
 
 def gathered_invariant(part: Along) -> Along:
     """What `all_gather_invariant` over the axis gives."""
-    return ALIKE
+    return Along(SAME, INVARIANT)
 
 
 def totalled(part: Along) -> Along:
@@ -250,7 +253,7 @@ def averaged_over(part: Along) -> Along:
 
 def same_over(part: Along) -> Along:
     """What `pmax` and `pmin` over the axis give."""
-    return ALIKE
+    return Along(SAME, INVARIANT)
 
 
 def different_over(part: Along) -> Along:
@@ -275,7 +278,7 @@ def as_zeros(part: Along) -> Along:
 
 def as_constant(part: Along) -> Along:
     """`ones_like(x)` in the same way."""
-    return Along(SAME, part.typed)
+    return Along(GIVEN, part.typed)
 
 
 def entered_by_row(part: Along) -> Along:
@@ -305,7 +308,7 @@ def differentiated(loss: Along, value: Along) -> Along:
 def differentiated_checked(loss: Along, value: Along) -> Along:
     """The same in a checked `shard_map`: the gradient for a value that JAX believes the same everywhere is summed."""
     if value.typed != INVARIANT:
-        return differentiated(loss, value)
+        return differentiated(loss, value) if value.typed == VARYING else NOT_KNOWN
     if loss.typed == VARYING:
         return Along(totalled(loss).truth if loss.truth in (SUM, MEAN, PAIRS_MEAN) else SAME, INVARIANT)
-    return ALIKE if loss.typed == INVARIANT else NOT_KNOWN
+    return Along(SAME, INVARIANT) if loss.typed == INVARIANT else NOT_KNOWN

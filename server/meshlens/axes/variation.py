@@ -5,7 +5,8 @@ A `Variation` says it of a value for every axis in scope.  For each axis it hold
 *truth*, what the arrays hold on the devices:
 
     same                  equal on all devices, and of these
-      zero                  zeros
+      given                 made of nothing that was reduced over the axis, and of these
+        zero                  zeros
       total                 a `psum` of parts of a sum
       average               a `pmean` of means of rows
       means-summed          a `psum` of means: as many times too large as there are devices
@@ -49,6 +50,7 @@ from typing import NamedTuple
 
 UNTOLD = ""
 SAME = "same"
+GIVEN = "given"
 ZERO = "zero"
 APART = "apart"
 DIFFERS = "differs"
@@ -71,9 +73,11 @@ VARYING = "varying"
 
 ABOVE = {
     SAME: UNTOLD,
+    GIVEN: SAME,
+    ZERO: GIVEN,
     APART: UNTOLD,
     DIFFERS: APART,
-    **dict.fromkeys((ZERO, TOTAL, AVERAGE, MEANS_SUMMED, SUMS_AVERAGED, RATIOS_AVERAGED), SAME),
+    **dict.fromkeys((TOTAL, AVERAGE, MEANS_SUMMED, SUMS_AVERAGED, RATIOS_AVERAGED), SAME),
     **dict.fromkeys((ROWS, COLUMNS, ROW, SUM, MEAN, RATIO, PAIRS, PAIRS_MEAN), DIFFERS),
     INVARIANT: UNTOLD,
     VARYING: UNTOLD,
@@ -94,7 +98,7 @@ class Along(NamedTuple):
 
 
 NOT_KNOWN = Along()
-ALIKE = Along(SAME, INVARIANT)
+ALIKE = Along(GIVEN, INVARIANT)
 
 
 class Variation(NamedTuple):
@@ -176,6 +180,11 @@ def without_axes(variation: Variation, axes: Iterable[str]) -> Variation:
 def is_same(truth: str) -> bool:
     """Whether a value is certainly the same on all devices."""
     return is_below(truth, SAME)
+
+
+def is_given(truth: str) -> bool:
+    """Whether a value is the same on all devices and made of nothing that was reduced over the axis."""
+    return is_below(truth, GIVEN)
 
 
 def is_different(truth: str) -> bool:

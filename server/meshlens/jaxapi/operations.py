@@ -29,6 +29,7 @@ Kind: TypeAlias = Literal[
     "zeros_like",
     "constant_like",
     "second",
+    "untold",
 ]
 """How an operation treats its arguments.
 
@@ -37,7 +38,8 @@ Kind: TypeAlias = Literal[
 "judged": a yes, no or place for each element; "mixed": whatever; "sum", "mean", "reduction", "verdict": over the
 dimensions of `axis`, or all of them, a verdict being a yes, no or place; "along": works along `axis`, the last one if
 it is not given, and keeps its shape; "transposed": reverses the dimensions; "constant", "zeros": the arguments are
-sizes; "zeros_like", "constant_like": only the shape of the argument counts; "second": the second argument as it is.
+sizes; "zeros_like", "constant_like": only the shape of the argument counts; "second": the second argument as it
+is; "untold": it depends on more.
 """
 
 
@@ -68,7 +70,8 @@ _SPECIAL = (
 )
 _COMPARISONS = "equal greater greater_equal less less_equal not_equal isclose"
 _VERDICTS = "isfinite isinf isnan isneginf isposinf iscomplex isreal logical_not"
-_ALONG = "cumsum cumprod nancumsum nancumprod sort argsort flip roll diff gradient"
+_ALONG = "sort argsort diff"
+_OVER_ALL = "cumsum cumprod nancumsum nancumprod flip roll gradient full linspace logspace geomspace"
 
 OPERATIONS: dict[str, Kind] = {
     **dict.fromkeys(_names("numpy", _ELEMENTS), "rowwise"),
@@ -102,16 +105,16 @@ OPERATIONS: dict[str, Kind] = {
     **dict.fromkeys(_names("nn", "logsumexp logmeanexp"), "reduction"),
     "jax.scipy.special.logsumexp": "reduction",
     "jax.nn.one_hot": "rowwise",
-    **dict.fromkeys(
-        _names("numpy", "all any argmax argmin nanargmax nanargmin count_nonzero array_equal allclose"), "verdict"
-    ),
+    **dict.fromkeys(_names("numpy", "all any argmax argmin nanargmax nanargmin count_nonzero"), "verdict"),
     **dict.fromkeys(_names("lax", "argmax argmin"), "verdict"),
     **dict.fromkeys(_names("nn", "softmax log_softmax standardize glu"), "along"),
     **dict.fromkeys(_names("numpy", _ALONG), "along"),
+    **dict.fromkeys(_names("numpy", _OVER_ALL), "mixed"),
     **dict.fromkeys(_names("lax", "cumsum cumprod cummax cummin cumlogsumexp rev sort"), "mixed"),
+    "jax.numpy.full_like": "untold",
     "jax.numpy.transpose": "transposed",
     **dict.fromkeys(_names("numpy", "zeros"), "zeros"),
-    **dict.fromkeys(_names("numpy", "ones empty full eye identity arange linspace logspace geomspace tri"), "constant"),
+    **dict.fromkeys(_names("numpy", "ones empty eye identity arange tri"), "constant"),
     **dict.fromkeys(_names("numpy", "zeros_like"), "zeros_like"),
     **dict.fromkeys(_names("numpy", "ones_like empty_like"), "constant_like"),
     **dict.fromkeys(_names("numpy", "shape ndim size result_type finfo iinfo issubdtype dtype"), "constant"),
@@ -127,7 +130,7 @@ OPERATIONS: dict[str, Kind] = {
             "repeat pad broadcast_to flipud fliplr rot90 take take_along_axis triu tril diag diagonal trace kron "
             "append insert delete resize searchsorted digitize interp convolve correlate polyval cross outer inner "
             "vdot tensordot einsum cov corrcoef quantile percentile nanquantile histogram bincount unwrap vander "
-            "select column_stack atleast_1d atleast_2d atleast_3d full_like partition argpartition lexsort "
+            "select column_stack atleast_1d atleast_2d atleast_3d partition argpartition lexsort "
             "trapezoid ediff1d vecdot matvec vecmat fill_diagonal",
         ),
         "mixed",
@@ -178,7 +181,8 @@ METHODS: dict[str, Kind] = {
     **dict.fromkeys("all any argmax argmin".split(), "verdict"),
     **dict.fromkeys("astype copy block_until_ready".split(), "linear"),
     **dict.fromkeys("round clip".split(), "rowwise"),
-    **dict.fromkeys("cumsum cumprod argsort sort".split(), "along"),
+    **dict.fromkeys("argsort sort".split(), "along"),
+    **dict.fromkeys("cumsum cumprod".split(), "mixed"),
     **dict.fromkeys("reshape flatten ravel squeeze swapaxes repeat".split(), "mixed"),
     "dot": "product",
     "transpose": "transposed",

@@ -1,0 +1,91 @@
+"""Compares what we say of each operation with what JAX says, and with what it gives for a whole batch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from meshlens.axes.joining import variation_of
+from meshlens.axes.values import Dict
+from meshlens.axes.variation import COLUMNS, MEAN, ROWS, SUM, Along, is_same
+from meshlens.jaxapi.operations import OPERATIONS
+from meshlens.project.workspace import open_workspace
+
+HERE = Path(__file__).parent
+SPECS = {"same": (False, False), "first": (True, False), "second": (False, True), "both": (True, True)}
+LEAST = 250
+"""How many operations JAX has to take for the comparison to say something."""
+
+JAX_SAYS_OTHERWISE = {
+    "jax.numpy.argsort": "JAX 0.10 sorts the places beside the array and gives them their own type; they differ",
+}
+"""Operations of which JAX says something else, with the reason why we are right."""
+
+Said = dict[str, dict[str, object]]
+
+
+def program(calls: dict[str, str]) -> str:
+    """Every call in four maps, one for each way in which its arguments vary."""
+    modules = sorted({name.rsplit(".", 1)[0] for name in calls})
+    lines = [f"import {module}" for module in modules] + ["import jax.numpy as jnp, numpy as np"]
+    lines += ["from jax.sharding import Mesh, PartitionSpec as P", 'mesh = Mesh(np.array(jax.devices()), ("d",))']
+    lines += ["def operations(a, b):", "    n, m = (3 * a).astype(int), (3 * b).astype(int)", "    return {"]
+    lines += [f"        {name!r}: {call.replace('{f}', name)}," for name, call in calls.items()] + ["    }"]
+    for label, split in SPECS.items():
+        specs = ", ".join('P("d")' if one else "P()" for one in split)
+        lines.append(f'{label} = jax.shard_map(operations, mesh=mesh, in_specs=({specs}), out_specs=P("d"))')
+        lines.append(f"{label}(jnp.ones((64, 8)), jnp.ones((64, 8)))")
+    return "\n".join(lines) + "\n"
+
+
+def ours(calls: dict[str, str], folder: Path) -> dict[str, dict[str, Along]]:
+    """What we say of each operation, for each way in which its arguments vary."""
+    path = folder / "program.py"
+    path.write_text(program(calls))
+    workspace = open_workspace([folder], files=[path], jax_version=(0, 10, 2), devices=8)
+    returned = [call.returned for call in workspace.view(path).records.mapped_calls if call.visible]
+    assert len(returned) == len(SPECS)
+    found: dict[str, dict[str, Along]] = {}
+    for label, value in zip(SPECS, returned, strict=True):
+        assert isinstance(value, Dict)
+        for name, result in value.items:
+            found.setdefault(name, {})[label] = variation_of(result).over("d")
+    return found
+
+
+@pytest.fixture(scope="module")
+def said_by_jax() -> Said:
+    run = subprocess.run(
+        [sys.executable, HERE / "variation_in_jax.py", *OPERATIONS], capture_output=True, text=True, check=True
+    )
+    return {said["name"]: said for said in map(json.loads, run.stdout.splitlines())}
+
+
+@pytest.mark.jax
+@pytest.mark.slow
+def test_we_say_of_operations_what_jax_says(said_by_jax: Said, tmp_path: Path) -> None:
+    found = ours({name: str(said["call"]) for name, said in said_by_jax.items()}, tmp_path)
+    told = {name: {label: along.typed for label, along in labels.items()} for name, labels in found.items()}
+    told = {name: types for name, types in told.items() if "" not in types.values()}
+    other = {name: (types, said_by_jax[name]["typed"]) for name, types in told.items()}
+    other = {name: both for name, both in other.items() if both[0] != both[1] and name not in JAX_SAYS_OTHERWISE}
+    assert other == {}
+    assert len(told) >= LEAST
+
+
+@pytest.mark.jax
+@pytest.mark.slow
+def test_rows_sums_and_means_are_those_of_the_whole_batch(said_by_jax: Said, tmp_path: Path) -> None:
+    found = ours({name: str(said["call"]) for name, said in said_by_jax.items()}, tmp_path)
+    claims = {name: labels["first"].truth for name, labels in found.items()}
+    wrong = {
+        name: (claim, said_by_jax[name]["parts"])
+        for name, claim in claims.items()
+        if claim in (ROWS, SUM, MEAN, COLUMNS) and not {claim, "unfit"} & set(said_by_jax[name]["parts"])  # type: ignore[call-overload]
+    }
+    assert wrong == {}
+    assert all(is_same(labels["same"].truth) or OPERATIONS[name] == "untold" for name, labels in found.items())
