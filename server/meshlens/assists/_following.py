@@ -27,7 +27,9 @@ from meshlens.project.trees import Node, definitions, name_of_block, names_used,
 from meshlens.project.view import FileView
 
 DEPTH = 6
-_PLAIN_DECORATORS = frozenset({"jax.jit", "jax.checkpoint", "jax.remat", "jax.named_call"})
+_PLAIN_DECORATORS = frozenset(
+    {"jax.jit", "jax.checkpoint", "jax.remat", "jax.named_call", "equinox.filter_jit", "equinox.filter_checkpoint"}
+)
 Env = dict[str, Kind]
 Functions: TypeAlias = "dict[str, tuple[Node, Follow | None]]"
 
@@ -45,8 +47,11 @@ class Follow:
             function that binds them.
         imports: what import statements inside the function bind.
         reduce: is told of an expression that is to be reduced over the devices, and by what; None inside helpers.
+        folded: of the step itself, the statements that bind keys of which each device is to have its own, by site.
+        folds: the names of keys of which each device is to have its own.
         lines: of the step itself, the statements that bind what is to be reduced below them, by site and kind.
         reduced_later: the names that the step reduces itself.
+        bound: of the step itself, the names that its statements bind.
         home: the outermost function around the step; None for the top level.
         arrays: the names that are arrays and no trees of such.
         returned: the kinds that it returns.
@@ -60,7 +65,10 @@ class Follow:
     imports: dict[str, str] = field(default_factory=dict)
     reduce: Callable[[Node, str], object] | None = None
     lines: dict[tuple[int, str], tuple[Node, tuple[str, ...]]] | None = None
+    folded: dict[int, tuple[Node, tuple[str, ...]]] = field(default_factory=dict)
+    folds: frozenset[str] = frozenset()
     reduced_later: frozenset[str] = frozenset()
+    bound: frozenset[str] = frozenset()
     home: str | None = None
     arrays: frozenset[str] = frozenset()
     returned: list[Kind] = field(default_factory=list)

@@ -42,8 +42,13 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
         callee: what is called.
         node: the call.
     """
-    from meshlens.assists._gradients import gradient_kind, takes
+    from meshlens.assists._gradients import gradient_kind, maker_above, takes
+    from meshlens.assists._random import random_kind
     from meshlens.assists._running import decorated_kind, transformed_kind
+
+    dotted = home.dotted(callee)
+    if dotted.startswith("jax.random."):
+        return random_kind(follow, dotted.rsplit(".", 1)[-1], node)
 
     if takes(follow.view, callee):
         return gradient_kind(follow, callee, home, node)
@@ -53,6 +58,9 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
         return called(follow, *known, given, node[3])
     defined = function_defined(home, callee)
     if defined is not None:
+        maker = maker_above(home, defined[0]) if defined[0][0] == "fn" else None
+        if maker is not None:
+            return gradient_kind(follow, maker, home, node, defined)
         return decorated_kind(follow, *defined, node)
     special = transformed_kind(follow, home, callee, node)
     return special if special is not None else _unread(follow, home, callee, node)
@@ -112,7 +120,9 @@ def _of_anything(
     axis = over_rows(_axis(node, is_method, 1))
     if callee[0] == "call" and returns_function(home, callee[2]):
         return "mixed"
-    rebound = callee[0] == "name" and name not in follow.env and bound_at_top(follow.view, name) > 1
+    rebound = callee[0] == "name" and (
+        name in follow.bound if name in follow.env else bound_at_top(follow.view, name) > 1
+    )
     if rebound or may_couple(name) or may_couple(maker) or (couples(name, axis) and not is_product(name)):
         return "mixed"
     found = applied(kinds, coupled=is_product(name))

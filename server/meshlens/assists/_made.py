@@ -9,7 +9,12 @@ from meshlens.assists._functions import dotted_name, functions_called
 from meshlens.project.trees import Node, bound_by, children, tree, walk
 from meshlens.project.view import FileView
 
-MAKES = frozenset({"jax.jit", "jax.checkpoint", "jax.named_call", "jax.vmap", "jax.grad", "jax.value_and_grad"})
+MAKES = frozenset({"jax.jit", "jax.checkpoint", "jax.named_call", "jax.vmap", "jax.grad", "jax.value_and_grad"}) | {
+    "equinox.filter_jit",
+    "equinox.filter_vmap",
+    "equinox.filter_grad",
+    "equinox.filter_value_and_grad",
+}
 _PARTIAL = "functools.partial"
 _OF_ARRAYS = frozenset("shape ndim dtype size T astype reshape sum mean max min at".split())
 

@@ -121,7 +121,7 @@ def _role(
     label, node, name = given
     if name in static or node[0] in ("const", "fstr", "lambda", "cmp", "not") or (node[0] == "unary"):
         return "rest"
-    if _is_setting(node):
+    if is_setting(node):
         return "rest"
     if label == "**":
         return "batch" if _BATCH.fullmatch(_own_name(node)) else "rest"
@@ -161,7 +161,7 @@ def _second_thought(view: FileView, target: Target | None, call: HostCall, given
     return Given(given.node, given.name, "batch", False)
 
 
-def _is_setting(node: Node) -> bool:
+def is_setting(node: Node) -> bool:
     """Returns whether an expression is an entry of a configuration."""
     while node[0] in ("attr", "sub"):
         node = node[2]

@@ -37,6 +37,45 @@ def {name}(tree):
     return {tree_map}(lambda x: x[0], tree)'''
 
 
+_SPLIT = '''\
+def {name}(tree):
+    """Gives each device a block of the rows of every array, or all rows where they do not divide."""
+    count = {count}
+
+    def split(x):
+        if x.shape[0] % count:
+            return {broadcast_to}(x, (count, *x.shape))
+        return x.reshape(count, -1, *x.shape[1:])
+
+    return {tree_map}(split, tree)'''
+
+_MERGE = '''\
+def {name}(tree, batch):
+    """Puts the rows together that the devices hold; where those of the batch did not divide, each holds all."""
+    rows = {leaves}(batch)[0].shape[0]
+    return {tree_map}(lambda x: x[0] if rows % x.shape[0] else x.reshape(-1, *x.shape[2:]), tree)'''
+
+
+def split_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
+    """The function that splits a batch, and gives all of it to each device where its rows do not divide.
+
+    Args:
+        view: the file.
+        spelling: spells the names.
+        count: the number of devices as code.
+    """
+    tree_map, broadcast_to = spelling.tree_map(), spelling.jax_numpy("broadcast_to")
+    return with_helper(view, "shard", _SPLIT, spelling.at, count=count, broadcast_to=broadcast_to, tree_map=tree_map)
+
+
+def merge_helper(view: FileView, spelling: Spelling) -> Helper:
+    """The function that puts the rows of all devices together."""
+    tree_map = spelling.tree_map()
+    is_old = "tree_util" in tree_map
+    leaves = spelling.of("jax", "tree_util.tree_leaves" if is_old else "tree.leaves")
+    return with_helper(view, "merge", _MERGE, spelling.at, leaves=leaves, tree_map=tree_map)
+
+
 def shard_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
     """The function that splits a batch, and the edit that adds it where the file lacks it.
 

@@ -66,10 +66,11 @@ from __future__ import annotations
 
 from meshlens.assists._devices import device_mesh
 from meshlens.assists._form import as_decorator
-from meshlens.assists._functions import Target, function_at, maps_around, uses_jax
+from meshlens.assists._functions import Target, function_at, maps_around, may_use_jax, uses_libraries
+from meshlens.assists._mentions import mentions_of
 from meshlens.assists._mesh import mesh_name
-from meshlens.assists._model import Answer, Wishes
-from meshlens.assists._offering import offered
+from meshlens.assists._model import Answer, Proposal, Wishes
+from meshlens.assists._offering import offered_as
 from meshlens.assists._placing import place_before
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._prefix import Items, specs_text
@@ -86,17 +87,26 @@ _TITLE = "wrap in shard_map"
 def wrap_in_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
     """Offers it on the name of a function that no map runs yet."""
     target = function_at(view, span)
-    if target is None or not uses_jax(view, target) or maps_around(view, target):
+    if target is None or not may_use_jax(view) or maps_around(view, target):
         return None
-    return offered(_TITLE, lambda: _written(view, target, wishes))
+    answer = offered_as(_TITLE, lambda: _written(view, target, wishes))
+    is_expected = uses_libraries(view, target) or bool(mentions_of(view, target.name))
+    return answer if isinstance(answer, Proposal) or is_expected else None
 
 
-def _written(view: FileView, target: Target, wishes: Wishes) -> tuple[FileEdit, ...]:
+def _title(step: Step) -> str:
+    return f"{_TITLE} (each device draws its own random numbers)" if step.draws else _TITLE
+
+
+def _written(view: FileView, target: Target, wishes: Wishes) -> tuple[str, tuple[FileEdit, ...]]:
     if target.is_method:
         raise Obstacle("method", f'"{target.name}" is a method, whose object shard_map would split')
     step = read_step(view, target, wishes, as_decorator(view, target, wishes))
     if step.folded is not None and step.folded.static:
         raise Obstacle("static-arguments", f'"{target.name}" has static arguments, which have no spec')
+    if step.folded is not None and step.folded.keeps_objects:
+        message = f'"{target.name}" takes modules of equinox, which hold more than arrays: use jit with sharding'
+        raise Obstacle("objects", message)
     site = target.at(target.node[1])
     place = place_before(view, site)
     if place is None:
@@ -106,7 +116,7 @@ def _written(view: FileView, target: Target, wishes: Wishes) -> tuple[FileEdit, 
     name, before = mesh_name(view, mesh, site, place)
     averages = averaged(view, target, step, spelling)
     decorators = _decorators(view, target, step, spelling, name)
-    return in_order((*import_edits(view, spelling.needed), *before, decorators, *averages))
+    return _title(step), in_order((*import_edits(view, spelling.needed), *before, decorators, *averages))
 
 
 def _decorators(view: FileView, target: Target, step: Step, spelling: Spelling, mesh: str) -> FileEdit:
