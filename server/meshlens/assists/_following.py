@@ -20,7 +20,7 @@ from meshlens.assists._kinds import (
     kept,
     together,
 )
-from meshlens.assists._made import MAKES, made_outside, times_bound, used_as_arrays
+from meshlens.assists._made import MAKES, kind_outside, made_outside, times_bound, used_as_arrays
 from meshlens.assists._scopes import home_of
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, definitions, name_of_block, names_used, walk
@@ -103,6 +103,8 @@ class Follow:
         if name in self.local:
             body, around = self.local[name]
             return applied((around or self).names(body)) if self.depth < DEPTH else "mixed"
+        if name not in self.env and name not in self.imports:
+            return kind_outside(self.view, self.home, name)
         return self.env.get(name, "same")
 
     def binds(self, name: str) -> bool:
@@ -286,7 +288,7 @@ def _item(follow: Follow, node: Node) -> Kind:
         return kind[number] if number is not None and -len(kind) <= number < len(kind) else flat(kind)
     if kind == "shape":
         return "count" if index[0] != "const" or index[2] == 0 else "same"
-    if kind == "tree" and not (node[2][0] == "name" and node[2][2] in follow.arrays) and _is_key(index):
+    if kind == "tree" and not (node[2][0] == "name" and node[2][2] in follow.arrays) and _is_key(follow, index):
         return "tree" if flat(follow.kind(index)) == "same" else "mixed"
     if flat(kind) == "rows":
         return _rows_of(follow, index)
@@ -297,9 +299,11 @@ def _item(follow: Follow, node: Node) -> Kind:
     return kind if inside == "same" else applied((kind, inside))
 
 
-def _is_key(index: Node) -> bool:
-    """Whether an index can be that of a tree; slices and several indices are those of arrays."""
-    return index[0] in ("const", "name", "attr", "unary") and not (index[0] == "const" and index[2] in (None, ...))
+def _is_key(follow: Follow, index: Node) -> bool:
+    """Whether an index can be that of a tree; slices, several indices and arrays of them are those of arrays."""
+    if index[0] in ("name", "attr"):
+        return flat(follow.kind(index)) == "same"
+    return bool(index[0] == "const" and index[2] not in (None, ...))
 
 
 def _rows_of(follow: Follow, index: Node) -> Kind:
@@ -343,7 +347,7 @@ def _comprehension(follow: Follow, node: Node) -> Kind:
     inner = follow.frozen()
     for target, iterable, _ in node[4]:
         kind = inner.kind(iterable)
-        is_array = kind == "rows" or (iterable[0] == "name" and iterable[2] in follow.arrays and flat(kind) == "rows")
+        is_array = kind == "rows" or (iterable[0] == "name" and flat(kind) == "rows")
         for name in names_used(target):
             inner.forget(name)
             inner.env[name] = "mixed" if is_array else "tree" if kind == "tree" else flat(kind)

@@ -105,7 +105,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
     if not has_rows:
         return applied(kinds)
     if is_method and _is_update(callee):
-        return applied(kinds, elementwise=True)
+        return applied(kinds, elementwise=True) if _updates_rows(follow, callee[2][3]) else "mixed"
     is_array = is_method and flat(kinds[0]) in _WITH_ROWS and is_of_arrays(name)
     if is_known or is_array:
         return row_by_row(Given(name, positional, named, kinds, follow.kind)) if _is_plain(node) else "mixed"
@@ -132,6 +132,15 @@ def _of_anything(
 def _is_update(callee: Node) -> bool:
     """Tells whether this is a method of `x.at[…]`."""
     return bool(callee[2][0] == "sub" and callee[2][2][0] == "attr" and callee[2][2][3] == "at")
+
+
+def _updates_rows(follow: Follow, index: Node) -> bool:
+    """Tells whether an index of `x.at[…]` does to each row what it does to the others."""
+    first = index[2][0] if index[0] == "tuple" and index[2] else index
+    if first[0] == "slice":
+        return all(part is None for part in first[2:5])
+    is_ellipsis = first[0] == "const" and first[2] is ...
+    return is_ellipsis or flat(follow.kind(first)) == "rows"
 
 
 def _is_plain(node: Node) -> bool:

@@ -82,6 +82,8 @@ def combined(operator: str, left: Kind, right: Kind) -> str:
             return "mean"
         return one if other == "same" else "rows" if other == "rows" and one in ("same", "rows") else "mixed"
     if operator == "@":
+        if one == "rows" and other == "alike":
+            return "rows"
         return "rows" if sorted((one, other)) == ["rows", "same"] else applied((one, other), coupled=True)
     return applied((one, other), elementwise=True)
 
@@ -122,7 +124,9 @@ def reduced(kind: Kind, over_rows: bool | None, result: str, *, every_axis: bool
         return "mixed" if over_rows is None else result if over_rows else "rows"
     if one == "turned":
         return result if every_axis else "mixed"
-    return one if one in ("same", "alike", "mean", "total") else "mixed"
+    if one == "alike":
+        return "same" if every_axis else "alike"
+    return one if one in ("same", "mean", "total") else "mixed"
 
 
 def couples(name: str, over_rows: bool | None) -> bool:

@@ -158,7 +158,7 @@ def _reshape(given: Given) -> str:
 
 
 def _flat_rows(given: Given) -> str:
-    return applied(given.kinds)
+    return "mixed" if "order" in given.keywords else applied(given.kinds)
 
 
 def _expand_dims(given: Given) -> str:

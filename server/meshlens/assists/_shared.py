@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from meshlens.assists._functions import Target, Use, dotted_name, reached
+from meshlens.assists._made import BATCH
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._random import is_key
-from meshlens.assists._roles import _BATCH, _PLAIN, _STATE, is_setting
+from meshlens.assists._roles import _PLAIN, _STATE, is_setting
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
 
@@ -85,7 +86,7 @@ def axis_of_parameter(
         return 0
     if _STATE.fullmatch(name) or _PLAIN.fullmatch(name):
         return None
-    if _BATCH.fullmatch(name) or _has_split_siblings(view, target, uses, place):
+    if BATCH.fullmatch(name) or _has_split_siblings(view, target, uses, place):
         return 0
     if len(target.parameters) == 1:
         return 0
@@ -150,7 +151,7 @@ def _has_split_siblings(view: FileView, target: Target, uses: tuple[Use, ...], p
 
 
 def _is_batch(name: str) -> bool:
-    return name in _SPLIT or _BATCH.fullmatch(name) is not None
+    return name in _SPLIT or BATCH.fullmatch(name) is not None
 
 
 def _source(view: FileView, node: Node) -> str:

@@ -100,6 +100,7 @@ from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "convert to pmap"
+_VIEWS = frozenset({"numpy", "reshape", "astype", "squeeze", "ravel", "flatten", "transpose"})
 _PLAIN = frozenset({"name", "attr", "sub", "const", "tuple", "list", "call", "bin", "unary"})
 
 
@@ -174,8 +175,13 @@ def _batch(view: FileView, call: PlainCall, step: Step) -> str:
 
 def _is_plain(view: FileView, value: Node) -> bool:
     """Whether an expression gives the same whenever it is evaluated, and changes nothing."""
-    names = [dotted_name(view, node[2]) for node in walk(value) if node[0] == "call"]
-    is_pure = all(name.startswith(("jax.numpy.", "numpy.")) and ".random." not in name for name in names)
+    calls = [node[2] for node in walk(value) if node[0] == "call"]
+    names = [dotted_name(view, one) for one in calls]
+    is_pure = all(
+        (name.startswith(("jax.numpy.", "numpy.")) and ".random." not in name)
+        or (not name and one[0] == "attr" and one[3] in _VIEWS)
+        for one, name in zip(calls, names, strict=True)
+    )
     return is_pure and all(node[0] in _PLAIN for node in walk(value))
 
 
