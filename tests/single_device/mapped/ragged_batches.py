@@ -1,4 +1,4 @@
-# to: pmap
+# to: pmap shard_map
 # convert: train_step predict
 import jax
 import jax.numpy as jnp
