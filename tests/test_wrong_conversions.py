@@ -449,3 +449,30 @@ def test_state_that_comes_back_as_rows_stops_a_conversion(tmp_path):
     text = ROWS.replace("def step(x)", "def step(state, x)").replace("VALUE", "state * 0.5 + x")
     text = text.replace("out = step(rows)", "state = rows\nfor _ in range(3):\n    state = step(state, rows)")
     assert _refused(tmp_path, text) == "rows-for-all"
+
+
+@pytest.mark.parametrize(
+    "value", ["jax.nn.softmax(x)", "jax.nn.softmax(x * 2)", "x - x.max(-1)", "jnp.cumsum(x, axis=-1)"]
+)
+def test_the_last_axis_may_be_that_of_the_batch(tmp_path, value):
+    assert _refused(tmp_path, ROWS.replace(".reshape(16, 3)", "").replace("VALUE", value)) == "last-axis"
+
+
+def test_a_weight_for_each_row_is_split_with_the_rows(tmp_path):
+    step = """
+
+@jax.jit
+def step(params, batch, sample_weights):
+    def loss_fn(params):
+        return jnp.sum((batch @ params - 1) ** 2 * sample_weights)
+
+    loss, grads = jax.value_and_grad(loss_fn)(params)
+    return params - 0.01 * grads, loss
+
+"""
+    text = HEAD + step + CALLS.replace("step(params, batch)", "step(params, batch, jnp.arange(16.0))")
+    for target in ("pmap", "shard_map"):
+        write(tmp_path, {"main.py": text})
+        ran = meshlens("convert", "main.py::step", "--to", target, "--write", cwd=tmp_path)
+        assert ran.code == 0, ran.err
+        assert "jax.lax.psum((loss, grads)" in (tmp_path / "main.py").read_text()

@@ -75,7 +75,7 @@ def gradient_kind(
         decorated: the function that the `grad(…)` decorates, with the one that it is defined in.
 
     Raises:
-        Obstacle: it is taken of something that is not known to be a mean over the rows.
+        Obstacle: it is taken of something that is not known to be a mean or a sum over the rows.
     """
     from meshlens.assists._following_calls import call_of
 
@@ -97,9 +97,7 @@ def gradient_kind(
     if with_aux and isinstance(loss, tuple) and len(loss) == 2:
         loss, aux = loss
     kind = flat(loss)
-    if kind == "total":
-        raise Obstacle("summed-loss", f"{_name(operand)} sums over its rows, so its gradients are to be summed as well")
-    if kind not in ("mean", "same"):
+    if kind not in ("mean", "total", *SAME):
         unread = ": attributes are not followed" if operand is not None and operand[0] == "attr" else ""
         raise Obstacle("no-mean", f"{_name(operand)} is not known to be a mean over its rows{unread}")
     for place, (_, one) in enumerate(given):

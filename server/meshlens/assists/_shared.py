@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from meshlens.assists._functions import Target, Use, dotted_name, reached
@@ -21,6 +22,7 @@ _SPLIT = frozenset(
     "batch x y xs ys data inputs input targets target labels label images image tokens examples minibatch "
     "observations features".split()
 )
+_OF_ROWS = re.compile(r"(?:sample|example|row|instance|loss|importance)_(?:weights?|mask)")
 _SCALARS = frozenset({"int", "float", "bool", "str"})
 _OF_STATE = frozenset({"params", "apply_gradients", "opt_state", "apply_fn", "replace"})
 
@@ -80,6 +82,8 @@ def axis_of_parameter(
         return None if mapped == "shared" else 0
     if any(_is_given_setting(use, place) for use in uses):
         return None
+    if _OF_ROWS.fullmatch(name) is not None:
+        return 0
     if name in _SHARED or name.endswith(("_params", "_state", "_rate")):
         return None
     if name in _SPLIT or name.endswith(("_batch", "batch_", "_batched", "_inputs", "_labels")):

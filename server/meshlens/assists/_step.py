@@ -11,12 +11,13 @@ from meshlens.assists._form import Form
 from meshlens.assists._functions import Target, Use, dotted_name, reached
 from meshlens.assists._gradients import differentiated
 from meshlens.assists._jit import Folded
-from meshlens.assists._kinds import SAME, Kind, flat
+from meshlens.assists._kinds import SAME, Kind, flat, over_rows
 from meshlens.assists._methods import must_have_a_fixed_object
 from meshlens.assists._model import Wishes
 from meshlens.assists._parameters import AXIS_PARAMETER, new_parameter
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._random import holds_keys
+from meshlens.assists._row_by_row import may_be_flat
 from meshlens.assists._scopes import parent_of
 from meshlens.assists._shared import in_axes_of
 from meshlens.assists._spelling import Spelling
@@ -136,7 +137,14 @@ def _must_come_together(view: FileView, target: Target, found: Reductions) -> No
     results = found.results if isinstance(found.results, tuple) else (found.results,)
     for number, kind in enumerate(results):
         one = kind if isinstance(kind, str) else _whole(kind)
-        if one in SAME or (one in ("rows", "tree") and not _moves_rows(view, target)):
+        if one in SAME:
+            continue
+        if one in ("rows", "tree") and may_be_flat(view, target):
+            message = (
+                f'"{target.name}" works along the last axis, which is that of the batch if its arrays have one axis'
+            )
+            raise Obstacle("last-axis", message)
+        if one in ("rows", "tree") and not _moves_rows(view, target):
             continue
         which = f"result {number} of" if len(results) > 1 else "what comes out of"
         raise Obstacle("unreduced-output", f'{which} "{target.name}" differs between the devices, {_WHY.get(one, "")}')
@@ -174,9 +182,18 @@ def _moves_rows(view: FileView, target: Target) -> bool:
     return any(_moves(root) for root in reached(view, target))
 
 
+def _is_along_features(node: Node) -> bool:
+    """Whether a call joins arrays along their last axis, or along another one that is not that of the rows."""
+    axis = next((value for label, _, value in node[3] if label == "axis"), None)
+    if axis is None or over_rows(axis) is not False:
+        return False
+    # The last axis of arrays with one axis is that of the rows, of a stack it is a new one.
+    return node[2][-1] == "stack" or (axis[0] == "const" and node[2][-1] in ("concatenate", "concat", "squeeze"))
+
+
 def _moves(node: Node) -> bool:
     """Whether an expression or one in it does, indices aside, which say where each row is looked up."""
-    if node[0] == "call" and node[2][-1] in _MOVES_ROWS:
+    if node[0] == "call" and node[2][-1] in _MOVES_ROWS and not _is_along_features(node):
         return True
     return any(map(_moves, (node[2],) if node[0] == "sub" else children(node)))
 

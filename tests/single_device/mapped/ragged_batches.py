@@ -19,7 +19,7 @@ def train_step(params, x, y):
 
 @jax.jit
 def predict(params, x):
-    return jnp.argmax(jnp.tanh(x @ params["w"]) @ params["v"], axis=-1)
+    return jnp.argmax(jnp.tanh(x @ params["w"]) @ params["v"], axis=1)
 
 
 rows = np.random.default_rng(0)
