@@ -88,7 +88,7 @@ from __future__ import annotations
 
 from meshlens.assists._calls import wrapped
 from meshlens.assists._devices import device_mesh
-from meshlens.assists._form import as_decorator
+from meshlens.assists._form import Form, as_decorator, form_of
 from meshlens.assists._functions import Target, function_at, maps_around, may_use_jax, uses_libraries
 from meshlens.assists._mentions import mentions_of
 from meshlens.assists._model import Answer, Proposal, Wishes
@@ -99,7 +99,9 @@ from meshlens.assists._sharding import OnMesh, mesh_helper, on_devices_helper
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._step import Step, averaged, read_step
 from meshlens.assists._writing import Call, around, call_text, in_order, width_of
+from meshlens.axes.values import Site
 from meshlens.project.new_imports import import_edits
+from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
@@ -111,7 +113,7 @@ def wrap_in_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
     target = function_at(view, span)
     if target is None or not may_use_jax(view) or maps_around(view, target):
         return None
-    answer = offered_as(_TITLE, lambda: _written(view, target, wishes))
+    answer = offered_as(_TITLE, lambda: _written(view, target, span, wishes))
     is_expected = uses_libraries(view, target) or bool(mentions_of(view, target.name))
     return answer if isinstance(answer, Proposal) or is_expected else None
 
@@ -120,10 +122,16 @@ def _title(step: Step) -> str:
     return f"{_TITLE} (each device draws its own random numbers)" if step.draws else _TITLE
 
 
-def _written(view: FileView, target: Target, wishes: Wishes) -> tuple[str, tuple[FileEdit, ...]]:
+def _form(view: FileView, target: Target, span: Span, wishes: Wishes) -> Form:
+    """The decorator, or the map in place of the call of `jit`, where nothing else uses the function."""
+    found = form_of(view, target, span, wishes)
+    return found if found.how == "call" and not found.others else as_decorator(view, target, wishes)
+
+
+def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tuple[str, tuple[FileEdit, ...]]:
     if target.is_method:
         raise Obstacle("method", f'"{target.name}" is a method, whose object shard_map would split')
-    step = read_step(view, target, wishes, as_decorator(view, target, wishes))
+    step = read_step(view, target, wishes, _form(view, target, span, wishes))
     if step.folded is not None and step.folded.static:
         raise Obstacle("static-arguments", f'"{target.name}" has static arguments, which have no spec')
     if step.folded is not None and step.folded.keeps_objects:
@@ -158,4 +166,10 @@ def _decorator(view: FileView, target: Target, step: Step, spelling: Spelling, h
         return FileEdit(view.path, Edit(Span(span.start, span.start), f"@{text}\n{indent}"))
     if step.folded.comments:
         raise Obstacle("comments", "comments stand between the arguments of this jit")
+    if step.form.how == "call":
+        site = step.folded.site
+        operand = view.text(Site(site.path, site.block, path_to(view, site)[-1][3][0][1]))
+        return FileEdit(
+            view.path, Edit(span, f"{call_text(Call(helper, arguments), indent, width_of(view), 0)}({operand})")
+        )
     return FileEdit(view.path, Edit(span, text))
