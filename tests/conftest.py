@@ -1,4 +1,4 @@
-"""What all tests share: the option that rewrites cases, and the rule that nothing is skipped in CI."""
+"""What all tests share: which of them run, the option that rewrites cases, and the rule that CI skips nothing."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-# The same examples in every CI run, so that a red one can be run again; elsewhere new ones each time.
-settings.register_profile("ci", derandomize=True, deadline=None)
-settings.register_profile("here", deadline=None)
-settings.load_profile("ci" if os.environ.get("CI") else "here")
-
+import depth
 
 # Servers that tests start ask no Python for its devices, but where a test is about that.
 os.environ.setdefault("MESHLENS_DETECT_DEVICES", "0")
@@ -26,12 +22,39 @@ os.environ.setdefault("MESHLENS_DETECT_DEVICES", "0")
 os.environ["MESHLENS_CACHE_DIR"] = tempfile.mkdtemp(prefix="meshlens-caches-")
 atexit.register(shutil.rmtree, os.environ["MESHLENS_CACHE_DIR"], ignore_errors=True)
 
+COLLECTED = pytest.StashKey[list[tuple[str, frozenset[str]]]]()
+"""Every test that was collected, whether it runs or not, with its marks."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite the marks of cases with what was found")
+    parser.addoption("--deep", action="store_true", help="run the tests marked deep too, and property tests at length")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Selects the quick tests unless marks or single tests were asked for, before any module is imported."""
+    if config.option.deep:
+        os.environ[depth.VARIABLE] = "1"
+    if not config.option.markexpr and not _names_tests(config):
+        config.option.markexpr = depth.DEEP if depth.is_deep() else depth.QUICK
+    # The same examples in every CI run, so that a red one can be run again; elsewhere new ones each time.
+    settings.register_profile("ci", derandomize=True, deadline=None, max_examples=depth.examples(100))
+    settings.register_profile("here", deadline=None, max_examples=depth.examples(100))
+    settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Starts no workers for a few named tests, nor to rewrite files that two workers would write at once."""
+    return 0 if config.option.update or _names_tests(config) else None
+
+
+def _names_tests(config: pytest.Config) -> bool:
+    return any("::" in argument for argument in config.args)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    config.stash[COLLECTED] = [(item.nodeid, frozenset(mark.name for mark in item.iter_markers())) for item in items]
     if importlib.util.find_spec("jax") or os.environ.get("CI"):
         return
     missing = pytest.mark.skip(reason="JAX is not installed")
@@ -44,6 +67,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def update(request: pytest.FixtureRequest) -> bool:
     """Whether the marks of cases are to be rewritten."""
     return bool(request.config.getoption("--update"))
+
+
+@pytest.fixture
+def collected(request: pytest.FixtureRequest) -> list[tuple[str, frozenset[str]]]:
+    """Returns every test that was collected, whether it runs or not, with its marks."""
+    return request.config.stash[COLLECTED]
 
 
 @pytest.fixture(autouse=True)

@@ -211,14 +211,14 @@ class Server:
             try:
                 self.request("shutdown")
                 self.notify("exit")
-                self.process.wait(5)
+                self.process.wait(SECONDS)
             except (OSError, EOFError, TimeoutError, Failed, subprocess.TimeoutExpired):
                 self.process.kill()
         return self.close()
 
     def close(self) -> int:
         """Waits for the end and lets go of the pipes."""
-        code = self.process.wait(10)
+        code = self.process.wait(SECONDS)
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
                 with suppress(OSError):

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
+
+import depth
 
 CLIENTS = ("vscode", "neovim", "neovim-0.7", "emacs", "emacs-29")
 """VS Code 1.100 with our extension, Neovim 0.11 (UTF-8) and 0.7, eglot 1.9 in Emacs 28, eglot in Emacs 29 (UTF-32)."""
@@ -52,6 +54,11 @@ def claiming(*paths: str) -> list[str]:
     found = [client for client in CLIENTS if all(claims(client, path) for path in paths)]
     assert found, f"no recorded client claims {', '.join(paths)}"
     return found
+
+
+def first_of(clients: Sequence[str]) -> list[Any]:
+    """Returns clients as parameters of a test; all but the first are deep."""
+    return depth.some(clients, 1)
 
 
 def silent_about(path: str) -> list[str]:

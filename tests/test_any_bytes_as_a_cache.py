@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from bench.forge import DAMAGED, FOREIGN, FORGED, KINDS, SEALED, World, made, tried
+from depth import examples
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def _project(world: World) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in world.root.iterdir()}
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(kind=st.sampled_from(KINDS), content=st.binary(max_size=3000))
 def test_any_bytes(world, kind, content):
     assume(kind == "key" or kind in world.good)  # without JAX there is no report of devices
@@ -35,7 +36,7 @@ def test_any_bytes(world, kind, content):
     assert _project(world) == world.others
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(250), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(kind=st.sampled_from(KINDS), how=st.sampled_from((DAMAGED, FOREIGN, FORGED, SEALED)), seed=st.integers(0))
 def test_what_was_damaged_forged_or_made_by_others(world, kind, how, seed):
     assume(kind == "key" or kind in world.good)

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cold_start import ROOT, found, opened
+from depth import examples
 
 FILES = ("one", "two", "three")
 NAMES = ("alpha", "beta", "gamma", "delta")
@@ -68,7 +69,7 @@ def _sources(files: Files) -> dict[Path, bytes]:
     return {ROOT / f"{name}.py": "".join(parts).encode() for name, parts in files.items()}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 1 << 32))
 def test_a_body_is_followed_from_all_that_reach_it(seed):
     dice = Random(seed)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import depth
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.rules._check import check
 from meshlens.settings import Settings
@@ -146,7 +147,7 @@ PROGRAMS: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", depth.some([*PROGRAMS], 3))
 def test_a_program_that_asks_for_much_hides_nothing_beside_it(tmp_path: Path, name: str) -> None:
     (tmp_path / "much.py").write_text(HEAD + PROGRAMS[name])
     assert_planted_is_found(tmp_path)
@@ -180,12 +181,16 @@ def _imports_itself(folder: Path) -> None:
     (folder / "package" / "jax.py").write_text("from package import jax\nfrom .jax import *\nimport jax\n")
 
 
-@pytest.mark.parametrize("made", [_chain_to_its_end, _chain_in_a_circle, _chain_of_maps, _imports_itself])
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    "made", depth.some([_chain_to_its_end, _chain_in_a_circle, _chain_of_maps, _imports_itself], 1)
+)
 def test_modules_that_import_each_other_hide_nothing(tmp_path: Path, made: Callable[[Path], None]) -> None:
     made(tmp_path)
     assert_planted_is_found(tmp_path)
 
 
+@pytest.mark.deep
 def test_what_the_last_of_a_hundred_modules_defines_is_followed(tmp_path: Path) -> None:
     for number in range(100):
         (tmp_path / f"m{number}.py").write_text(f"from m{number + 1} import f\n")
@@ -195,7 +200,7 @@ def test_what_the_last_of_a_hundred_modules_defines_is_followed(tmp_path: Path) 
     assert 'm100.py:5:28: AX101 [*] axis "bacth" is not bound here (bound: "batch")' in ran.stdout
 
 
-@pytest.fixture(params=[500, 1_100])
+@pytest.fixture(params=depth.some([500, 1_100], 1))
 def deep_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     """A folder in so many others, made and removed step by step, as Python itself would go down by recursion."""
     folder = tmp_path
@@ -206,6 +211,7 @@ def deep_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path
     subprocess.run(["rm", "-rf", str(tmp_path / "d")], check=True)
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform == "win32", reason="paths are short there")
 def test_a_file_in_a_very_deep_folder_is_checked(tmp_path: Path, deep_folder: Path) -> None:
     (deep_folder / "planted.py").write_text(PLANTED)

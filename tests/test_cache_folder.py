@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import depth
 from command_line import TYPO, start, write
 from meshlens.caches import sealed
 from meshlens.caches.folder import Cache, cache_of
@@ -70,7 +71,7 @@ def test_projects_do_not_share(tmp_path, caches):
 
 
 @POSIX
-@pytest.mark.parametrize("which", ["folder", "project", "key", "facts"])
+@pytest.mark.parametrize("which", depth.some(["folder", "project", "key", "facts"], 1))
 def test_a_link_is_left_alone(project, caches, tmp_path, which):
     assert _check(project, caches) == FOUND
     cache = _cache(project, caches)
@@ -89,7 +90,7 @@ def test_a_link_is_left_alone(project, caches, tmp_path, which):
 
 
 @ROOT
-@pytest.mark.parametrize("which", ["folder", "project", "key", "facts"])
+@pytest.mark.parametrize("which", depth.some(["folder", "project", "key", "facts"], 1))
 def test_what_belongs_to_somebody_else_is_left_alone(project, caches, which):
     assert _check(project, caches) == FOUND
     cache = _cache(project, caches)
@@ -106,7 +107,9 @@ def test_what_belongs_to_somebody_else_is_left_alone(project, caches, which):
 
 
 @POSIX
-@pytest.mark.parametrize(("which", "mode"), [("folder", 0o777), ("folder", 0o720), ("key", 0o644), ("key", 0o620)])
+@pytest.mark.parametrize(
+    ("which", "mode"), depth.some([("folder", 0o777), ("folder", 0o720), ("key", 0o644), ("key", 0o620)], 1)
+)
 def test_what_others_may_write_is_no_cache(project, caches, which, mode):
     _cache(project, caches)
     (caches if which == "folder" else caches / "key").chmod(mode)
@@ -157,6 +160,7 @@ print(cache_of(Path(sys.argv[1]), Path(sys.argv[2])).key.hex())
 """
 
 
+@pytest.mark.deep
 def test_runs_that_begin_together_have_one_key(project, caches):
     command = [sys.executable, "-c", KEYS, str(project), str(caches)]
     pipe = subprocess.PIPE
@@ -186,6 +190,7 @@ def _writer(project: Path, caches: Path, count: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.PIPE)
 
 
+@pytest.mark.deep
 def test_runs_that_write_together(project, caches):
     runs = [_writer(project, caches, 60) for _ in range(3)]
     for run in runs:
@@ -196,6 +201,7 @@ def test_runs_that_write_together(project, caches):
     assert len(read_sealed(cache, NAME, 1 << 20) or b"") == 300_000
 
 
+@pytest.mark.deep
 @POSIX
 def test_runs_that_are_killed_while_they_write(project, caches):
     cache = _cache(project, caches)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import depth
 import forged_before as forged
 from command_line import TYPO, start, write
 
@@ -34,7 +35,7 @@ def _folder(root: Path) -> dict[str, tuple[bytes, int]]:
     return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in (root / forged.FOLDER).iterdir()}
 
 
-@pytest.mark.parametrize("blob", [forged.HOLDS_ITSELF, forged.HUGE], ids=["holds itself", "huge"])
+@pytest.mark.parametrize("blob", depth.some([forged.HOLDS_ITSELF, forged.HUGE], 1), ids=["holds itself", "huge"])
 @pytest.mark.parametrize("place", ["facts", "index", "results"])
 def test_bytes_that_end_the_interpreter(project, blob, place):
     if place == "facts":
@@ -53,13 +54,13 @@ def test_facts_of_an_empty_file(project):
     assert _checked(project) == FOUND
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=str)
+@pytest.mark.parametrize("entry", depth.some([pytest.param(one) for one in ENTRIES], 1), ids=str)
 def test_an_index_of_another_shape(project, entry):
     forged.write_facts(project, marshal.dumps({hashlib.blake2b(TYPO.encode(), digest_size=16).digest(): entry}))
     assert _checked(project) == FOUND
 
 
-@pytest.mark.parametrize("result", [(), ((),), 1, ((1, 2, 3),)], ids=str)
+@pytest.mark.parametrize("result", depth.some([pytest.param(one) for one in ((), ((),), 1, ((1, 2, 3),))], 1), ids=str)
 def test_results_without_files(project, result, monkeypatch):
     # Whoever forges a cache works the question out from the files, the settings and the program, as this does.
     from meshlens.cli.request import ask
@@ -83,7 +84,7 @@ def test_a_link_to_a_folder_elsewhere(project, tmp_path):
     assert _folder(project) == before
 
 
-@pytest.mark.parametrize("place", [".", "deep/er"])
+@pytest.mark.parametrize("place", depth.some([".", "deep/er"], 1))
 @pytest.mark.parametrize("variable", ["MESHLENS_CACHE_DIR", "XDG_CACHE_HOME"])
 def test_a_cache_folder_in_the_project(project, place, variable):
     (project / "src").mkdir()

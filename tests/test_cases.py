@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import depth
 import dsl
 import environments
 import projects
@@ -78,12 +79,10 @@ def test_findings(source: Source, tmp_path: Path, update: bool) -> None:
         return
     _compare(case.before, before)
     _compare(case.after or (), after or ())
+    _assert_fixes(project, found)
 
 
-@pytest.mark.parametrize("source", ALL)
-def test_every_fix(source: Source, tmp_path: Path) -> None:
-    project = projects.write(source.case, tmp_path)
-    found = project.found(project.open())
+def _assert_fixes(project: projects.Project, found: tuple[projects.Found, ...]) -> None:
     for item in found:
         for fix in item.finding.fixes:
             fixed = projects.with_fix(project, fix)
@@ -96,7 +95,7 @@ def test_every_fix(source: Source, tmp_path: Path) -> None:
             assert left <= allowed, f'"{fix.title}": {dict(left - allowed)} is new or still there'
 
 
-@pytest.mark.parametrize("source", ALL)
+@pytest.mark.parametrize("source", depth.some(ALL, 50))
 def test_however_it_is_opened(source: Source, tmp_path: Path) -> None:
     project = projects.write(source.case, tmp_path)
     cold = project.found(project.open())

@@ -53,6 +53,63 @@ def test_a_helper_in_another_file(tmp_path):
     assert ran.out.startswith("sync.py:5:29: AX101")
 
 
+SYNC = 'import jax\n\n\ndef average(x):\n    return jax.lax.pmean(x, "bacth")\n'
+TRAIN = (
+    'import jax\nfrom sync import average\n\nstep = jax.pmap(lambda x: average(x), axis_name="batch")\nprint(step(1))\n'
+)
+
+
+def test_a_named_file_is_judged_with_the_files_that_import_it(tmp_path):
+    write(tmp_path, {"sync.py": SYNC, "train.py": TRAIN})
+    ran = meshlens("check", "--output-format", "concise", "sync.py", cwd=tmp_path)
+    assert ran.code == 1
+    assert ran.out.startswith("sync.py:5:29: AX101")
+
+
+def test_and_with_those_that_import_them_but_only_it_is_reported(tmp_path):
+    middle = "from sync import average\n\n\ndef twice(x):\n    return 2 * average(x)\n"
+    train = TRAIN.replace("from sync import average", "from middle import twice").replace("average", "twice")
+    write(tmp_path, {"sync.py": SYNC, "middle.py": middle, "train.py": train + TYPO})
+    ran = meshlens("check", "--output-format", "concise", "sync.py", cwd=tmp_path)
+    assert [line.split(":")[0] for line in ran.out.splitlines()[:-1]] == ["sync.py"]
+
+
+def test_a_named_folder_is_judged_with_the_files_that_import_it(tmp_path):
+    train = TRAIN.replace("from sync", "from pkg.sync")
+    write(tmp_path, {"pkg/sync.py": SYNC, "train.py": train})
+    assert meshlens("check", "pkg", cwd=tmp_path).code == 1
+
+
+def test_a_text_on_stdin_is_judged_with_the_files_that_import_it(tmp_path):
+    write(tmp_path, {"sync.py": SYNC.replace("bacth", "batch"), "train.py": TRAIN})
+    assert meshlens("check", "--stdin-filename", "sync.py", "-", cwd=tmp_path, stdin=SYNC.encode()).code == 1
+
+
+def test_a_file_that_is_left_out_does_not_count_as_an_importer(tmp_path):
+    write(tmp_path, {"sync.py": SYNC, "train.py": TRAIN})
+    assert meshlens("check", "--exclude", "train.py", "sync.py", cwd=tmp_path).code == 0
+
+
+def test_a_new_importer_is_noticed_although_the_result_is_kept(tmp_path):
+    write(tmp_path, {"pyproject.toml": "", "sync.py": SYNC, "train.py": "import jax\n"})
+    assert meshlens("check", "sync.py", cwd=tmp_path).code == 0
+    assert meshlens("check", "sync.py", cwd=tmp_path).code == 0
+    write(tmp_path, {"train.py": TRAIN})
+    assert meshlens("check", "sync.py", cwd=tmp_path).code == 1
+    (tmp_path / "train.py").unlink()
+    assert meshlens("check", "sync.py", cwd=tmp_path).code == 0
+
+
+def test_more_importers_than_are_read_are_mentioned(tmp_path):
+    write(tmp_path, {"sync.py": SYNC, "train.py": TRAIN + "# much more\n" * 100_000})
+    ran = meshlens("check", "sync.py", cwd=tmp_path)
+    assert ran.code == 0
+    assert ran.err == (
+        "meshlens: .: not all of the files that import what is checked were read; "
+        "check the whole project to have them count\n"
+    )
+
+
 def test_selecting_rules(tmp_path):
     write(tmp_path, {"a.py": TYPO})
     assert meshlens("check", "--select", "AX1", cwd=tmp_path).code == 1

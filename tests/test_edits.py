@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bench.generate import module
 from cold_start import ROOT, opened
+from depth import examples
 from facts_alike import are_alike
 from meshlens.facts.extract import extract
 from meshlens.facts.reading import read, read_again, whole_edit
@@ -38,7 +39,7 @@ METHODS = (Path(__file__).parents[1] / "server" / "meshlens" / "facts" / "extrac
 
 pieces = st.sampled_from([*PIECES, *MORE])
 typed = st.lists(st.tuples(st.integers(0, 3), st.floats(0, 1), st.integers(0, 30), pieces, st.booleans()), max_size=5)
-quiet = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quiet = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def _sources(name: str) -> dict[Path, bytes]:
@@ -105,7 +106,7 @@ def test_a_text_is_read_as_if_for_the_first_time(edits, windows, lines):
 PLACES = [at for at, character in enumerate(METHODS) if character in "(=.,)"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     start=st.sampled_from(PLACES),
     strokes=st.lists(

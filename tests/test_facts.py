@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import depth
+from depth import examples
 from meshlens.facts.extract import extract
 from meshlens.facts.lower_strings import unescape
 from meshlens.facts.model import FileFacts
@@ -191,14 +193,14 @@ def test_a_byte_order_mark_keeps_its_bytes() -> None:
 
 @pytest.mark.parametrize(
     "source",
-    [
+    depth.some([
         "(" * 5000 + ")" * 5000, "(" * 5000, "-" * 5000 + "a", "a" + ".b" * 5000, "a" + "(b)" * 5000, "a" + "+a" * 5000,
         "x = " * 3000 + "1", "if a: pass\n" + "elif a: pass\n" * 3000, "lambda: " * 2000 + "a", "[" * 3000 + "]" * 3000,
         "".join(" " * depth + "if a:\n" for depth in range(600)) + " " * 600 + "pass",
         "".join(" " * depth + "class A:\n" for depth in range(300)) + " " * 300 + "pass",
         "a: " + "a[b] | " * 2000 + "a", "f'" + "{f'" * 300 + "'}" * 300 + "'", "not " * 4000 + "a",
         "a if b else " * 2000 + "c",
-    ],
+    ], 4),
 )  # fmt: skip
 def test_nothing_is_too_deep(source: str) -> None:
     facts = extract(source.encode())
@@ -235,7 +237,7 @@ def test_broken_code_keeps_its_whole_statements() -> None:
 
 
 @given(st.text(st.sampled_from('\\\n"abfnrtvxuUN{}01789DIGT ONEé'), max_size=12))
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_strings_have_the_value_that_python_gives(text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -260,7 +262,7 @@ def corrupted(changes: list[tuple[int, int, bytes]]) -> bytes:
 
 
 @given(_CORRUPTIONS.map(corrupted) | st.binary(max_size=60))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_bytes_give_facts_and_a_memo_changes_nothing(source: bytes) -> None:
     facts = extract(source)
     assert facts == extract(source, _MEMO)

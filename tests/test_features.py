@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import depth
 import dsl
 import projects
 from dsl import Case
@@ -45,7 +46,7 @@ def test_features(path: Path, case: Case, tmp_path: Path, update: bool) -> None:
     assert [_said(output.feature, case, project, opened) for output in case.outputs] == said
 
 
-@pytest.mark.parametrize(("path", "case"), _cases())
+@pytest.mark.parametrize(("path", "case"), depth.some([*_cases()], 10))
 def test_features_in_broken_text(path: Path, case: Case, tmp_path: Path) -> None:
     """Whatever is cut off behind or before the cursor, no feature raises."""
     project = projects.write(case, tmp_path)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tree_sitter import Parser
 
+import depth
 from bench.growth_of import SHAPES, weigh
 from meshlens.project.workspace import open_workspace
 from meshlens.rules._check import check
@@ -55,16 +56,19 @@ def _work(name: str, count: int) -> int:
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [
-        ("noqa with codes", 500),
-        ("ignore with codes", 500),
-        ("file ignores", 500),
-        ("keywords of pmap", 1_000),
-        ("arguments of a mapped call", 1_000),
-        ("cells", 1_000),
-        ("psum at the top", 300),
-        ("decorators", 200),
-    ],
+    depth.some(
+        [
+            ("noqa with codes", 500),
+            ("ignore with codes", 500),
+            ("file ignores", 500),
+            ("keywords of pmap", 1_000),
+            ("arguments of a mapped call", 1_000),
+            ("cells", 1_000),
+            ("psum at the top", 300),
+            ("decorators", 200),
+        ],
+        2,
+    ),
 )
 def test_twice_the_text_is_twice_the_work(name: str, count: int):
     _work(name, 20)
@@ -72,6 +76,7 @@ def test_twice_the_text_is_twice_the_work(name: str, count: int):
     assert twice <= DOUBLED * once
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("name", "count"), [("psum at the top", 4_000), ("broken: def (:", 12_000)])
 def test_memory_grows_with_the_text(name: str, count: int, tmp_path: Path):
     cost = weigh(sys.executable, tmp_path, SHAPES[name], count)

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import depth
 from command_line import TYPO, meshlens, start, write
+from depth import examples
 from meshlens.devices.interpreters import Wishes, choose_interpreter, find_interpreters
 from meshlens.devices.topology import BadTopology, parse_topology
 from meshlens.devices.trust import interpreter_leads_into
@@ -46,27 +48,33 @@ def _checked(root: Path, *arguments: str) -> tuple[int, str, str]:
 
 @pytest.mark.parametrize(
     ("line", "said"),
-    [
-        (f'exclude = ["{"a" * 5000}"]', '"exclude": expected patterns of at most 4,096 characters, not ["aaa'),
-        (f"exclude = [{MANY}]", '"exclude": expected at most 10,000 patterns, not ["a"'),
-        (f"per-file-ignores = {{ {'a' * 5000} = [] }}", '"per-file-ignores": expected patterns of at most 4,096'),
-        (f"select = [{MANY}]", '"select": expected at most 1,000 rules, each of at most 100 characters, not ["a"'),
-        (
-            f'ignore = ["{"a" * 5000}"]',
-            '"ignore": expected at most 1,000 rules, each of at',
-        ),
-        ("exclude = " + "[" * 3000, "its values are nested too deeply; use fewer brackets inside each other"),
-        (f"devices = {DIGITS}", "a number in it has too many digits; use a smaller one"),
-        (f'devices = "{DIGITS}"', '"devices": expected a number of devices (8), a shape'),
-        (f"devices = 0x{'f' * 5000}", '"devices": expected at most 1,000,000 devices, not a number of more than 60'),
-        (f"exclude = 0x{'f' * 5000}", '"exclude": expected a list of strings, not a number of more than 60 digits'),
-        (f'jax-version = "{DIGITS}"', '"jax-version": expected a version of JAX, such as "0.4.30", not "1111'),
-        ('interpreter = "a\\u0000b"', '"interpreter": expected a path, not "a'),
-        (f"{'a.' * 3000}a = 1", "a key has more than 100 parts; use fewer tables inside each other"),
-        (f"exclude = {'[' * 300}{']' * 300}", '"exclude": expected a list of strings, not [[[[ … ]]]]'),
-        (f"{'a' * 5000} = 1", 'unknown key "aaaa'),
-        ("exclude = 2020-99-99", "invalid"),
-    ],
+    depth.some(
+        [
+            (f'exclude = ["{"a" * 5000}"]', '"exclude": expected patterns of at most 4,096 characters, not ["aaa'),
+            (f"exclude = [{MANY}]", '"exclude": expected at most 10,000 patterns, not ["a"'),
+            (f"per-file-ignores = {{ {'a' * 5000} = [] }}", '"per-file-ignores": expected patterns of at most 4,096'),
+            (f"select = [{MANY}]", '"select": expected at most 1,000 rules, each of at most 100 characters, not ["a"'),
+            (
+                f'ignore = ["{"a" * 5000}"]',
+                '"ignore": expected at most 1,000 rules, each of at',
+            ),
+            ("exclude = " + "[" * 3000, "its values are nested too deeply; use fewer brackets inside each other"),
+            (f"devices = {DIGITS}", "a number in it has too many digits; use a smaller one"),
+            (f'devices = "{DIGITS}"', '"devices": expected a number of devices (8), a shape'),
+            (
+                f"devices = 0x{'f' * 5000}",
+                '"devices": expected at most 1,000,000 devices, not a number of more than 60',
+            ),
+            (f"exclude = 0x{'f' * 5000}", '"exclude": expected a list of strings, not a number of more than 60 digits'),
+            (f'jax-version = "{DIGITS}"', '"jax-version": expected a version of JAX, such as "0.4.30", not "1111'),
+            ('interpreter = "a\\u0000b"', '"interpreter": expected a path, not "a'),
+            (f"{'a.' * 3000}a = 1", "a key has more than 100 parts; use fewer tables inside each other"),
+            (f"exclude = {'[' * 300}{']' * 300}", '"exclude": expected a list of strings, not [[[[ … ]]]]'),
+            (f"{'a' * 5000} = 1", 'unknown key "aaaa'),
+            ("exclude = 2020-99-99", "invalid"),
+        ],
+        4,
+    ),
     ids=lambda value: str(value)[:30],
 )
 def test_a_setting_that_makes_no_sense_is_one_sentence(tmp_path, line, said):
@@ -122,7 +130,7 @@ METADATA = {
 }
 
 
-@pytest.mark.parametrize("files", METADATA.values(), ids=METADATA)
+@pytest.mark.parametrize("files", depth.some([*METADATA.values()], 4), ids=METADATA)
 def test_metadata_says_nothing_rather_than_ends_the_run(tmp_path, files):
     code, out, err = _checked(write(tmp_path, {"a.py": TYPO, **files}))
     assert (code, err) == (1, "")
@@ -172,7 +180,7 @@ def folder(tmp_path_factory):
 
 
 @given(name=st.sampled_from(NAMES), raw=TEXTS)
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(500), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_of_metadata_are_read_or_left(folder, name, raw):
     for one in NAMES:
         (folder / one).write_bytes(raw if one == name else b"")
@@ -181,7 +189,7 @@ def test_any_bytes_of_metadata_are_read_or_left(folder, name, raw):
 
 
 @given(name=st.sampled_from([OWN_FILE, SHARED_FILE]), raw=TEXTS)
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_of_a_configuration_are_settings_or_sentences(folder, name, raw):
     path = folder / name
     path.write_bytes(b"[tool.meshlens]\n" * (name == SHARED_FILE) + raw)
@@ -200,7 +208,7 @@ VALUES = ATOMS | LISTS | TABLES | st.lists(LISTS | TABLES, max_size=3)
 
 
 @given(key=st.sampled_from([*keys(), "nothing", ""]), value=VALUES, name=st.sampled_from(["a.py", "x/" * 20 + "b"]))
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 def test_any_value_for_any_key_is_a_setting_or_a_sentence(key, value, name):
     try:
         found = parse(key, value)
@@ -239,7 +247,7 @@ DEVICES = {
 }
 
 
-@pytest.mark.parametrize("line", DEVICES.values(), ids=DEVICES)
+@pytest.mark.parametrize("line", depth.some([*DEVICES.values()], 1), ids=DEVICES)
 def test_a_number_of_devices_with_5000_digits_ends_no_rule(tmp_path, line):
     mesh = "mesh = jax.make_mesh((16,), ('x',))\nstep = jax.pmap(lambda x: x)(jax.numpy.ones((16, 2)))\n"
     code, out, err = _checked(write(tmp_path, {"a.py": f"import jax\n{line}{mesh}\n{TYPO}"}))
@@ -284,7 +292,7 @@ SAID = st.one_of(
 
 
 @given(st.lists(SAID, min_size=len(PLACES), max_size=len(PLACES)))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_about_interpreters_are_read_or_left(folder, said):
     write(folder, {".venv/bin/python": "", ".local/share/virtualenvs/one/bin/python": "", ".git/HEAD": ""})
     write(folder, dict(zip(PLACES, said, strict=True)))
@@ -297,7 +305,7 @@ def test_any_bytes_about_interpreters_are_read_or_left(folder, said):
     st.text(min_size=1, max_size=40)
     | st.sampled_from(["~nobody/bin/python", "x" * 4096, "a/" * 2000, "..", "/", "é" * 2000])
 )
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_interpreter_that_is_set_is_looked_for(folder, value):
     try:
         set_to = parse("interpreter", value)

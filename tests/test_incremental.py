@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cold_start import ROOT, found, opened
+from depth import examples
 from oracle.rerun import programs
 
 PROGRAMS = {program.name: program for program in programs()}
@@ -20,7 +21,7 @@ PIECES = [
 
 pieces = st.sampled_from(PIECES)
 edits = st.lists(st.tuples(st.integers(0, 3), st.floats(0, 1), st.integers(0, 40), pieces), min_size=1, max_size=6)
-quiet = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quiet = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def _sources(name: str) -> dict[Path, bytes]:

@@ -40,7 +40,7 @@ HOMES = {
 }
 CONCURRENCY = {"asyncio", "threading", "concurrent.futures", "_thread", "multiprocessing"}
 # Cold scans go to worker processes, which the command line and the server start and the core only serves.
-MAY_RUN_ASIDE = ("lsp/", "cli/", "devices/runner.py", "trace/runner.py", "project/pool.py")
+MAY_RUN_ASIDE = ("lsp/", "cli/", "devices/runner.py", "trace/runner.py", "project/pool.py", "project/workers.py")
 
 READING_COMPLAINT = "outside foreign_files: a file of others can be a device, a pipe, or endless"
 MAY_READ = {

@@ -7,25 +7,31 @@ import signal
 import subprocess
 import sys
 import time
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import meshlens
 from command_line import write
+from meshlens.facts.extract import extract
+from meshlens.facts.model import FileFacts
+from meshlens.project import pool, workers
 
 PACKAGE = str(Path(meshlens.__file__).parents[1])
 READ = """
 import sys
 sys.path.insert(0, {package!r})
-from meshlens.project import pool
+from meshlens.project import pool, workers
 if __name__ == "__main__":
     pool.os.cpu_count = lambda: 2
-    pool.STOPPED_SECONDS = 1.0
+    workers.STOPPED_SECONDS = 1.0
     sources = [b"def f_%d(x):\\n    return x\\n" % number * 20000 for number in range(8)]
     print("begin", flush=True)
     read = pool.extract_all(sources, is_stored=False)
-    print(len(read), sorted(name for name in sys.modules if "process" in name), flush=True)
+    print(len(read), sorted(name for name in sys.modules if "popen" in name), flush=True)
 """
 
 
@@ -33,8 +39,8 @@ def _children(process: int) -> list[int]:
     return [int(number) for number in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux tells which children a process has")
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="older pools wait for a worker that ended while they fed it")
 def test_a_worker_that_is_halted_is_given_up_and_its_work_done_here(tmp_path: Path):
     script = write(tmp_path, {"read.py": READ.format(package=PACKAGE)}) / "read.py"
     reading = subprocess.Popen([sys.executable, "-I", script], stdout=subprocess.PIPE, text=True)
@@ -54,9 +60,50 @@ def test_a_worker_that_is_halted_is_given_up_and_its_work_done_here(tmp_path: Pa
                 os.kill(worker, signal.SIGKILL)
         reading.kill()
     assert said.startswith("8 ")
-    assert "concurrent.futures.process" in said
+    assert "multiprocessing.popen_fork" in said
 
 
+@pytest.mark.skipif(os.name != "posix", reason="workers are forked")
+def test_texts_that_end_their_workers_while_more_is_handed_out_leave_the_others(monkeypatch: pytest.MonkeyPatch):
+    """Each text is larger than what a pipe holds."""
+    texts = [b"x_%d = '%s'\n" % (number, b"y" * 120_000) for number in range(24)]
+    texts[0], texts[9] = b"ends\n" + texts[0], b"ends\n" + texts[9]
+
+    def extracted(source: bytes, memo: Any = None) -> FileFacts:
+        if source.startswith(b"ends"):
+            os._exit(1)
+        return extract(source, memo)
+
+    monkeypatch.setattr(pool, "extract", extracted)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    found = pool.extract_all(texts, is_stored=True)
+    assert [place for place, one in enumerate(found) if one.facts.failure] == [0, 9]
+    assert all(one.stored for place, one in enumerate(found) if place not in (0, 9))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells whether a process is halted")
+@pytest.mark.parametrize("halts", ["while it reads", "while it answers"])
+def test_a_worker_that_halts_itself_is_given_up(monkeypatch: pytest.MonkeyPatch, halts: str):
+    def work(task: bytes) -> Any:
+        if task.startswith(b"halts"):
+            if halts == "while it reads":
+                os.kill(os.getpid(), signal.SIGSTOP)
+            Connection._send = _halts_halfway  # type: ignore[attr-defined]
+        return len(task)
+
+    monkeypatch.setattr(workers, "STOPPED_SECONDS", 1.0)
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.1)
+    large = b"x" * 1_000_000
+    tasks = [large, b"halts", large, large]
+    assert workers.answers_of(work, tasks, 2, get_context("fork")) == [1_000_000, None, 1_000_000, 1_000_000]
+
+
+def _halts_halfway(pipe: Any, message: bytes, write: Any = os.write) -> None:
+    write(pipe.fileno(), message[: len(message) // 2])
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+@pytest.mark.deep
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="there no process is started on these systems")
 def test_a_worker_that_is_not_forked_imports_nothing_of_the_working_folder(tmp_path: Path):
     """As on macOS and Windows: Python starts it with `-c`, before anything of ours could clear its path."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import depth
 from meshlens.project.workspace import open_workspace
 from meshlens.rules._check import Diagnosed, check
 from meshlens.rules._model import Severity
@@ -30,7 +31,7 @@ def _cut(lines: list[str], number: int) -> str:
     return "\n".join([*lines[:number], line[:size], *lines[number + 1 :]])
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+@pytest.mark.parametrize("program", depth.some(PROGRAMS, 8), ids=lambda program: program.stem)
 def test_a_line_that_cannot_be_read_yet_makes_nothing_wrong(program):
     text = program.read_text("utf-8")
     if _found(text)[0]:

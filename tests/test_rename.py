@@ -223,6 +223,7 @@ def test_nothing_to_rename():
     ]
 
 
+@pytest.mark.deep
 def test_broken_code_does_not_raise():
     whole = TRAINER["main.py"]
     for cut in range(0, len(whole), 7):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import depth
 import projects
 from meshlens.axes.values import Site
 from meshlens.facts.content import Content
@@ -36,7 +37,9 @@ def _files(path: Path) -> list[Path]:
     return sorted(path.parent.rglob("*.py")) if (path.parent / "__init__.py").exists() else [path]
 
 
-@pytest.mark.parametrize("path", [one.main for one in programs()], ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize(
+    "path", depth.some([one.main for one in programs()], 10), ids=lambda path: f"{path.parent.name}/{path.name}"
+)
 def test_rules_find_the_same_in_parts_of_a_workspace(path: Path) -> None:
     files = _files(path)
     workspace = open_workspace([path.parent], files=files, devices=8)
@@ -54,7 +57,7 @@ def test_rules_find_the_same_in_parts_of_a_workspace(path: Path) -> None:
         assert apart == whole
 
 
-@pytest.mark.parametrize("source", ALL)
+@pytest.mark.parametrize("source", depth.some(ALL, 40))
 def test_rules_that_read_places_do_not_look_at_other_statements(source: Source, tmp_path: Path) -> None:
     project = projects.write(source.case, tmp_path)
     workspace = project.open()

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cold_start import ROOT, found, opened
+from depth import examples
 from meshlens.axes.ledger import Key, Ledger, Shared
 from meshlens.axes.values import Const, Seq, Value
 from meshlens.project.ledgers import keep_results
@@ -86,7 +87,7 @@ def _changed(lines: list[str], inside: bool, where: int, statement: str, takes_a
     return [*lines[:first], INDENT + statement, *lines[first:]] if inside else [*lines, statement]
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(start=st.lists(statements, min_size=3, max_size=3), edits=st.lists(places, min_size=1, max_size=8))
 def test_whatever_is_typed_the_findings_of_shared_calls_lie_where_a_cold_start_has_them(start, edits):
     texts = {name: [*MAIN.splitlines(), one] for name, one in zip("abz", start, strict=True)}

@@ -17,6 +17,8 @@ import pytest
 from hypothesis import Phase, given, note, settings
 from hypothesis import strategies as st
 
+import depth
+from depth import examples
 from hostile_grammar import program
 from hostile_seeds import SEEDS
 from limited_checks import ARGUMENTS, Checks, failure, limited_checks
@@ -31,7 +33,7 @@ def checks() -> Iterator[Checks]:
         yield asked
 
 
-@pytest.mark.parametrize("name", SEEDS)
+@pytest.mark.parametrize("name", depth.some([*SEEDS], 12))
 def test_a_small_program_takes_little_and_hides_nothing(name: str, checks: Checks) -> None:
     assert size(SEEDS[name]) <= MOST_BYTES
     wrong, ran = checked(SEEDS[name], checks, _HANG)
@@ -39,7 +41,7 @@ def test_a_small_program_takes_little_and_hides_nothing(name: str, checks: Check
 
 
 # Shrinking would check thousands of programs that run into the limits; the one that failed is small.
-@settings(max_examples=60, derandomize=True, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=examples(60), derandomize=True, phases=[Phase.explicit, Phase.generate])
 @given(random=st.randoms(use_true_random=False))
 def test_a_generated_program_takes_little_and_hides_nothing(checks: Checks, random: Random) -> None:
     text = program(random)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from command_line import write
+
 ROOT = Path(__file__).parents[1]
 SERVER = ROOT / "server" / "meshlens"
 SOURCES = sorted(SERVER.rglob("*.py"))
@@ -66,19 +68,30 @@ def test_codes_and_names_are_unique():
 
 
 def test_nothing_of_one_machine_is_in_the_tree():
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
-    )
-    names = listed.stdout.split("\n") if listed.returncode == 0 else [_name(path) for path in SOURCES]
     found = []
-    for name in names:
+    for name in _tree(ROOT) or [_name(path) for path in SOURCES]:
         path = ROOT / name
-        if not path.is_file() or name.startswith("tests/oracle/programs/") or path == Path(__file__):
+        if name.startswith("tests/oracle/programs/") or path == Path(__file__):
             continue
         for number, line in enumerate(path.read_text("utf-8", errors="replace").split("\n"), start=1):
             if MACHINE_PATH.search(line):
                 found.append(f"{name}:{number}: {line.strip()[:100]}")
     assert not found
+
+
+def test_a_virtual_environment_of_any_name_is_not_of_the_tree(tmp_path: Path):
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    files = {"a.py": "", "b/c.py": "", "my tools/pyvenv.cfg": "home = x\n", "my tools/lib/d.py": ""}
+    assert _tree(write(tmp_path, files)) == ["a.py", "b/c.py"]
+
+
+def _tree(root: Path) -> list[str]:
+    """Returns the files that git keeps or would add, without those of virtual environments; none outside of git."""
+    asked = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(asked, cwd=root, capture_output=True, text=True, check=False)
+    names = [name for name in listed.stdout.split("\0") if (root / name).is_file()]
+    environments = tuple(name.removesuffix("pyvenv.cfg") for name in names if Path(name).name == "pyvenv.cfg")
+    return [name for name in names if not name.startswith(environments or "\0")]
 
 
 def test_the_pattern_for_machine_paths_can_match():

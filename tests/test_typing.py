@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 
+import depth
 from meshlens.axes.records import Records
 from meshlens.project import resolving, watching
 from meshlens.project.workspace import Workspace, open_workspace
@@ -98,7 +99,7 @@ def _counts(workspace: Workspace) -> dict[str, int]:
     return {one.name: len(getattr(records, one.name)) for one in fields(Records)}
 
 
-@pytest.mark.parametrize("mark", ["HERE", "INSIDE"])
+@pytest.mark.parametrize("mark", depth.some(["HERE", "INSIDE"], 1))
 @pytest.mark.parametrize("kind", sorted(TYPED))
 def test_each_stroke_gives_what_a_cold_start_gives(mark, kind):
     other = MODEL.replace("INSIDE" if mark == "HERE" else "HERE", "pass")
@@ -150,7 +151,7 @@ def test_what_flows_on_runs_everything_again(reruns):
         assert reruns
 
 
-@pytest.mark.parametrize("mark", ["HERE", "INSIDE"])
+@pytest.mark.parametrize("mark", depth.some(["HERE", "INSIDE"], 1))
 @pytest.mark.parametrize("kind", sorted(TYPED))
 def test_what_is_taken_back_leaves_what_a_cold_start_finds(mark, kind):
     other = MODEL.replace("INSIDE" if mark == "HERE" else "HERE", "pass")

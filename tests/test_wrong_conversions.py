@@ -274,6 +274,13 @@ def test_imports_stand_above_their_first_use(tmp_path, name, target):
     _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
 
 
+@pytest.mark.jax
+@pytest.mark.parametrize("late", ["import functools\n", "from functools import partial\n"])
+def test_what_decorates_a_helper_is_imported_above_it(tmp_path, late):
+    text = HEAD + LOSS + late + STEP + CALLS
+    _runs_alike(tmp_path, text, _converted(tmp_path, text, "jit"))
+
+
 def _imports(text: str) -> list[int]:
     return [node.end_lineno or 0 for node in ast.parse(text).body if isinstance(node, (ast.Import, ast.ImportFrom))]
 
@@ -295,6 +302,46 @@ def test_comments_stay_where_they_are(tmp_path, target):
         assert [line for line in after if "#" in line] == commented
     above = _converted(tmp_path / "again", IMPORTS["comment above"], target)
     assert "# These come last.\nimport os  # tools\n" in above
+
+
+WEIGHTED = """
+
+def loss_fn(params, x, w):
+    return jnp.mean(w * (x @ params - 1) ** 2)
+
+
+@jax.jit
+def step(params, x, w):
+    loss, grads = jax.value_and_grad(loss_fn)(params, x, w)
+    return params - 0.1 * grads, loss
+
+
+params = jnp.ones(3)
+xs = jnp.sin(jnp.arange(72.0)).reshape(24, 3)
+ws = jnp.arange(24.0) / 24
+"""
+IN_SLICES = (
+    "for start in range(0, 24, 8):\n    params, loss = step(params, xs[start : start + 8], ws[start : start + 8])\n"
+)
+IN_TURN = "for x, w in zip(jnp.split(xs, 3), jnp.split(ws, 3)):\n    params, loss = step(params, x, w)\n"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_weights_of_rows_are_split_as_the_rows_are(tmp_path, target):
+    text = HEAD + WEIGHTED + IN_SLICES
+    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_a_map_gets_by_position_what_was_given_by_keyword(tmp_path, target):
+    text = HEAD + WEIGHTED + IN_SLICES.replace("xs[", "x=xs[").replace("ws[", "w=ws[")
+    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+
+
+def test_what_comes_together_with_rows_is_not_shared_for_its_name(tmp_path):
+    assert _refused(tmp_path, HEAD + WEIGHTED + IN_TURN) == "unknown-in-axes"
 
 
 def test_a_name_for_nothing_is_not_reduced(tmp_path):

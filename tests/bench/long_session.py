@@ -50,7 +50,7 @@ STATEMENTS = (
 NEW_FUNCTION = '\n\ndef helper_{0}(x):\n    """Doc."""\n    y = jax.lax.psum(x, "batch")\n    return y + {0}\n'
 MOST_OPEN = 6
 REST = 0.45
-LONG_REST = 4.0
+LONG_REST = 8.0
 THOUSAND = 1_000
 
 

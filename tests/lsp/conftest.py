@@ -10,15 +10,19 @@ import pytest_asyncio
 
 from command_line import write
 from editor import Editor, editor
-from recorded_clients import CLIENTS, claiming
+from recorded_clients import CLIENTS, claiming, first_of
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Runs a test in every client, or in those that claim what the mark `claims` names, as others never ask for it."""
+    """Runs a test in every client, or in those that claim what the mark `claims` names, as others never ask for it.
+
+    All but the first are deep.
+    """
     if "shared" not in metafunc.fixturenames:
         return
     mark = metafunc.definition.get_closest_marker("claims")
-    metafunc.parametrize("shared", claiming(*mark.args) if mark else CLIENTS, indirect=True, scope="session")
+    clients = claiming(*mark.args) if mark else CLIENTS
+    metafunc.parametrize("shared", first_of(clients), indirect=True, scope="session")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -13,9 +13,10 @@ from lsprotocol import types
 from command_line import write
 from editor import Editor, editor
 from meshlens.lsp.looking import SECONDS
-from recorded_clients import CLIENTS, claiming, silent_about
+from recorded_clients import CLIENTS, claiming, first_of, silent_about
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+# `test_settings.py` says the same of one client.
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.deep]
 
 WRONG = 'import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")\n'
 QUIET = {"ignore": ["unbound-axis"]}
@@ -30,7 +31,7 @@ async def _opened(root: Path, client: str, *folders: Path) -> AsyncIterator[Edit
         yield ed
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", first_of(CLIENTS))
 async def test_it_registers_what_the_client_lets_it_register(tmp_path: Path, client: str):
     async with _opened(tmp_path, client) as ed:
         expected = [method.replace(".", "/") for method in (WATCHED, TOLD) if ed.can(f"{method}.dynamicRegistration")]
@@ -38,7 +39,7 @@ async def test_it_registers_what_the_client_lets_it_register(tmp_path: Path, cli
         assert [one.method for one in ed.registered] == expected
 
 
-@pytest.mark.parametrize("client", claiming(ASKED))
+@pytest.mark.parametrize("client", first_of(claiming(ASKED)))
 async def test_settings_are_asked_for_and_again_when_they_change(tmp_path: Path, client: str):
     async with _opened(tmp_path, client) as ed:
         ed.client.set_configuration({"meshlens": QUIET})
@@ -60,7 +61,7 @@ async def test_settings_are_taken_as_they_come_where_nobody_can_be_asked(tmp_pat
         assert "workspace/configuration" not in ed.asked
 
 
-@pytest.mark.parametrize("client", claiming(f"{WATCHED}.dynamicRegistration"))
+@pytest.mark.parametrize("client", first_of(claiming(f"{WATCHED}.dynamicRegistration")))
 @pytest.mark.parametrize(
     ("name", "text"),
     [("meshlens.toml", 'ignore = ["AX101"]\n'), ("pyproject.toml", '[tool.meshlens]\nignore = ["AX101"]\n')],
@@ -117,7 +118,7 @@ async def _settled_after_messages(ed: Editor, count: int) -> None:
     raise AssertionError("nobody has looked")
 
 
-@pytest.mark.parametrize("client", claiming("workspace.workspaceFolders"))
+@pytest.mark.parametrize("client", first_of(claiming("workspace.workspaceFolders")))
 async def test_each_folder_has_its_own_configuration_and_folders_come_and_go(tmp_path: Path, client: str):
     one, two, three = (tmp_path / name for name in ("one", "two", "three"))
     for folder, text in ((one, ""), (two, 'ignore = ["AX101"]\n'), (three, 'ignore = ["AX101"]\n')):
@@ -139,7 +140,7 @@ async def test_each_folder_has_its_own_configuration_and_folders_come_and_go(tmp
         assert len(await ed.diagnostics("train.py")) == 1
 
 
-@pytest.mark.parametrize("client", claiming(ASKED))
+@pytest.mark.parametrize("client", first_of(claiming(ASKED)))
 async def test_each_folder_has_its_own_settings_of_the_editor(tmp_path: Path, client: str):
     one, two = tmp_path / "one", tmp_path / "two"
     for folder in (one, two):
@@ -154,7 +155,7 @@ async def test_each_folder_has_its_own_settings_of_the_editor(tmp_path: Path, cl
         await ed.settled("train.py", 1)
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", first_of(CLIENTS))
 async def test_a_setting_that_is_wrong_is_said_once_and_the_rest_holds(tmp_path: Path, client: str):
     settings = {"devices": "many", "ignore": ["AX101"]}
     async with editor(tmp_path, client, options={"settings": settings}, settings=settings) as ed:

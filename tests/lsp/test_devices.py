@@ -62,6 +62,7 @@ def test_it_tells_what_the_interpreter_says(tmp_path: Path):
         }
 
 
+@pytest.mark.deep
 def test_a_target_and_what_is_here(tmp_path: Path):
     (tmp_path / "meshlens.toml").write_text('devices = "8xH100"\n')
     with session(tmp_path, {"interpreter": says(tmp_path / "elsewhere", answer())}) as server:
@@ -71,6 +72,7 @@ def test_a_target_and_what_is_here(tmp_path: Path):
         assert "up to 8 × NVIDIA H100 80GB (target 8xH100); here: 1 CPU device." in hover(server, tmp_path, 5, 6)
 
 
+@pytest.mark.deep
 def test_devices_that_are_here_count_where_that_is_set(tmp_path: Path):
     (tmp_path / "meshlens.toml").write_text('devices = "detected"\n')
     with session(tmp_path, {"interpreter": says(tmp_path / "elsewhere", answer())}) as server:
@@ -79,6 +81,7 @@ def test_devices_that_are_here_count_where_that_is_set(tmp_path: Path):
         assert found["message"] == "a mesh of 8 devices, 1 device was detected"
 
 
+@pytest.mark.deep
 def test_a_file_goes_by_what_it_says_itself(tmp_path: Path):
     with session(tmp_path, {"interpreter": says(tmp_path / "elsewhere", answer())}) as server:
         server.wait(CHANGED)
@@ -90,6 +93,7 @@ def test_a_file_goes_by_what_it_says_itself(tmp_path: Path):
         assert found["message"] == "a mesh of 8 devices, target v5e-4 has 4 devices"
 
 
+@pytest.mark.deep
 def test_a_cell_goes_by_the_project_of_its_notebook(tmp_path: Path):
     (tmp_path / "meshlens.toml").write_text("devices = 8\n")
     notebook = (tmp_path / "steps.ipynb").as_uri()
@@ -101,6 +105,7 @@ def test_a_cell_goes_by_the_project_of_its_notebook(tmp_path: Path):
         assert server.request("meshlens/devices", {"uri": cell})["summary"].startswith("target 8")
 
 
+@pytest.mark.deep
 def test_it_is_asked_again_when_a_user_wants_it(tmp_path: Path):
     python = says(tmp_path / "elsewhere", answer())
     with session(tmp_path, {"interpreter": python}) as server:
@@ -110,6 +115,7 @@ def test_it_is_asked_again_when_a_user_wants_it(tmp_path: Path):
         assert server.request("meshlens/devices", {"refresh": True})["summary"] == "8 × NVIDIA H100 80GB HBM3"
 
 
+@pytest.mark.deep
 def test_another_interpreter(tmp_path: Path):
     first = says(tmp_path / "first", answer())
     second = says(tmp_path / "second", answer(devices=H100))
@@ -121,6 +127,7 @@ def test_another_interpreter(tmp_path: Path):
         assert (told["interpreter"], told["summary"]) == (second, "8 × NVIDIA H100 80GB HBM3")
 
 
+@pytest.mark.deep
 def test_a_failure_is_one_sentence(tmp_path: Path):
     with session(tmp_path, {"interpreter": fake(tmp_path / "elsewhere", "print('no JSON')")}) as server:
         told = server.wait(CHANGED)
@@ -129,6 +136,7 @@ def test_a_failure_is_one_sentence(tmp_path: Path):
         assert "\n" not in told["failure"]
 
 
+@pytest.mark.deep
 def test_a_switch(tmp_path: Path):
     asked = tmp_path / "asked"
     python = fake(tmp_path / "elsewhere", f"open({str(asked)!r}, 'w').close()")
@@ -140,6 +148,7 @@ def test_a_switch(tmp_path: Path):
         assert asked.exists()
 
 
+@pytest.mark.deep
 def test_answers_are_right_while_an_interpreter_hangs(tmp_path: Path):
     number = tmp_path / "number"
     python = fake(
@@ -165,6 +174,7 @@ def test_answers_are_right_while_an_interpreter_hangs(tmp_path: Path):
     assert not outlives(int(number.read_text()))
 
 
+@pytest.mark.deep
 def test_meshes(tmp_path: Path):
     (tmp_path / "meshlens.toml").write_text("devices = 8\n")
     with session(tmp_path, {"interpreter": says(tmp_path / "elsewhere", answer())}) as server:

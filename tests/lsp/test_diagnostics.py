@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
+import depth
 from command_line import write
 from editor import Editor, editor, plain
 from recorded_clients import claiming
@@ -43,7 +44,7 @@ async def test_columns_count_what_the_client_prefers(ed: Editor):
     assert ed.encoding == ENCODINGS[ed.name]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+@pytest.mark.parametrize("encoding", depth.some(["utf-8", "utf-16", "utf-32"], 1))
 async def test_every_encoding(tmp_path: Path, encoding: str):
     async with editor(tmp_path, extra={"general": {"positionEncodings": [encoding]}}) as ed:
         assert ed.encoding == encoding
@@ -208,7 +209,7 @@ async def test_a_notebook_as_one_text_with_its_magics_rewritten_or_not(ed: Edito
     assert ed.cut(name, found.range) == '"modle"'
 
 
-@pytest.mark.parametrize("client", PULLS)
+@pytest.mark.parametrize("client", depth.some(PULLS, 1))
 @pytest.mark.parametrize("wanted", [True, False])
 async def test_files_that_are_not_open_are_reported_to_those_who_ask(tmp_path: Path, client: str, wanted: bool):
     write(tmp_path, {"train.py": WRONG, "clean.py": "import jax\n", "open.py": WRONG})

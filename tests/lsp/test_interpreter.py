@@ -37,6 +37,7 @@ def _opened(server: Server, root: Path) -> list[str]:
     return _codes(server, root)
 
 
+@pytest.mark.deep
 def test_the_python_that_an_editor_begins_with(project, old):
     with served(project, PULLS) as server:
         assert _opened(server, project) == REMOVED
@@ -53,6 +54,7 @@ def test_the_python_that_an_editor_changes_to(project, old):
         assert _codes(server, project) == REMOVED
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("key", ["interpreter", "jax-version"])
 def test_what_is_set_goes_before_it(project, old, key):
     newer = "../newer/lib/python3.12/site-packages/jax-0.9.0.dist-info/METADATA"

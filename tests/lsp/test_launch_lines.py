@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import depth
 import meshlens
 from command_line import CLEAN, TYPO, write
 from launched import SERVER
@@ -64,9 +65,19 @@ def test_every_documented_line_isolates_python():
     assert [line for line in lines if shlex.split(line)[1] != "-I"] == []
 
 
+STARTED = (("-I", "-m", "meshlens", "server"), SERVER, ("-I", str(RUN), "--tell", "server"))
+
+
 @pytest.mark.parametrize(
     "code",
-    [("-I", "-m", "meshlens", "server"), SERVER, ("-I", str(RUN), "--tell", "server")],
+    depth.some(
+        [
+            pytest.param(("-I", "-m", "meshlens", "server")),
+            pytest.param(SERVER),
+            pytest.param(("-I", str(RUN), "--tell", "server")),
+        ],
+        1,
+    ),
     ids=["module", "tests", "extension"],
 )
 def test_a_server_imports_nothing_of_its_folder(tmp_path: Path, code: tuple[str, ...]):
@@ -79,6 +90,7 @@ def test_a_server_imports_nothing_of_its_folder(tmp_path: Path, code: tuple[str,
     assert not caught.exists(), caught.read_text()
 
 
+@pytest.mark.deep
 def test_the_extension_runs_nothing_of_the_environment_either(tmp_path: Path):
     """As it is packaged, with all that the server needs in `libs`; the environment has the workspace on its path."""
     caught, root = planted(tmp_path)
@@ -104,12 +116,14 @@ def test_the_extension_runs_nothing_of_the_environment_either(tmp_path: Path):
     assert not caught.exists(), caught.read_text()
 
 
+@pytest.mark.deep
 def test_the_traps_would_catch_a_python_that_is_not_isolated(tmp_path: Path):
     caught, root = planted(tmp_path)
     subprocess.run([sys.executable, "-m", "meshlens", "--version"], cwd=root, check=False, capture_output=True)
     assert caught.exists()
 
 
+@pytest.mark.deep
 def test_a_module_line_without_isolation_imports_nothing_after_our_own_first_lines(tmp_path: Path):
     """What the guard in `__main__` can do for those who leave out `-I`: PYTHONPATH with the working folder in it."""
     caught, root = tmp_path / "caught", tmp_path / "workspace"

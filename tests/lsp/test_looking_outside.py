@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import depth
 import meshlens
 from command_line import write
 from raw_client import Server
@@ -75,8 +76,9 @@ def asked(server: Server, root: Path, text: str) -> tuple[Any, Any]:
     return server.request("textDocument/hover", place), server.request("textDocument/definition", place)
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform == "win32", reason="the layout is that of other systems")
-@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("trusted", depth.some([True, False], 1))
 def test_nothing_is_imported(tmp_path: Path, *, trusted: bool):
     caught, root = tmp_path / "caught", tmp_path / "workspace"
     python = installed(tmp_path, caught, root)
@@ -97,6 +99,7 @@ def test_nothing_is_imported(tmp_path: Path, *, trusted: bool):
         server.stop()
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform == "win32", reason="the layout is that of other systems")
 def test_the_traps_would_catch_an_import(tmp_path: Path):
     caught, root = tmp_path / "caught", tmp_path / "workspace"
@@ -105,6 +108,7 @@ def test_the_traps_would_catch_an_import(tmp_path: Path):
     assert set(caught.read_text().split()) >= {"userpkg", "userpkg._d", "planted", "planted._c"}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("code", "refused"),
     [

@@ -11,7 +11,7 @@ import pytest
 
 from meshlens.text import LineIndex
 from raw_client import Server, served
-from recorded_clients import CLIENTS, claiming, claims, recorded
+from recorded_clients import CLIENTS, claiming, claims, first_of, recorded
 
 KNOWS = "notebookDocument.synchronization"
 
@@ -76,7 +76,7 @@ class Book:
 EDGES = ("start", "end")
 
 
-@pytest.fixture(scope="module", params=claiming(KNOWS, "textDocument.diagnostic"))
+@pytest.fixture(scope="module", params=first_of(claiming(KNOWS, "textDocument.diagnostic")))
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for all notebooks of a client."""
     with served(tmp_path_factory.mktemp("open"), recorded(request.param)["capabilities"]) as one:
@@ -128,7 +128,7 @@ def test_a_fix_lies_in_its_cell(server: Server, tmp_path: Path):
     book.close()
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", first_of(CLIENTS))
 def test_only_those_who_know_notebooks_are_offered_them(tmp_path: Path, client: str):
     server = Server(tmp_path)
     try:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import depth
 from launched import SERVER
 from wire import Wire, wire
 
@@ -47,7 +48,7 @@ def server(tmp_path_factory: pytest.TempPathFactory):
         yield made
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", depth.some([*FILES], 4))
 def test_nothing_is_answered(server: Wire, name: str):
     name = f"{name}.py"
     document = {"textDocument": {"uri": server.open(name)}}

@@ -10,7 +10,7 @@ from lsprotocol import types
 
 from command_line import write
 from editor import Editor, editor
-from recorded_clients import claiming, silent_about
+from recorded_clients import claiming, first_of, silent_about
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -33,7 +33,7 @@ async def _everywhere(ed: Editor) -> set[str]:
     return {Path(one.location.uri).name for one in found or ()}
 
 
-@pytest.mark.parametrize("client", claiming(SHOWN))
+@pytest.mark.parametrize("client", first_of(claiming(SHOWN)))
 async def test_it_begins_says_how_far_it_is_and_ends(tmp_path: Path, client: str):
     async with editor(_large(tmp_path), client) as ed:
         ed.open("part1.py")
@@ -46,6 +46,7 @@ async def test_it_begins_says_how_far_it_is_and_ends(tmp_path: Path, client: str
         assert await _everywhere(ed) == {f"part{number}.py" for number in range(9)}
 
 
+@pytest.mark.deep
 async def test_processes_that_share_the_reading_do_not_wait_for_each_other(tmp_path: Path):
     """So much that it is read by several, and for the first time: nothing of it is in the cache."""
     filler = "x = 1  # " + "filler " * 35_000 + "\n"
@@ -56,7 +57,7 @@ async def test_processes_that_share_the_reading_do_not_wait_for_each_other(tmp_p
         assert found == {f"part{number}.py" for number in range(12)}
 
 
-@pytest.mark.parametrize("client", silent_about(SHOWN))
+@pytest.mark.parametrize("client", first_of(silent_about(SHOWN)))
 async def test_it_is_read_without_a_word_where_progress_is_not_shown(tmp_path: Path, client: str):
     async with editor(_large(tmp_path), client) as ed:
         ed.open("part1.py")
@@ -65,7 +66,8 @@ async def test_it_is_read_without_a_word_where_progress_is_not_shown(tmp_path: P
         assert not _kinds(ed)
 
 
-@pytest.mark.parametrize("client", claiming(SHOWN))
+@pytest.mark.deep
+@pytest.mark.parametrize("client", first_of(claiming(SHOWN)))
 async def test_it_is_cancelled_and_what_is_open_stays_right(tmp_path: Path, client: str):
     async with editor(_large(tmp_path), client) as ed:
         ed.open("part1.py")

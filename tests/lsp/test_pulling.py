@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import depth
 from raw_client import served
 from recorded_clients import recorded
 
@@ -21,7 +22,7 @@ def _frame(**message: object) -> bytes:
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
-@pytest.mark.parametrize("asks", [True, False])
+@pytest.mark.parametrize("asks", depth.some([True, False], 1))
 def test_an_edit_and_the_question_for_it_in_one_breath(tmp_path: Path, asks: bool):
     uris = [(tmp_path / name).as_uri() for name in ("sync.py", "train.py")]
     with served(tmp_path, CAPABILITIES) as server:

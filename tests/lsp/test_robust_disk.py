@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import depth
 from command_line import write
 from raw_client import served
 
@@ -15,6 +16,7 @@ PULLS = {"textDocument": {"diagnostic": {}}}
 WRONG = 'import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")\n'
 
 
+@pytest.mark.deep
 def test_a_workspace_folder_that_is_deleted(tmp_path: Path):
     root = write(tmp_path / "project", {"names.py": 'AXIS = "batch"\n', "pyproject.toml": "[project]\nname='x'\n"})
     text = WRONG.replace('"bacth"', "AXIS").replace("import jax\n", "import jax\nfrom names import AXIS\n")
@@ -39,7 +41,7 @@ def test_a_workspace_folder_that_is_deleted(tmp_path: Path):
 ROOT_MAY_WRITE = pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write everywhere")
 
 
-@pytest.mark.parametrize("kind", ["a file", "nowhere", pytest.param("not ours", marks=ROOT_MAY_WRITE)])
+@pytest.mark.parametrize("kind", depth.some(["a file", "nowhere", pytest.param("not ours", marks=ROOT_MAY_WRITE)], 1))
 def test_a_cache_that_cannot_be_written(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch):
     folder = tmp_path / "caches"
     monkeypatch.setenv("MESHLENS_CACHE_DIR", str(folder))
@@ -59,6 +61,7 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path, kind: str, monkeypatch: 
         assert "Traceback" not in server.log
 
 
+@pytest.mark.deep
 def test_typing_is_answered_in_a_workspace_of_20000_files(tmp_path: Path):
     for number in range(200):
         folder = tmp_path / f"package{number}"

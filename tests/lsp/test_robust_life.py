@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import depth
 from command_line import write
 from raw_client import Failed, Server, served
 
@@ -33,7 +34,7 @@ def _children(process: int) -> list[int]:
     return [int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
-def _ended(process: int, seconds: float = 30.0) -> bool:
+def _ended(process: int, seconds: float = 60.0) -> bool:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if not _lives(process):
@@ -58,7 +59,7 @@ def large(tmp_path: Path) -> Path:
 
 def _with_process_aside(server: Server, root: Path) -> int:
     server.open((root / "part1.py").as_uri(), WRONG)
-    for _ in range(300):
+    for _ in range(3000):
         server.settle(0.02)
         if found := _children(server.process.pid):
             return found[0]
@@ -66,7 +67,7 @@ def _with_process_aside(server: Server, root: Path) -> int:
 
 
 @LINUX
-@pytest.mark.parametrize("how", ["stdin", "kill", "stdout"])
+@pytest.mark.parametrize("how", depth.some(["stdin", "kill", "stdout"], 1))
 def test_a_client_that_disappears(large: Path, how: str):
     server = Server(large)
     try:
@@ -87,6 +88,7 @@ def test_a_client_that_disappears(large: Path, how: str):
         server.close()
 
 
+@pytest.mark.deep
 @LINUX
 @pytest.mark.parametrize("how", ["stdin", "kill"])
 def test_those_that_share_the_reading_end_too(tmp_path: Path, how: str):
@@ -111,6 +113,7 @@ def test_those_that_share_the_reading_end_too(tmp_path: Path, how: str):
         server.close()
 
 
+@pytest.mark.deep
 @LINUX
 def test_a_client_that_is_killed_while_something_else_holds_the_pipes(large: Path):
     sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
@@ -128,6 +131,7 @@ def test_a_client_that_is_killed_while_something_else_holds_the_pipes(large: Pat
         server.close()
 
 
+@pytest.mark.deep
 @LINUX
 def test_the_process_beside_the_server_may_die(large: Path):
     with served(large, PULLS) as server:

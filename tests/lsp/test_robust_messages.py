@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from raw_client import Failed, Server, served
+from raw_client import SECONDS, Failed, Server, served
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 NOT_INITIALIZED = -32002
@@ -197,7 +197,7 @@ def test_before_initialize_and_after_shutdown(tmp_path: Path):
         server.request("shutdown")
         assert _refused(server, "textDocument/hover", hover) == INVALID_REQUEST
         server.notify("exit")
-        assert server.process.wait(2) == 0
+        assert server.process.wait(SECONDS) == 0
     finally:
         server.stop()
 
@@ -206,5 +206,5 @@ def test_exit_without_shutdown_is_an_error_and_an_end(tmp_path: Path):
     server = Server(tmp_path)
     server.initialize(tmp_path, PULLS)
     server.notify("exit")
-    assert server.process.wait(2) == 1
+    assert server.process.wait(SECONDS) == 1
     server.close()

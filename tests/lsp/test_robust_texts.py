@@ -132,6 +132,7 @@ def test_a_text_of_5_mb_is_left_alone(server: Server, uri: str):
     assert _codes(server, uri) == ["AX101"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("line", ['x = "' + "é" * 480_000 + '"; ', "x = [" + "1, " * 300_000 + "]; "])
 def test_a_line_of_1_mb(server: Server, uri: str, line: str):
     server.open(uri, "import jax\n" + line + WRONG.split("\n")[2])

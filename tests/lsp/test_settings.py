@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import depth
 from command_line import write
 from raw_client import SECONDS, Server, served
 
@@ -55,6 +56,7 @@ def test_initialization_options(tmp_path: Path):
         assert _open(server, tmp_path) == []
 
 
+@pytest.mark.deep
 def test_settings_that_are_pushed(tmp_path: Path):
     with served(tmp_path, PULLS) as server:
         assert _open(server, tmp_path) == ["AX101"]
@@ -90,7 +92,7 @@ def test_configuration_files_are_watched(tmp_path: Path):
         assert _codes(server, tmp_path) == []
 
 
-@pytest.mark.parametrize("wrong", [{"devices": "many"}, {"select": 3}, {"selct": ["AX101"]}])
+@pytest.mark.parametrize("wrong", depth.some([{"devices": "many"}, {"select": 3}, {"selct": ["AX101"]}], 1))
 def test_a_value_that_is_wrong_is_shown_once_and_the_rest_holds(tmp_path: Path, wrong: dict[str, Any]):
     with served(tmp_path, PULLS, initializationOptions={"settings": wrong}) as server:
         assert _open(server, tmp_path) == ["AX101"]
@@ -99,6 +101,7 @@ def test_a_value_that_is_wrong_is_shown_once_and_the_rest_holds(tmp_path: Path, 
         assert said.startswith("MeshLens: ")
 
 
+@pytest.mark.deep
 def test_a_configuration_file_that_is_broken_is_shown_once_and_defaults_hold(tmp_path: Path):
     write(tmp_path, {"meshlens.toml": "ignore = [\n"})
     with served(tmp_path, PULLS) as server:
@@ -122,6 +125,7 @@ def test_each_folder_has_its_own_configuration_and_folders_come_and_go(tmp_path:
         assert _codes(server, two) == ["AX101"]
 
 
+@pytest.mark.deep
 def test_each_folder_has_its_own_settings_of_the_editor(tmp_path: Path):
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()
@@ -138,6 +142,7 @@ def test_each_folder_has_its_own_settings_of_the_editor(tmp_path: Path):
         server.stop()
 
 
+@pytest.mark.deep
 def test_files_that_are_written_by_others_change_what_is_said_of_open_ones(tmp_path: Path):
     text = "import jax\nfrom names import AXIS\n" + WRONG.replace('"bacth"', "AXIS").replace("import jax\n", "")
     with served(tmp_path, PULLS) as server:

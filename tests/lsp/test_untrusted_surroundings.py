@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import depth
 from command_line import meshlens, write
 from fake_interpreters import program
 from launched import SERVER
@@ -204,7 +205,7 @@ def opened(attack: Attack, line: tuple[str, ...], *, trusted: bool) -> str:
     return caught.read_text() if caught.exists() else ""
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
+@pytest.mark.parametrize("attack", depth.some([*ATTACKS], 1), ids=lambda attack: attack.__name__)
 def test_nothing_runs(tmp_path: Path, attack: Any):
     assert opened(attack(tmp_path), SERVER, trusted=False) == ""
 
@@ -219,7 +220,9 @@ def test_the_traps_catch_what_a_trusted_workspace_runs(tmp_path: Path, attack: A
     assert opened(attack(tmp_path), SERVER, trusted=True) != ""
 
 
-@pytest.mark.parametrize("attack", [repository, named_for_conda, on_the_path], ids=lambda attack: attack.__name__)
+@pytest.mark.parametrize(
+    "attack", depth.some([repository, named_for_conda, on_the_path], 1), ids=lambda attack: attack.__name__
+)
 def test_nothing_runs_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attack: Any):
     made = attack(tmp_path)
     for name, value in made.environ.items():

@@ -33,7 +33,7 @@ def is_graph_object(view: FileView, call: HostCall, name: str) -> bool:
 def _is_class(view: FileView, node: Node) -> bool:
     dotted = dotted_name(view, node)
     if dotted.startswith(_NNX):
-        return dotted[len(_NNX) :][:1].isupper() and dotted not in ("flax.nnx.State", "flax.nnx.GraphDef")
+        return dotted.rsplit(".", 1)[-1][:1].isupper() and dotted not in ("flax.nnx.State", "flax.nnx.GraphDef")
     if node[0] != "name":
         return False
     blocks = (view.facts.blocks[key].shape for key in view.facts.top)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from meshlens.assists._functions import Target, Use, dotted_name, functions
@@ -46,12 +46,14 @@ class HostCall:
         node: its "call" node.
         skipped: how many parameters of the function a `partial` has filled by position.
         is_vmapped: whether a `vmap` stands between.
+        is_compiled: whether a `jit` does.
     """
 
     site: Site
     node: Node
     skipped: int = 0
     is_vmapped: bool = False
+    is_compiled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class _Value:
     site: Site
     skipped: int = 0
     is_vmapped: bool = False
+    is_compiled: bool = False
 
 
 def compiled_variables(view: FileView) -> tuple[Callee, ...]:
@@ -85,7 +88,15 @@ def _compiled_variables(view: FileView) -> Iterator[Callee]:
 def host_calls(view: FileView, callee: Callee) -> tuple[HostCall, ...]:
     """Returns the calls of a function that plain Python makes in this file, in order, each once."""
     skipped, is_vmapped = _between(view, callee)
-    waiting = [_Value(use.site, skipped, is_vmapped) for use in _uses(view, callee)]
+    return _followed(view, [_Value(use.site, skipped, is_vmapped) for use in _uses(view, callee)])
+
+
+def followed(view: FileView, sites: Iterable[Site]) -> tuple[HostCall, ...]:
+    """Returns the calls that plain Python makes of what stands at some places of a file."""
+    return _followed(view, [_Value(site) for site in sites])
+
+
+def _followed(view: FileView, waiting: list[_Value]) -> tuple[HostCall, ...]:
     found: dict[Site, HostCall] = {}
     seen: set[Site] = set()
     while waiting:
@@ -121,13 +132,17 @@ def _steps(view: FileView, value: _Value) -> Iterator[HostCall | _Value]:
         site = Site(value.site.path, value.site.block, above[1])
         if above[2][1] == value.site.index:
             if is_on_host(view, site):
-                yield HostCall(site, above, value.skipped, value.is_vmapped)
+                yield HostCall(site, above, value.skipped, value.is_vmapped, value.is_compiled)
             return
         dotted = dotted_name(view, above[2])
         if dotted in _WRAPS and above[3] and above[3][0][2][1] == value.site.index:
             bound = sum(label is None for label, _, _ in above[3]) - 1 if dotted in _PARTIALS else 0
             yield replace(
-                value, site=site, skipped=value.skipped + bound, is_vmapped=value.is_vmapped or dotted in _MAPS
+                value,
+                site=site,
+                skipped=value.skipped + bound,
+                is_vmapped=value.is_vmapped or dotted in _MAPS,
+                is_compiled=value.is_compiled or dotted in COMPILES,
             )
     elif above[0] == "assign" and above[3][1] == value.site.index and len(above[2]) == 1:
         target = above[2][0]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from meshlens.assists._helpers import with_helper
+from meshlens.assists._placing import behind_imports
 from meshlens.assists._spelling import Spelling
 from meshlens.project.import_statements import name_of_module
+from meshlens.project.new_imports import late_import, spelled
 from meshlens.project.view import FileView
 from meshlens.text import FileEdit
 
@@ -214,9 +216,11 @@ class OnMesh:
 
 def mesh_helper(view: FileView, spelling: Spelling, mesh: OnMesh) -> Helper:
     """The function that makes the mesh once, when it is first used, so that no import starts the backend."""
-    return with_helper(
-        view, "device_mesh", _DEVICE_MESH, spelling.at, cache=spelling.of("functools", "cache"), made=mesh.made
-    )
+    # What decorates the helper is needed where it stands, before imports that come in time for its calls.
+    above = late_import(view, behind_imports(view, spelling.at or 0)[0])
+    cache, needed = spelled(view, "functools", "cache", above)
+    spelling.needed += needed
+    return with_helper(view, "device_mesh", _DEVICE_MESH, spelling.at, cache=cache, made=mesh.made)
 
 
 def batch_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from meshlens.assists._functions import Target, Use, dotted_name, reached
 from meshlens.assists._made import BATCH
@@ -82,13 +83,14 @@ def axis_of_parameter(
         return None if mapped == "shared" else 0
     if any(_is_given_setting(use, place) for use in uses):
         return None
-    if _OF_ROWS.fullmatch(name) is not None:
+    beside = [_beside_rows(view, target, use, place) for use in uses]
+    if "cut" in beside or _OF_ROWS.fullmatch(name) is not None:
         return 0
-    if name in _SHARED or name.endswith(("_params", "_state", "_rate")):
+    if "bound" not in beside and (name in _SHARED or name.endswith(("_params", "_state", "_rate"))):
         return None
-    if name in _SPLIT or name.endswith(("_batch", "batch_", "_batched", "_inputs", "_labels")):
+    if _is_split(name):
         return 0
-    if _STATE.fullmatch(name) or _PLAIN.fullmatch(name):
+    if "bound" not in beside and (_STATE.fullmatch(name) or _PLAIN.fullmatch(name)):
         return None
     if BATCH.fullmatch(name) or _has_split_siblings(view, target, uses, place):
         return 0
@@ -168,6 +170,39 @@ def _source(view: FileView, node: Node) -> str:
             node, depth = node[2], depth + 1
         else:
             return str(node[2]) if node[0] == "name" and depth else ""
+
+
+def _is_split(name: str) -> bool:
+    return name in _SPLIT or name.endswith(("_batch", "batch_", "_batched", "_inputs", "_labels"))
+
+
+def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
+    """Returns how a call hands an argument over beside rows, which a name such as `w` says nothing about.
+
+    "cut" if the argument is taken with the index that rows are taken with, "bound" if it is a variable that gets its
+    value together with one that holds rows, else "".
+    """
+    arguments: list[Node] = [value for _, _, value in use.call[3]] if use.call is not None else []
+    named = zip(target.parameters, arguments, strict=False)
+    rows = [value for at, (parameter, value) in enumerate(named) if at != place and _is_split(parameter[0])]
+    given: Node = arguments[place] if place < len(arguments) else ("", 0)
+    cuts = [_without_sites(one[3]) for one in rows if one[0] == "sub"]
+    if given[0] == "sub" and _without_sites(given[3]) in cuts:
+        return "cut"
+    if given[0] != "name":
+        return ""
+    names = {one[2] for one in rows if one[0] == "name"}
+    root = tree(view, use.site.path, use.site.block)
+    bound = (bound_by(node) for node in walk(root) if node[0] in ("assign", "for")) if root is not None else ()
+    return "bound" if any(given[2] in some and some & names for some in bound) else ""
+
+
+def _without_sites(part: Any) -> Any:
+    """Returns a node as it is wherever it stands."""
+    if not isinstance(part, tuple):
+        return part
+    is_node = len(part) > 1 and isinstance(part[0], str) and type(part[1]) is int
+    return tuple(_without_sites(one) for one in ((part[0], *part[2:]) if is_node else part))
 
 
 def _is_number(view: FileView, use: Use, place: int) -> bool:

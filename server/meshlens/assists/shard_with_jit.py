@@ -6,6 +6,8 @@ The rows of a batch are split over a mesh, an array that does not divide is copi
 copied to all devices before it.
 No import starts the backend: the mesh is made when data is first placed.
 A function that only compiled code calls gets the split in its body.
+One that nothing compiles yet gets `@jax.jit`, or `nnx.jit` or `eqx.filter_jit` if it takes their objects, with the
+switches, words and functions among its arguments as static ones; it is refused if `jit` cannot trace it.
 
 `devices: 8`
 
@@ -84,12 +86,15 @@ for _ in range(3):
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from meshlens.assists._devices import device_mesh
+from meshlens.assists._elsewhere import Elsewhere, called_elsewhere, spelled_elsewhere
 from meshlens.assists._functions import Target, dotted_name, function_at, maps_around, reached
 from meshlens.assists._graph_objects import is_graph_object
 from meshlens.assists._host_calls import Callee, HostCall, callee_at, host_calls
+from meshlens.assists._jitting import compiled, jitting
 from meshlens.assists._model import Answer, Wishes
 from meshlens.assists._offering import offered
 from meshlens.assists._pmap import Obstacle
@@ -110,6 +115,24 @@ _GRADIENTS = frozenset({"jax.grad", "jax.value_and_grad", "jax.jacrev", "jax.jac
 _SHARDED = frozenset({"in_shardings", "in_axis_resources"})
 
 
+_Calls = tuple[tuple[HostCall, tuple[Given, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """A file that calls the function.
+
+    Attributes:
+        view: the file.
+        calls: its calls, with what each argument holds.
+        elsewhere: how it names what stands beside the function; None for the file of the function.
+    """
+
+    view: FileView
+    calls: _Calls
+    elsewhere: Elsewhere | None
+
+
 def shard_with_jit(view: FileView, span: Span, wishes: Wishes) -> Answer:
     """Offers it on a function that no map over devices runs, and on a variable that holds what `jit` made of one."""
     callee = callee_at(view, span)
@@ -126,26 +149,59 @@ def shard_with_jit(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 def _written(view: FileView, callee: Callee, function: Target | None, wishes: Wishes) -> tuple[FileEdit, ...]:
     _must_be_possible(view, function)
-    calls = tuple((call, read_roles(view, callee, call)) for call in host_calls(view, callee))
-    calls = tuple(one for one in calls if one[1])
-    spelling = Spelling(view, min((view.span(call.site).start for call, _ in calls), default=_start(view, function)))
+    places = (_Place(view, _with_roles(view, callee, host_calls(view, callee)), None), *_elsewhere(view, callee))
+    every = tuple(one for place in places for one in place.calls)
+    first = min((view.span(call.site).start for call, _ in places[0].calls), default=_start(view, function))
+    spelling = Spelling(view, min(first, _start(view, function) or first))
     axis = quoted(view, wishes.axis_name or _DEFAULT)
     mesh = OnMesh(device_mesh(wishes, axis, spelling), axis)
-    if not calls:
+    if not every:
         if function is None or not function.body:
-            raise Obstacle("no-calls", f'no call of "{callee.name}" that hands over a batch is seen in this file')
+            raise Obstacle("no-calls", f'no call of "{callee.name}" that hands over a batch is seen in this project')
         return _in_body(view, function, spelling, mesh)
+    above: tuple[FileEdit, ...] = ()
+    static: tuple[str, ...] = ()
+    jit = jitting(view, function, every) if callee.target is not None and function is not None else None
+    if jit is not None and function is not None:
+        above, static = (compiled(view, function, jit, spelling),), jit.static
     called, made = mesh_helper(view, spelling, mesh)
     shard, helper = batch_helper(view, spelling, mesh, called)
-    wrapped = [edit for call, given in calls for edit in _sharded(view, call, given, shard)]
-    if not wrapped:
+    copied = {place: tuple(_copied(place, static)) for place in places}
+    replicate, more = copy_helper(view, spelling, called) if any(copied.values()) else ("", ())
+    written: list[FileEdit] = []
+    is_split = False
+    for place in places:
+        names = {shard: shard, replicate: replicate}
+        imports: tuple[FileEdit, ...] = ()
+        if place.elsewhere is not None:
+            used = sorted({shard, replicate if copied[place] else shard})
+            names, imports = spelled_elsewhere(place.elsewhere, used)
+        wrapped = [
+            edit for call, given in place.calls for edit in _sharded(place.view, call, given, names[shard], static)
+        ]
+        is_split = is_split or bool(wrapped)
+        if place.elsewhere is not None and not wrapped:
+            continue
+        here = spelling if place.elsewhere is None else Spelling(place.view)
+        lines = list(_lines(place.view, list(copied[place]), names.get(replicate, ""), here))
+        if place.elsewhere is not None:
+            written += import_edits(place.view, here.needed)
+        written += [*imports, *lines, *wrapped]
+    if not is_split:
         raise Obstacle("already-split", f'the calls of "{callee.name}" place their data already')
-    copied = [one for call, given in calls for one in _copied(view, call, given)]
-    placed: tuple[FileEdit, ...] = ()
-    if copied:
-        replicate, more = copy_helper(view, spelling, called)
-        placed = (*more, *_lines(view, copied, replicate, spelling))
-    return in_order((*import_edits(view, spelling.needed), *made, *helper, *placed, *wrapped))
+    return in_order((*import_edits(view, spelling.needed), *made, *helper, *more, *above, *written))
+
+
+def _with_roles(view: FileView, callee: Callee, calls: Iterable[HostCall]) -> _Calls:
+    found = tuple((call, read_roles(view, callee, call)) for call in calls)
+    return tuple(one for one in found if one[1])
+
+
+def _elsewhere(view: FileView, callee: Callee) -> Iterator[_Place]:
+    for place in called_elsewhere(view, callee):
+        calls = _with_roles(view, callee, place.calls)
+        if calls:
+            yield _Place(place.view, calls, place)
 
 
 def _start(view: FileView, function: Target | None) -> int:
@@ -201,9 +257,11 @@ def _first_line(view: FileView, function: Target, names: str, split: str) -> Fil
     return FileEdit(view.path, Edit(Span(start, start), f"{names} = {split}({given})\n{indent}"))
 
 
-def _sharded(view: FileView, call: HostCall, given: tuple[Given, ...], shard: str) -> Iterable[FileEdit]:
+def _sharded(
+    view: FileView, call: HostCall, given: tuple[Given, ...], shard: str, static: tuple[str, ...]
+) -> Iterable[FileEdit]:
     for one in given:
-        if one.role == "batch" and not _places_data(view, one.node, shard):
+        if one.role == "batch" and one.name not in static and not _places_data(view, one.node, shard):
             span = view.span(Site(call.site.path, call.site.block, one.node[1]))
             yield from wrapping(view, span, f"{shard}(", ")")
 
@@ -212,7 +270,12 @@ def _places_data(view: FileView, node: Node, shard: str) -> bool:
     return node[0] == "call" and (node[2][-1] == shard or dotted_name(view, node[2]) in _PLACES)
 
 
-def _copied(view: FileView, call: HostCall, given: tuple[Given, ...]) -> list[tuple[int, str, bool]]:
+def _copied(place: _Place, static: tuple[str, ...]) -> Iterator[tuple[int, str, bool]]:
+    for call, given in place.calls:
+        yield from _copied_for(place.view, call, tuple(one for one in given if one.name not in static))
+
+
+def _copied_for(view: FileView, call: HostCall, given: tuple[Given, ...]) -> list[tuple[int, str, bool]]:
     """Returns which variables are to be copied to all devices, and where: before the outermost loop around a call.
 
     Each comes with whether it is an object of flax.nnx, which keeps its identity.

@@ -8,8 +8,10 @@ from typing import Any
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join, options
+from meshlens.axes.keys import key_of
 from meshlens.axes.objects import attributes_of, set_attribute
 from meshlens.axes.run import Run
+from meshlens.axes.tables import changed, is_table, with_entry, with_unknown_entry
 from meshlens.axes.unpacking import unpack
 from meshlens.axes.values import UNKNOWN, Const, Data, Dict, Instance, Made, Seq, Value
 
@@ -45,7 +47,13 @@ def delete(target: Any, frame: Frame) -> None:
 def _to_attribute(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
     from meshlens.axes.expressions import evaluate
 
-    receivers = options(evaluate(run, target[2], frame, ctx))
+    whole = evaluate(run, target[2], frame, ctx)
+    receivers = options(whole)
+    if len(receivers) > 1 and all(map(is_table, receivers)):
+        after = changed(whole, lambda table: with_entry(table, target[3], value))
+        if after is not None:
+            change_in_place(run, target[2], whole, after, frame, ctx)
+        return
     for receiver in receivers:
         if isinstance(receiver, Instance):
             held = attributes_of(run, receiver)
@@ -53,10 +61,13 @@ def _to_attribute(run: Run, target: Any, value: Value, frame: Frame, ctx: Contex
             set_attribute(
                 run, receiver, target[3], join(known, value) if known is not None and ctx.conditional else value
             )
+        elif isinstance(receiver, Dict) and len(receivers) == 1:
+            if receiver.attributes:
+                change_in_place(run, target[2], receiver, with_entry(receiver, target[3], value), frame, ctx)
         elif isinstance(receiver, Made) and len(receivers) == 1 and target[2][0] in ("name", "attr"):
             said = UNKNOWN if ctx.conditional or ctx.loop else value
-            changed = replace(receiver, arguments=(*receiver.arguments, (target[3], said)))
-            assign(run, target[2], changed, frame, ctx)
+            other = replace(receiver, arguments=(*receiver.arguments, (target[3], said)))
+            assign(run, target[2], other, frame, ctx)
 
 
 def _to_item(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
@@ -64,13 +75,10 @@ def _to_item(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) ->
 
     container = evaluate(run, target[2], frame, ctx)
     index = evaluate(run, target[3], frame, ctx)
-    changed: Value
+    after: Value
     if isinstance(container, Dict):
-        if isinstance(index, Const):
-            items = tuple((key, known) for key, known in container.items if key != index.value)
-            changed = Dict((*items, (index.value, value)), container.open)
-        else:
-            changed = Dict(tuple((key, join(known, value)) for key, known in container.items), True)
+        key = key_of(index)
+        after = with_entry(container, key[0], value) if key is not None else with_unknown_entry(container, value)
     elif isinstance(container, Seq):
         if (
             isinstance(index, Const)
@@ -78,16 +86,63 @@ def _to_item(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) ->
             and -len(container.items) <= index.value < len(container.items)
         ):
             place = index.value % len(container.items)
-            changed = Seq(
+            after = Seq(
                 container.kind, (*container.items[:place], value, *container.items[place + 1 :]), container.open
             )
         else:
-            changed = Seq(container.kind, tuple(join(known, value) for known in container.items), True)
+            after = Seq(container.kind, tuple(join(known, value) for known in container.items), True)
     elif isinstance(container, Data):
         from meshlens.axes.joining import labels_of
 
-        changed = Data(container.labels | labels_of(value), container.shape, container.made_by)
+        after = Data(container.labels | labels_of(value), container.shape, container.made_by)
     else:
         return
-    if target[2][0] in ("name", "attr"):
-        assign(run, target[2], changed, frame, ctx)
+    change_in_place(run, target[2], container, after, frame, ctx)
+
+
+def change_in_place(run: Run, target: Any, before: Value, after: Value, frame: Frame, ctx: Context) -> None:
+    """Puts a container as it is after a change where a target finds it, be that outside of the function that runs.
+
+    Args:
+        run: the run.
+        target: the expression that gives the container; nothing happens unless it is a path from a name.
+        before: the container before.
+        after: the container as it is now.
+        frame: the running frame.
+        ctx: the circumstances.
+    """
+    if target[0] in ("attr", "sub"):
+        assign(run, target, after, frame, ctx)
+    if target[0] != "name":
+        return
+    name = target[2]
+    home = next((one for one in frame.chain() if name in one.vars), None)
+    if home is None or isinstance(before, Data):
+        assign(run, target, after, frame, ctx)
+        return
+    if home is not frame and isinstance(after, Dict) and not after.attributes:
+        # Others may fill it as well.
+        after = replace(after, open=True)
+    if ctx.conditional and home is not frame:
+        after = join(before, after)
+    if home.parent is None and not (home.path == run.path and run.world.is_running(home.path)):
+        _change_module(run, home, name, before, after)
+        return
+    home.vars[name] = after
+    if home is not frame:
+        run.epoch += 1
+    elif name in frame.parameters:
+        frame.altered |= {name}
+    if is_table(before):
+        for other, value in frame.vars.items():
+            if value is before and other != name:
+                frame.vars[other] = join(before, after)
+
+
+def _change_module(run: Run, home: Frame, name: str, before: Value, after: Value) -> None:
+    """Notes what a run adds to a table of a module that is complete: other runs may find other entries there."""
+    run.epoch += 1
+    if isinstance(before, Dict) and isinstance(after, Dict):
+        added = tuple((key, value) for key, value in after.items if before.get(key) != value)
+        known = run.grown.get((home.path, name), ())
+        run.grown[(home.path, name)] = tuple({**dict(known), **dict(added)}.items())

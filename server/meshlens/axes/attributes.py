@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from functools import cache
 
-from meshlens.axes import modules, optimizers, train_states
+from meshlens.axes import fixtures, modules, objects, optimizers, tables, train_states
 from meshlens.axes.arrays import product
 from meshlens.axes.context import Context
 from meshlens.axes.imports import member, note_mention
 from meshlens.axes.joining import entry_of_table, join_all
+from meshlens.axes.labels import travelling
 from meshlens.axes.objects import data_attribute, instance_attribute, static_attribute, super_attribute
+from meshlens.axes.operating import of_method
 from meshlens.axes.run import Run
 from meshlens.axes.values import (
+    STATIC,
     UNKNOWN,
     Bound,
     Class,
@@ -33,6 +36,7 @@ from meshlens.axes.values import (
     Value,
     Wrapped,
 )
+from meshlens.axes.variation import ANYTHING
 
 
 def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Value:
@@ -61,9 +65,14 @@ def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Va
     if isinstance(value, Partial):
         return {"func": value.callee}.get(name, UNKNOWN)
     if isinstance(value, Made):
+        if value.dotted == "enum.Enum" and name not in ("value", "name", "_value_", "_name_"):
+            return objects.member_attribute(run, value, name, site, ctx) or UNKNOWN
         return _of_made(value, name)
     if isinstance(value, Const):
         return value if name in ("value", "name") and isinstance(value.value, str) else Bound(value, Ext(f"str.{name}"))
+    if isinstance(value, Dict) and value.attributes:
+        entry = tables.entry(value, name)
+        return entry if entry is not None else Bound(value, Ext(f"dict.{name}"))
     if isinstance(value, (Dict, Seq)):
         return Bound(value, Ext(f"{'dict' if isinstance(value, Dict) else value.kind}.{name}"))
     if isinstance(value, (Function, Bound)):
@@ -79,16 +88,19 @@ def ext(dotted: str) -> Ext:
 
 def of_data(value: Data, name: str) -> Value:
     """An attribute of an array, or of whatever else is not followed."""
-    if not value.labels and value.shape is None:
+    if not value.labels and value.shape is None and value.over is ANYTHING:
         if name in ARRAY_METHODS:
             return Bound(value, ext(f"array.{name}"))
         return value if name == "at" else UNKNOWN
     if name == "shape" and value.shape is not None:
-        return Seq("tuple", tuple(Const(size) if size is not None else UNKNOWN for size in value.shape))
-    if name in ("shape", "ndim", "dtype"):
-        return UNKNOWN
-    if name == "T" and value.shape is not None:
-        return Data(value.labels - {"in-order"}, value.shape[::-1])
+        return Seq("tuple", tuple(Const(size) if size is not None else STATIC for size in value.shape))
+    if name in ("shape", "ndim", "dtype", "size"):
+        return STATIC
+    if name in ("T", "mT") and (value.shape is not None or value.array):
+        shape = value.shape[::-1] if value.shape is not None and name == "T" else None
+        return Data(value.labels - {"in-order"}, shape, None, True, of_method(value, "transpose", ()))
+    if name == "T":
+        return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=of_method(value, "transpose", ()))
     if name == "at":
         return value
     return Bound(value, ext(f"array.{name}")) if name in ARRAY_METHODS else data_attribute(value, name)
@@ -113,6 +125,8 @@ def _of_mesh(value: Mesh, name: str) -> Value:
 
 def _of_wrapper(value: Mapped | Wrapped, name: str) -> Value:
     operand = value.binder.operand if isinstance(value, Mapped) else value.operand
+    if name == "__name__" and isinstance(operand, Function):
+        return _of_function(operand, name)
     if name == "__wrapped__":
         return operand
     if name in ("lower", "trace", "eval_shape"):
@@ -133,18 +147,21 @@ def _of_function(value: Function | Bound, name: str) -> Value:
         return value.function
     if name == "__self__" and isinstance(value, Bound):
         return value.receiver
-    if name in ("__name__", "__doc__", "__qualname__", "__module__"):
-        return UNKNOWN
+    if name in ("__name__", "__qualname__"):
+        function = value.function if isinstance(value, Bound) else value
+        return Const(function.name) if isinstance(function, Function) and function.owner is None else UNKNOWN
     return UNKNOWN
 
 
 def _of_made(value: Made, name: str) -> Value:
     given = dict(value.arguments)
     if value.dotted == "enum.Enum":
-        return given.get(name, UNKNOWN)
+        return given.get(name.strip("_"), UNKNOWN)
     own = optimizers.own_function(value, name) or train_states.held_function(value, name)
     if own is not None:
         return own
-    if value.dotted in ("jax.sharding.NamedSharding", "types.SimpleNamespace", "argparse.Namespace") and name in given:
+    if value.dotted in ("jax.sharding.NamedSharding", fixtures.REQUEST) and name in given:
         return given[name]
+    if train_states.is_state(value) and name not in train_states.METHODS:
+        return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=value.over)
     return Bound(value, Ext(f"{value.dotted}().{name}"))

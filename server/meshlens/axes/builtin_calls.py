@@ -8,9 +8,11 @@ from meshlens.axes.constants import counted
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all, labels_of
+from meshlens.axes.keys import as_value, key_of
 from meshlens.axes.kinds import is_instance
 from meshlens.axes.labels import travelling
 from meshlens.axes.run import Run
+from meshlens.axes.tables import make_table
 from meshlens.axes.taken_apart import call_split_or_merge
 from meshlens.axes.tree_maps import leaf
 from meshlens.axes.unpacking import element
@@ -42,6 +44,9 @@ def call_builtin(
     split = call_split_or_merge(name, args, site)
     if split is not None:
         return split
+    table = make_table(name, args)
+    if table is not None:
+        return table
     handler = _HANDLERS.get(name)
     if handler is None and name not in _OTHERS:
         return None
@@ -137,7 +142,7 @@ def _sequence(kind: str) -> Callable[[Values, tuple[Arg, ...]], Value]:
         if isinstance(value, Seq):
             return Seq(kind, value.items, value.open)
         if isinstance(value, Dict):
-            return Seq(kind, tuple(Const(key) for key, _ in value.items), value.open)
+            return Seq(kind, tuple(as_value(key) for key, _ in value.items), value.open)
         return Seq(kind, (element(value),), True)
 
     return convert
@@ -152,8 +157,9 @@ def _dict(values: Values, args: tuple[Arg, ...]) -> Value:
             is_open |= value.open
         elif isinstance(value, Seq) and not value.open:
             for pair in value.items:
-                if isinstance(pair, Seq) and len(pair.items) == 2 and isinstance(pair.items[0], Const):
-                    entries[pair.items[0].value] = pair.items[1]
+                key = key_of(pair.items[0]) if isinstance(pair, Seq) and len(pair.items) == 2 else None
+                if isinstance(pair, Seq) and key is not None:
+                    entries[key[0]] = pair.items[1]
                 else:
                     is_open = True
         else:
@@ -165,10 +171,11 @@ def _dict(values: Values, args: tuple[Arg, ...]) -> Value:
 def _keys(values: Values, args: tuple[Arg, ...]) -> Value:
     """What `dict.fromkeys` makes of known keys."""
     keys = values[0] if values else UNKNOWN
-    if not isinstance(keys, Seq) or not all(isinstance(key, Const) for key in keys.items):
+    known = [key_of(key) for key in keys.items] if isinstance(keys, Seq) else [None]
+    if not isinstance(keys, Seq) or None in known:
         return UNKNOWN
     value = values[1] if len(values) > 1 else Const(None)
-    names = dict.fromkeys(key.value for key in keys.items if isinstance(key, Const))
+    names = dict.fromkeys(key[0] for key in known if key is not None)
     return Dict(tuple((name, value) for name in names), keys.open)
 
 
@@ -187,8 +194,6 @@ def _str(values: Values, args: tuple[Arg, ...]) -> Value:
     value = values[0] if values else UNKNOWN
     if isinstance(value, Const):
         return Const(str(value.value), value.origin, value.via)
-    if isinstance(value, Made) and value.dotted == "enum.Enum":
-        return UNKNOWN
     return UNKNOWN
 
 
@@ -213,7 +218,14 @@ def _extreme(values: Values, args: tuple[Arg, ...]) -> Value:
 
 def _sorted(values: Values, args: tuple[Arg, ...]) -> Value:
     value = values[0] if values else UNKNOWN
-    return Seq("list", (join_all(value.items),), True) if isinstance(value, Seq) and value.items else UNKNOWN
+    if isinstance(value, Dict):
+        value = Seq("list", tuple([as_value(key) for key, _ in value.items]), value.open)
+    if not isinstance(value, Seq) or not value.items:
+        return UNKNOWN
+    by_text = {item.value: item for item in value.items if isinstance(item, Const) and isinstance(item.value, str)}
+    if len(args) == 1 and len(by_text) == len(value.items):
+        return Seq("list", tuple([by_text[text] for text in sorted(by_text)]), value.open)
+    return Seq("list", (join_all(value.items),), True)
 
 
 def _isinstance(values: Values, args: tuple[Arg, ...]) -> Value | None:

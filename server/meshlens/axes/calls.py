@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from meshlens.axes.context import AxisEnv, Context, Step
 from meshlens.axes.dependence import header_of
-from meshlens.axes.effort import is_dull, memo_key, share, spent, tells
+from meshlens.axes.effort import forget_tables, is_dull, is_followed, memo_key, share, spent, tells
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.ledger import Shared
+from meshlens.axes.operating import of_all
 from meshlens.axes.parameters import bind
 from meshlens.axes.run import DEEPEST, MOST_BODIES, MOST_CALLS, MOST_WORK, Run
 from meshlens.axes.same_names import names_given, note_repeated
@@ -32,6 +33,7 @@ from meshlens.axes.values import (
     Value,
     Wrapped,
 )
+from meshlens.axes.variation import ALIKE, ANYTHING, INVARIANT, SAME, Along, Variation, is_same, of
 
 
 def call(
@@ -69,7 +71,7 @@ def call(
     if type(callee) is Data:
         return call_unknown(run, args, callee, frame, ctx)
     if isinstance(callee, Function):
-        return enter(run, callee, args, site, ctx, how)
+        return enter(run, callee, args, site, ctx, how, decorator)
     if isinstance(callee, Bound):
         return _call_bound(run, callee, args, site, callee_site, frame, ctx, how)
     if run.depth >= DEEPEST:
@@ -172,12 +174,14 @@ def call_unknown(run: Run, args: tuple[Arg, ...], callee: Value, frame: Frame, c
             labels |= travelling(value.labels)
     if not labels:
         return UNKNOWN
-    from meshlens.axes.gradients import gradient_step, may_reduce, without_gradient
+    from meshlens.axes.gradients import drift, gradient_step, may_reduce, without_gradient
 
     if may_reduce(callee):
         labels = without_gradient(labels)
     parts = [(labels_of(arg.value), arg.site) for arg in args if arg.site is not None]
     labels |= gradient_step(run, labels, tuple(parts), frame, ctx)
+    if "of-gradient" in labels and ctx.env.maps:
+        labels |= drift([arg.value for arg in args])
     if "varying" in labels:
         labels |= {"opaque"}
     return Data(labels)
@@ -203,13 +207,19 @@ def maybe_run(run: Run, value: Value, site: Site | None, frame: Frame, ctx: Cont
     call(run, value, splat, site, site, frame, inner, how="run")
 
 
-def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: Context, how: str) -> Value:
-    """Runs the body of a function of the workspace."""
-    if how != "start" and is_dull(run, function, args, ctx):
+def enter(
+    run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: Context, how: str, decorator: bool = False
+) -> Value:
+    """Runs the body of a function of the workspace; a decorator always runs, as it decides what a name stands for."""
+    begun_altered, overlaid = len(run.altered), run.overlaid
+    is_plain = how != "start" and not decorator and is_dull(run, function, args, ctx)
+    if is_plain and not is_followed(run, function, args, ctx):
+        forget_tables(run, function, args)
         # Whoever calls it passes here, though nothing of the body is read: its file is a neighbour.
         run.deps.add(header_of(function.path, function.block))
         run.weighs(function)
-        return Data(frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset())
+        labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
+        return Data(labels, over=_of_unread(function, args))
     running = run.stack.count(function.site)
     # What this root does not come to any more is not entered by it, so that it may be a root itself.
     if running > 1 or run.bodies >= MOST_BODIES:
@@ -228,7 +238,8 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
             return made
     if names:
         run.names[key] = names
-    common = key if function.frame.parent is None and not run.ambient and run.shares(function) else None
+    is_common = function.frame.parent is None and not run.ambient and not run.epoch
+    common = key if is_common and run.shares(function) else None
     if common is not None:
         known = run.find(common)
         if isinstance(known, Shared):
@@ -242,8 +253,10 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
     telling = outside and tells(values.values())
     instead = spent(run, function, values, telling, ctx) if outside and how != "start" else None
     if instead is not None:
+        forget_tables(run, function, args)
         return instead
     if not run.runs_body(function.site, ctx):
+        forget_tables(run, function, args)
         return UNKNOWN
     inner = ctx.inside(Step(site, how, function.name, function.site, ctx.env), function.site)
     given = dict(values) if outside and not telling else {}
@@ -253,13 +266,25 @@ def enter(run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: 
         result = _run_body(run, function, values, inner)
     finally:
         run.stack.pop()
+    if len(run.altered) > begun_altered:
+        # What it does to what it is given shows where it runs only.
+        return result
     if outside and not telling and run.shares(function):
         run.ledger.left[function.site] = Shared(result, run.root, {}, given=given)
     if key is not None:
         run.memo[key] = result
-        if common is not None and not run.tired and not run.is_brief:
+        if common is not None and not run.tired and not run.is_brief and run.overlaid == overlaid:
             share(run, common, result, begun, names)
     return result
+
+
+def _of_unread(function: Function, args: tuple[Arg, ...]) -> Variation:
+    """The variation of what a function gives that is not entered: the same everywhere if all that it sees is."""
+    if function.frame.parent is not None:
+        return ANYTHING
+    over = of_all(arg.value for arg in args)
+    kept = [(axis, along) for axis, along in over.axes if is_same(along.truth)]
+    return of([(axis, ALIKE if along.typed == INVARIANT else Along(SAME)) for axis, along in kept])
 
 
 def _is_main(function: Function) -> bool:
@@ -273,6 +298,7 @@ def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Conte
     sites = run.world.sites_of(function.path, function.block) if function.body is None else None
     frame = Frame(function.path, function.block, function.frame, sites)
     frame.vars = values
+    frame.maps = len(ctx.env.maps)
     frame.parameters = frozenset(values)
     if function.owner is not None:
         frame.owner = function.owner
@@ -280,7 +306,10 @@ def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Conte
         frame.receiver = first if function.kind != "static" else None
     broad, run.broad_guard = run.broad_guard, 0
     run.api_guard -= broad
+    given = [(name, values[name]) for name in values if type(values[name]) in (Dict, Seq)]
     run_block(run, run.body(function), frame, ctx)
+    if frame.altered:
+        run.altered.extend([(value, frame.vars[name]) for name, value in given if name in frame.altered])
     run.api_guard += broad
     run.broad_guard = broad
     if "generator" in function.flags:

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from meshlens.axes import transfer
 from meshlens.axes.arrays import is_array, shape_of
 from meshlens.axes.context import Context
-from meshlens.axes.joining import labels_of, options
+from meshlens.axes.joining import labels_of, options, variation_of, variations_in
 from meshlens.axes.labels import after_reduction, travelling
 from meshlens.axes.naming import by_parameter
 from meshlens.axes.records import AxisUse, GradientUse, RandomUse
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Seq, Site, Union, Value
+from meshlens.axes.variation import (
+    ANYTHING,
+    DIFFERS,
+    EVERYWHERE,
+    PAIRS_MEAN,
+    RATIO,
+    SOME_AXIS,
+    VARYING,
+    Along,
+    Variation,
+    is_same,
+    of,
+    with_axes,
+)
 from meshlens.jaxapi.collectives import Collective
 
+INDEX = Along(DIFFERS, VARYING)
 _REDUCES = frozenset({"sum", "mean", "max", "min"})
 
 
@@ -29,14 +45,24 @@ def apply_collective(run: Run, row: Collective, args: tuple[Arg, ...], site: Sit
     if axis is not None and isinstance(axis.value, Seq) and not axis.value.items and not axis.value.open:
         return value
     names = names_of(axis.value) if axis is not None else ()
+    if row.reduces == "mean":
+        note_averages(run, value, names, site, ctx)
     if row.reduces in ("sum", "mean"):
         note_repeats(run, row, value, names, "axis_index_groups" in found, site, ctx)
-    return result(row, value, labels, site, names)
+    is_plain = axis is not None and _are_known(axis.value) and "axis_index_groups" not in found and "to" not in found
+    return result(row, value, labels, site, names, is_plain or row.reduces == "cast")
 
 
 def names_of(axis: Value) -> tuple[str, ...]:
     """The axis names that are known of an axis argument."""
     return tuple(name.value for name in _names(axis) if isinstance(name, Const) and isinstance(name.value, str))
+
+
+def _are_known(axis: Value) -> bool:
+    """Whether all the names that an axis argument gives are known."""
+    if isinstance(axis, Seq):
+        return not axis.open and all(_are_known(item) for item in axis.items)
+    return isinstance(axis, Const) and isinstance(axis.value, str)
 
 
 def note_repeats(
@@ -48,6 +74,11 @@ def note_repeats(
             note_repeats(run, row, item[1] if isinstance(item, tuple) else item, names, grouped, site, ctx)
         return
     labels = labels_of(value)
+    over = variation_of(value)
+    if any(is_same(over.over(name).truth) for name in names) and "of-gradient" in labels:
+        for label in labels:
+            if isinstance(label, tuple) and label[0] == "alike":
+                run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced"))
     if "varying" in labels or "index" in labels:
         return
     for label in labels:
@@ -57,6 +88,18 @@ def note_repeats(
             run.records.gradient_uses.append(GradientUse("summed-again", site, label[2], ctx))
         elif label[0] == "drawn" and "mean" in labels:
             run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced"))
+
+
+def note_averages(run: Run, value: Value, names: tuple[str, ...], site: Site, ctx: Context) -> None:
+    """Notes a mean over the devices of what has no such mean: quotients of sums, means over pairs of rows."""
+    for over in variations_in(value):
+        for name in names:
+            kind = _AVERAGED.get(over.over(name).truth)
+            if kind is not None:
+                run.records.gradient_uses.append(GradientUse(kind, site, None, ctx, name))
+
+
+_AVERAGED = {RATIO: "ratio-averaged", PAIRS_MEAN: "pairs-averaged"}
 
 
 def note_uses(
@@ -99,31 +142,70 @@ def _names(value: Value) -> tuple[Value, ...]:
     return (value,)
 
 
-def result(row: Collective, value: Value, labels: frozenset[object], site: Site, names: tuple[str, ...] = ()) -> Value:
+def result(
+    row: Collective,
+    value: Value,
+    labels: frozenset[object],
+    site: Site,
+    names: tuple[str, ...] = (),
+    is_plain: bool = True,
+) -> Value:
     """What a collective gives for a value; containers keep their structure."""
     if isinstance(value, Seq):
-        items = tuple(result(row, item, labels_of(item), site, names) for item in value.items)
+        items = tuple(result(row, item, labels_of(item), site, names, is_plain) for item in value.items)
         return Seq(value.kind, items, value.open)
     if isinstance(value, Dict):
-        entries = tuple((key, result(row, item, labels_of(item), site, names)) for key, item in value.items)
+        entries = tuple((key, result(row, item, labels_of(item), site, names, is_plain)) for key, item in value.items)
         return Dict(entries, value.open)
     if isinstance(value, Union):
-        return Union(tuple(dict.fromkeys(result(row, item, labels_of(item), site, names) for item in value.options)))
+        return Union(
+            tuple(dict.fromkeys(result(row, item, labels_of(item), site, names, is_plain) for item in value.options))
+        )
+    over = _over(row, variation_of(value), names, is_plain)
     if row.reduces == "index":
-        return Data(frozenset({"index", "varying"}), ())
+        return Data(frozenset({"index", "varying"}), (), over=with_axes(EVERYWHERE, names or (SOME_AXIS,), INDEX))
     if row.reduces == "size":
-        return Data(frozenset({"axis-size"}), ())
+        return Data(frozenset({"axis-size"}), (), over=EVERYWHERE)
     if row.reduces in _REDUCES:
-        after = after_reduction(labels) | {("over", name, site) for name in names}
+        after = after_reduction(labels) | {(kind, name, site) for name in names for kind in ("over", "reduced-at")}
         if row.reduces == "sum":
             after |= {("psum", site)}
             if "gradient" in labels and "mean" in labels:
                 after |= {("summed", site)}
-        return Data(after, shape_of(value), None, is_array(value))
+        return Data(after, shape_of(value), None, is_array(value), over)
     if row.reduces == "gather":
-        return Data(after_reduction(labels), None, None, is_array(value))
+        return Data(after_reduction(labels), None, None, is_array(value), over)
     if row.reduces == "scatter":
         summed = {("summed", site)} if {"gradient", "mean"} <= labels else set()
-        return Data(after_reduction(labels) - {"reduced"} | {"varying"} | summed, None, None, is_array(value))
+        kept = after_reduction(labels) - {"reduced"} | {"varying"} | summed
+        return Data(kept, None, None, is_array(value), over)
     moved: frozenset[object] = frozenset({"varying"} if row.reduces == "cast" else {"opaque"})
-    return Data(travelling(labels) | moved, None, None, is_array(value))
+    return Data(travelling(labels) | moved, None, None, is_array(value), over)
+
+
+_COLLECTED = {
+    "sum": transfer.totalled,
+    "mean": transfer.averaged_over,
+    "max": transfer.same_over,
+    "min": transfer.same_over,
+    "gather": transfer.gathered,
+    "scatter": transfer.different_over,
+    "permute": transfer.different_over,
+    "to_all": transfer.different_over,
+    "cast": transfer.cast_to_varying,
+}
+
+
+def _over(row: Collective, value: Variation, names: tuple[str, ...], is_plain: bool) -> Variation:
+    """The variation of what a collective gives; over axes whose names are not known nothing is known then."""
+    how = transfer.gathered_invariant if row.name == "all_gather_invariant" else _COLLECTED.get(row.reduces)
+    if how is None:
+        return ANYTHING
+    if not is_plain:
+        # Some axis, or some of the devices: a gathered value stays varying to JAX, of all else nothing is known.
+        stays = row.reduces in ("gather", "scatter", "permute", "to_all", "cast")
+        kept = [(name, Along(typed=VARYING)) for name, along in value.axes if stays and along.typed == VARYING]
+        return of(kept)
+    for name in names:
+        value = with_axes(value, (name,), how(value.over(name)))
+    return value

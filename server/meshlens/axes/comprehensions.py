@@ -10,6 +10,7 @@ from meshlens.axes.context import Context
 from meshlens.axes.forgetting import forget
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import join_all, labels_of
+from meshlens.axes.keys import key_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.run import Run
 from meshlens.axes.unpacking import elements
@@ -83,15 +84,15 @@ def comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
         for test in tests:
             conditions.refine(run, test, True, inner, ctx)
         if kind == "dict":
-            key = evaluate(run, element_node[0], inner, ctx)
-            exact = exact and isinstance(key, Const)
-            keys.append(key.value if isinstance(key, Const) else None)
+            key = key_of(evaluate(run, element_node[0], inner, ctx))
+            exact = exact and key is not None
+            keys.append(key[0] if key is not None else None)
             results.append(evaluate(run, element_node[1], inner, ctx))
         else:
             results.append(evaluate(run, element_node, inner, ctx))
     run.end_loop(share)
     if kind == "dict":
         if exact:
-            return Dict(tuple(zip(keys, results, strict=True)))
+            return Dict(tuple(dict(zip(keys, results, strict=True)).items()))
         return Data(frozenset().union(*(travelling(labels_of(value)) for value in results)) if results else frozenset())
     return Seq("list" if kind == "gen" else kind, tuple(results), not exact)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes.context import Context
+from meshlens.axes.enums import is_same
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import options, union
+from meshlens.axes.keys import key_of
 from meshlens.axes.kinds import is_instance
 from meshlens.axes.run import Run
 from meshlens.axes.values import (
@@ -35,6 +37,9 @@ _NEVER_FALSE = (Function, Bound, Class, Module, Partial, Mesh, Mapped, Wrapped)
 def _is_object(value: Value) -> bool:
     """Whether a value is certainly no constant and counts as true; what a library's function returns may be either."""
     if isinstance(value, Made):
+        if value.dotted == "enum.Enum":
+            number = dict(value.arguments).get("value")
+            return not isinstance(number, Const) or isinstance(number.value, str)
         return value.dotted.startswith("optax.") or any(part[:1].isupper() for part in value.dotted.split("."))
     return isinstance(value, _NEVER_FALSE)
 
@@ -104,6 +109,9 @@ def _ordered(operator: str, left: Any, right: Any) -> bool | None:
 def _same(left: Value, right: Value) -> bool | None:
     if isinstance(left, Const) and isinstance(right, Const):
         return bool(left.value == right.value)
+    member = is_same(left, right)
+    if member is not None:
+        return member
     if (_is_object(left) or isinstance(left, (Seq, Dict))) and isinstance(right, Const):
         return False
     if (_is_object(right) or isinstance(right, (Seq, Dict))) and isinstance(left, Const):
@@ -119,8 +127,9 @@ def _contains(item: Value, container: Value) -> bool | None:
             return True
         known = all(isinstance(other, Const) for other in container.items)
         return False if known and not container.open else None
-    if isinstance(item, Const) and isinstance(container, Dict):
-        if container.get(item.value) is not None:
+    key = key_of(item)
+    if key is not None and isinstance(container, Dict):
+        if container.get(key[0]) is not None:
             return True
         return None if container.open else False
     if isinstance(item, Const) and isinstance(container, Const) and isinstance(container.value, str):

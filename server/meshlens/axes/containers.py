@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from meshlens.axes.arrays import is_array
 from meshlens.axes.constants import counted
 from meshlens.axes.context import Context
+from meshlens.axes.enums import member
 from meshlens.axes.frames import Frame
 from meshlens.axes.joining import entry_of_table, join_all, labels_of
+from meshlens.axes.keys import key_of
 from meshlens.axes.labels import NONE, travelling
+from meshlens.axes.operating import of_picked, of_sliced
 from meshlens.axes.run import Run
+from meshlens.axes.tables import updated
 from meshlens.axes.unpacking import element
-from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Seq, Site, Union, Value
+from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Seq, Site, Union, Value
 
 MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "add", "pop"})
 
@@ -23,11 +28,14 @@ def item(container: Value, index: Value, index_node: Any, site: Site) -> Value:
         items = (item(option, index, index_node, site) for option in container.options)
         return entry_of_table(items) if container.of_table else join_all(items)
     if isinstance(container, Dict):
-        if isinstance(index, Const):
-            found = container.get(index.value)
+        key = key_of(index)
+        if key is not None:
+            found = container.get(key[0])
             return found if found is not None else UNKNOWN
         values = [value for _, value in container.items]
         return entry_of_table([*values, UNKNOWN] if container.open else values) if values else UNKNOWN
+    if isinstance(container, Class) and isinstance(index, Const):
+        return member(container, str(index.value)) or UNKNOWN
     if isinstance(container, Seq):
         return _of_sequence(container, index)
     if isinstance(container, Data):
@@ -59,17 +67,20 @@ def _of_data(container: Data, index: Value) -> Value:
         return Data(labels) if labels else UNKNOWN
     labels = travelling(container.labels) | (container.labels & {"fresh", "devices", "keys", "same"})
     if isinstance(index, Seq) and index.kind == "slice":
-        return Data(labels, _sliced(container.shape, index), container.made_by)
+        return Data(labels, _sliced(container.shape, index), container.made_by, over=of_sliced(container, index))
     if isinstance(index, Const) and index.value is None:
-        return Data(labels, (1, *container.shape) if container.shape is not None else None)
+        shape = (1, *container.shape) if container.shape is not None else None
+        return Data(labels, shape, over=of_picked(container, index))
     if isinstance(index, Const) and isinstance(index.value, int):
         if "keys" in labels:
             labels = labels - {"keys"} | {"key"}
         return Data(
             labels - {"devices"} if container.shape and len(container.shape) == 1 else labels,
             container.shape[1:] if container.shape else None,
+            over=of_picked(container, index),
         )
-    return Data(travelling(container.labels) | travelling(labels_of(index)), None, None, is_array(container))
+    labels = travelling(container.labels) | travelling(labels_of(index))
+    return Data(labels, None, None, is_array(container), of_picked(container, index))
 
 
 def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | None, ...] | None:
@@ -87,7 +98,7 @@ def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | Non
 
 def mutate(run: Run, callee: Any, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value | None:
     """Runs `name.append(x)` and other methods of `MUTATORS` on a container; None if it is not known."""
-    from meshlens.axes.assign import assign
+    from meshlens.axes.assign import change_in_place
     from meshlens.axes.expressions import evaluate
 
     receiver = evaluate(run, callee[2], frame, ctx)
@@ -117,31 +128,21 @@ def mutate(run: Run, callee: Any, args: tuple[Arg, ...], frame: Frame, ctx: Cont
     if changed is None:
         return None
     if callee[2][0] in ("name", "attr", "sub"):
-        assign(run, callee[2], changed, frame, ctx)
+        change_in_place(run, callee[2], receiver, changed, frame, ctx)
     return result
 
 
 def _change_dict(receiver: Dict, method: str, args: tuple[Arg, ...]) -> tuple[Value | None, Value]:
     entries = dict(receiver.items)
-    is_open = receiver.open
     if method == "update":
-        for arg in args:
-            if arg.label in (None, "*", "**"):
-                if isinstance(arg.value, Dict):
-                    entries.update(arg.value.items)
-                    is_open |= arg.value.open
-                else:
-                    is_open = True
-            else:
-                entries[arg.label] = arg.value
-        return Dict(tuple(entries.items()), is_open), Const(None)
-    key = args[0].value if args else UNKNOWN
+        return updated(receiver, args), Const(None)
+    key = key_of(args[0].value) if args else None
     if method == "pop":
-        if isinstance(key, Const):
-            found = entries.pop(key.value, args[1].value if len(args) > 1 else UNKNOWN)
-            return Dict(tuple(entries.items()), is_open), found
-        return Dict(receiver.items, True), UNKNOWN
-    if method == "setdefault" and isinstance(key, Const) and len(args) > 1:
-        found = entries.setdefault(key.value, args[1].value)
-        return Dict(tuple(entries.items()), is_open), found
-    return Dict(receiver.items, True), UNKNOWN
+        if key is not None:
+            found = entries.pop(key[0], args[1].value if len(args) > 1 else UNKNOWN)
+            return replace(receiver, items=tuple(entries.items())), found
+        return replace(receiver, open=True), UNKNOWN
+    if method == "setdefault" and key is not None and len(args) > 1:
+        found = entries.setdefault(key[0], args[1].value)
+        return replace(receiver, items=tuple(entries.items())), found
+    return replace(receiver, open=True), UNKNOWN

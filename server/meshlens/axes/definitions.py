@@ -7,9 +7,10 @@ from typing import Any
 
 from meshlens.axes.context import Context
 from meshlens.axes.dependence import header_of
+from meshlens.axes.enums import number_members
 from meshlens.axes.frames import Frame, numbered, site_of
 from meshlens.axes.run import Run
-from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Ext, Function, Made, Mapped, Value
+from meshlens.axes.values import Arg, Class, Ext, Function, Mapped, Value
 
 _DATACLASS_WORDS = (
     "dataclass",
@@ -161,7 +162,7 @@ def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     cls = Class(text, frame.path, numbered(frame, name_site), values, inner, fields, is_dataclass, plain)
     inner.owner = cls
     run_block(run, body, inner, ctx)
-    _number_members(cls)
+    number_members(cls)
     value: Value = cls
     for callee, decorator in callees:
         if not _makes_dataclass(callee):
@@ -170,14 +171,6 @@ def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
             lifted = isinstance(result, Mapped) and result.binder.operand == value
             value = result if lifted or isinstance(result, Class) else cls
     frame.home(text).vars[text] = value
-
-
-def _number_members(cls: Class) -> None:
-    """Gives the members of an enum that say `auto()` their values, where these are strings."""
-    lower = any(isinstance(base, Ext) and base.dotted.endswith(".StrEnum") for base in cls.bases)
-    for name, value in cls.frame.vars.items():
-        if isinstance(value, Made) and value.dotted == "enum.auto":
-            cls.frame.vars[name] = Const(name.lower()) if lower else UNKNOWN
 
 
 def _class_variable(annotation: Any) -> bool:
@@ -200,15 +193,3 @@ def _has_fields(base: Value) -> bool:
     if isinstance(base, Class):
         return base.dataclass
     return isinstance(base, Ext) and (base.dotted in _FIELD_BASES or base.dotted.endswith(".linen.Module"))
-
-
-def is_enum(cls: Class) -> str | None:
-    """Says "str" for an enum whose members are strings, "plain" for another enum, None for no enum."""
-    kinds = [base.dotted for base in cls.bases if isinstance(base, Ext)]
-    if any(kind in ("enum.StrEnum", "strenum.StrEnum") for kind in kinds) or (
-        any(kind.startswith("enum.") for kind in kinds) and "str" in kinds
-    ):
-        return "str"
-    if any(kind in ("enum.Enum", "enum.IntEnum", "enum.Flag", "enum.IntFlag") for kind in kinds):
-        return "plain"
-    return None

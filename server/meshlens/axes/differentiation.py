@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from meshlens.axes import transfer
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
-from meshlens.axes.joining import labels_of
+from meshlens.axes.joining import labels_of, variation_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.records import GradientUse
 from meshlens.axes.run import Run
+from meshlens.axes.transfer import across
 from meshlens.axes.values import UNKNOWN, Arg, Binder, Const, Data, Seq, Site, Value, Wrapped
+from meshlens.axes.variation import ANYTHING, Variation
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 _GRADIENTS_ARE_SUMMED_SINCE = (0, 6, 1)
@@ -57,7 +60,7 @@ def without_sums(value: Value, cotangents: Value) -> Value:
 
 def _labelled(gradient: Value, labels: set[Any]) -> Value:
     if isinstance(gradient, Data) and labels:
-        return Data(gradient.labels | labels, gradient.shape)
+        return Data(gradient.labels | labels, gradient.shape, over=gradient.over)
     if isinstance(gradient, Seq):
         return Seq(gradient.kind, tuple(_labelled(item, labels) for item in gradient.items))
     return gradient
@@ -83,20 +86,31 @@ def _gradient(run: Run, args: tuple[Arg, ...], place: Value, loss: Value, ctx: C
     index = place.value if isinstance(place, Const) and isinstance(place.value, int) else 0
     value = args[index].value if 0 <= index < len(args) else UNKNOWN
     binder = _device_map(ctx)
+    over = _over(run, binder, loss, value)
     loss_labels = labels_of(loss)
-    labels: set[Any] = {"mean", "scaled"} & loss_labels
+    labels: set[Any] = {"of-gradient"} | ({"mean", "scaled"} & loss_labels)
+    labels |= {label for label in loss_labels if isinstance(label, tuple) and label[0] == "alike"}
     everything = loss_labels.union(*(labels_of(arg.value) for arg in args))
     if binder is None or "varying" not in everything:
-        return Data(frozenset(labels | ({"varying"} & everything)))
+        return Data(frozenset(labels | ({"varying"} & everything)), over=over)
     if "varying" not in loss_labels or "reduced-behind" in loss_labels:
-        return Data(frozenset(labels | {"varying"}))
+        return Data(frozenset(labels | {"varying"}), over=over if "reduced-behind" not in loss_labels else ANYTHING)
     own = labels_of(value)
     sums = run.world.jax_version_of(binder.site.path) >= _GRADIENTS_ARE_SUMMED_SINCE
     if binder.checked and sums and "varying" not in own:
         known = isinstance(value, Const) or any(isinstance(label, tuple) and label[0] == "argument" for label in own)
-        return Data(frozenset(labels | ({"auto-summed"} if known else set())))
+        return Data(frozenset(labels | ({"auto-summed"} if known else set())), over=over)
     wrt = {("wrt", label) for label in travelling(own) if isinstance(label, tuple) and label[0] == "argument"}
-    return Data(frozenset(labels | wrt | {"gradient", "varying"}))
+    return Data(frozenset(labels | wrt | {"gradient", "varying"}), over=over)
+
+
+def _over(run: Run, binder: Binder | None, loss: Value, value: Value) -> Variation:
+    """The variation of a gradient."""
+    if binder is None:
+        return ANYTHING
+    sums = binder.checked and run.world.jax_version_of(binder.site.path) >= _GRADIENTS_ARE_SUMMED_SINCE
+    how = transfer.differentiated_checked if sums else transfer.differentiated
+    return across(how, variation_of(loss), variation_of(value))
 
 
 def _device_map(ctx: Context) -> Binder | None:

@@ -8,9 +8,10 @@ from typing import Any
 
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
-from meshlens.axes.joining import join_all
+from meshlens.axes.joining import join_all, variations_in
 from meshlens.axes.ledger import MOST_PLAIN_RUNS, Key, Shared, most_runs
 from meshlens.axes.run import Run
+from meshlens.axes.tables import forgotten, is_table
 from meshlens.axes.values import (
     UNKNOWN,
     Arg,
@@ -35,7 +36,8 @@ from meshlens.axes.values import (
     Value,
     Wrapped,
 )
-from meshlens.jaxapi.binders import BINDERS
+from meshlens.axes.variation import VARYING
+from meshlens.jaxapi.binders import BINDERS, MAPS_ON_DEVICES
 
 _HOLD_NAMES = frozenset(
     name for row in BINDERS.values() if row.names_from == "parameters" for name in (row.names, *row.more_names)
@@ -45,6 +47,8 @@ _HOLD_NAMES = frozenset(
 _HOLD_NO_FUNCTION = frozenset({Data, Const, Ext, Made, Mesh, Spec, Class, Instance, Module, Super})
 _HOLDS_NOTHING = _HOLD_NO_FUNCTION - {Instance}
 _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
+_MOST_FOLLOWED = 40
+"""How many calls of functions that say nothing of axes are followed in maps, for what they make of arrays."""
 _MAKE_ATTRIBUTES = frozenset({"__init__", "__post_init__", "setup"})
 _THIN = 2
 """Statements of a function that does little more than hand on what it is given, such as a wrapper of a map."""
@@ -239,8 +243,37 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         return False
     if any(_holds_function(arg.value) or arg.label in _HOLD_NAMES for arg in args):
         return False
+    if function.frame.parent is not None and _closes_over_axes(run, function):
+        return False
     handed = args[1:] if function.owner is not None and function.kind != "static" else args
     return not any(isinstance(arg.value, Instance) and _is_worthwhile(run, arg.value.cls) for arg in handed)
+
+
+def is_followed(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
+    """Whether a dull function is entered for what it makes of arrays that the devices hold parts of."""
+    if not any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps):
+        return False
+    if function.frame.maps == 0 and not any(_varies(arg.value) for arg in args):
+        return False
+    if run.followed >= _MOST_FOLLOWED:
+        run.is_brief = True
+        return False
+    run.followed += 1
+    return True
+
+
+def _varies(value: Value) -> bool:
+    return any(along.typed == VARYING for over in variations_in(value) for _, along in over.axes)
+
+
+def _closes_over_axes(run: Run, function: Function) -> bool:
+    """Whether what makes an inner function was given a function that has to do with axes, as a decorator is."""
+    for frame in function.frame.chain():
+        for name in frame.parameters:
+            value = frame.vars.get(name, UNKNOWN)
+            if type(value) not in _HOLDS_NOTHING and any(_worthwhile(run, value)):
+                return True
+    return False
 
 
 def _is_worthwhile(run: Run, cls: Class) -> bool:
@@ -292,6 +325,36 @@ def _parts(value: Value) -> Iterable[Value]:
     return value.options if isinstance(value, Union) else ()
 
 
+def forget_tables(run: Run, function: Function, args: tuple[Arg, ...]) -> None:
+    """Makes the entries of configurations unknown that a function was given which does not run, if it may set them."""
+    values = [arg.value for arg in args if is_table(arg.value)]
+    if values and _alters(run.body(function), frozenset(parameter[0] for parameter in function.parameters)):
+        run.altered.extend((value, forgotten(value)) for value in values if isinstance(value, Dict))
+
+
+def _alters(statements: tuple[Any, ...], names: frozenset[str]) -> bool:
+    """Whether statements set an attribute or an item of what one of some names stands for, or hand it on."""
+    waiting: list[Any] = list(statements)
+    while waiting:
+        node = waiting.pop()
+        if type(node) is not tuple or not node:
+            continue
+        targets = node[2] if node[0] == "assign" and len(node) == 4 and type(node[2]) is tuple else ()
+        if any(_root_of(target) in names for target in targets if target[0] in ("attr", "sub")):
+            return True
+        is_method = node[0] == "call" and len(node) == 4 and node[2][0] == "attr" and node[2][3] in ("update", "pop")
+        if is_method and _root_of(node[2][2]) in names:
+            return True
+        waiting.extend(node)
+    return False
+
+
+def _root_of(node: Any) -> str:
+    while type(node) is tuple and node[0] in ("attr", "sub"):
+        node = node[2]
+    return str(node[2]) if type(node) is tuple and node[0] == "name" else ""
+
+
 def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Key | None:
     """What a call's result depends on, if that can be hashed; None if not."""
     parts = (
@@ -309,6 +372,7 @@ def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Contex
         ctx.expected,
         run.differentiating > 0,
         run.api_guard > run.broad_guard,
+        run.epoch,
     )
     try:
         return Key(parts)

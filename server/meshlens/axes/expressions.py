@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from meshlens.axes import arrays, attributes, conditions, containers, noise, words
+from meshlens.axes import arrays, assign, attributes, conditions, containers, noise, tables_of_modules, transfer, words
 from meshlens.axes.calls import call
 from meshlens.axes.comprehensions import comprehension
 from meshlens.axes.constants import concatenated
@@ -15,14 +15,18 @@ from meshlens.axes.definitions import make_lambda
 from meshlens.axes.forgetting import too_deep
 from meshlens.axes.frames import Frame, numbered, site_of
 from meshlens.axes.imports import is_dated, note_mention
-from meshlens.axes.joining import join, join_all, labels_of, options
+from meshlens.axes.joining import join, join_all, labels_of, options, variation_of
+from meshlens.axes.keys import key_of
 from meshlens.axes.labels import of_verdict, travelling
 from meshlens.axes.operators import binary
+from meshlens.axes.outside import from_outside
 from meshlens.axes.parameters import limited
 from meshlens.axes.run import DEEPEST, Run
 from meshlens.axes.same_names import note_compared
+from meshlens.axes.transfer import across
 from meshlens.axes.unread import unread
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Seq, Super, Value
+from meshlens.axes.variation import ANYTHING
 
 _BUILTINS = frozenset(dir(builtins))
 _MOST_ITEMS = 64
@@ -59,7 +63,9 @@ def _name(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     name: str = node[2]
     value = frame.find(name)
     if value is not None:
-        return value
+        if ctx.env.maps and type(value) is Data and name not in frame.vars:
+            return from_outside(value, frame.holder(name).maps, ctx)
+        return value if type(value) is not Dict else tables_of_modules.as_seen(run, value, name, frame)
     if name == "__name__":
         return Const("__main__")
     if name in _BUILTINS:
@@ -103,7 +109,23 @@ def _call(run: Run, node: Any, frame: Frame, ctx: Context, decorator: bool = Fal
         changed = containers.mutate(run, callee_node, args, frame, ctx)
         if changed is not None:
             return changed
-    return call(run, callee, args, site_of(frame, node), site_of(frame, callee_node), frame, ctx, decorator=decorator)
+    begun = len(run.altered)
+    value = call(run, callee, args, site_of(frame, node), site_of(frame, callee_node), frame, ctx, decorator=decorator)
+    if len(run.altered) > begun:
+        _pick_up(run, begun, node[3], args, frame, ctx)
+    return value
+
+
+def _pick_up(run: Run, begun: int, nodes: tuple[Any, ...], args: tuple[Arg, ...], frame: Frame, ctx: Context) -> None:
+    """Puts containers that a call was given, and changed, where they came from."""
+    changes = run.altered[begun:]
+    del run.altered[begun:]
+    if len(nodes) != len(args):
+        return
+    for (_, _, node), arg in zip(nodes, args, strict=True):
+        for before, after in changes:
+            if arg.value is before:
+                assign.change_in_place(run, node, before, after, frame, ctx)
 
 
 def arguments(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> tuple[Arg, ...]:
@@ -159,9 +181,9 @@ def _dict(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
             else:
                 is_open = True
             continue
-        known = evaluate(run, key, frame, ctx)
-        if isinstance(known, Const):
-            items[known.value] = value
+        known = key_of(evaluate(run, key, frame, ctx))
+        if known is not None:
+            items[known[0]] = value
         else:
             is_open = True
     return Dict(tuple(items.items()), is_open)
@@ -210,14 +232,17 @@ def _bool(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 def _not(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     value = evaluate(run, node[2], frame, ctx)
     truth = conditions.truth(value)
-    return Const(not truth) if truth is not None else Data(travelling(labels_of(value)))
+    over = across(transfer.judged, variation_of(value))
+    return Const(not truth) if truth is not None else Data(travelling(labels_of(value)), over=over)
 
 
 def _unary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     value = evaluate(run, node[3], frame, ctx)
     if isinstance(value, Const) and isinstance(value.value, (int, float)) and node[2] in ("-", "+"):
         return Const(-value.value if node[2] == "-" else value.value, site_of(frame, node))
-    return Data(travelling(labels_of(value)), arrays.shape_of(value), None, arrays.is_array(value) or node[2] == "-")
+    over = across(transfer.linear if node[2] in ("-", "+") else transfer.rowwise, variation_of(value))
+    is_array = arrays.is_array(value) or node[2] == "-"
+    return Data(travelling(labels_of(value)), arrays.shape_of(value), None, is_array, over)
 
 
 def _binary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
@@ -235,10 +260,11 @@ def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     labels = tuple([labels_of(item) for item in items])
     if conditions.asks_presence(items):
         return Data(frozenset({"version"}))
+    over = across(transfer.judged, *map(variation_of, items))
     if not any(labels):
-        return UNKNOWN
+        return UNKNOWN if over == ANYTHING else Data(over=over)
     noise.meet(run, labels, ctx)
-    return Data(frozenset().union(*map(of_verdict, labels)))
+    return Data(frozenset().union(*map(of_verdict, labels)), over=over)
 
 
 def _subscript(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:

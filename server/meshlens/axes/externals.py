@@ -14,15 +14,18 @@ from meshlens.axes.joining import labels_of
 from meshlens.axes.mapping import apply_binder
 from meshlens.axes.meshes import make_mesh, make_sharding, make_spec
 from meshlens.axes.naming import by_parameter
+from meshlens.axes.operating import counts_rows, of_library
 from meshlens.axes.records import ApiCall
 from meshlens.axes.run import Run
 from meshlens.axes.transparent import apply_transparent
-from meshlens.axes.values import UNKNOWN, Arg, Const, Made, Site, Value
+from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Made, Site, Value
+from meshlens.axes.variation import ANYTHING
 from meshlens.jaxapi.binders import binder
 from meshlens.jaxapi.collectives import NAMED_REDUCTIONS, collective
 from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.meshes import MESH_CONTEXTS, MESHES, PARTITION_SPEC
 from meshlens.jaxapi.names import canonical
+from meshlens.jaxapi.operations import OPERATIONS
 from meshlens.jaxapi.transparent import transparent
 
 _RECORDED_ROOTS = ("jax.", "flax.", "haiku.", "equinox.", "optax.", "chex.", "objax.", "haliax.")
@@ -144,7 +147,16 @@ def _ordinary(
         found = library_calls.call_library(run, name, args, site, callee_site, frame, ctx)
     if found is None:
         found = library_calls.call_elsewhere(run, name, args, site, frame, ctx, decorator)
-    return found
+    return _with_variation(found, name, args, site) if type(found) is Data else found
+
+
+def _with_variation(found: Data, name: str, args: tuple[Arg, ...], site: Site) -> Value:
+    """The same result with what the tables say of its variation."""
+    over = of_library(name, args)
+    if over is None or over is ANYTHING:
+        return found
+    labels = found.labels | {("counted", site)} if OPERATIONS.get(name) == "sum" and counts_rows(over) else found.labels
+    return Data(labels, found.shape, found.made_by, found.array, over)
 
 
 @cache

@@ -29,16 +29,20 @@ class Frame:
         parameters: names of the parameters, to tell what came in from what is made here.
         returned: values of the return statements passed so far.
         yielded: values of the yield expressions passed so far.
+        altered: the parameters whose container was changed in place.
         owner, receiver: the class and the object of the method that runs, for `super()`.
+        maps: in how many maps the code runs.
         open_loops: how many loops are running here whose turns are not known one by one.
         exits: "conditional" or "guarded" once a branch has left the function early, so that what
             follows runs only sometimes.
     """
 
     __slots__ = (
+        "altered",
         "block",
         "exits",
         "globals",
+        "maps",
         "module",
         "nonlocals",
         "open_loops",
@@ -68,7 +72,9 @@ class Frame:
         self.returned: list[Value] = []
         self.yielded: list[Value] = []
         self.exits = _NO_NAMES
+        self.altered = _NO_NAMES
         self.open_loops = 0
+        self.maps: int = parent.maps if parent is not None else 0
         self.owner: Class | None = parent.owner if parent is not None else None
         self.receiver: Value | None = parent.receiver if parent is not None else None
 
@@ -88,6 +94,13 @@ class Frame:
                 return value
             frame = frame.parent
         return None
+
+    def holder(self, name: str) -> Frame:
+        """The frame in which a variable is found."""
+        for frame in self.chain():
+            if name in frame.vars:
+                return frame
+        return self
 
     def home(self, name: str) -> Frame:
         """The frame that an assignment to a name changes."""

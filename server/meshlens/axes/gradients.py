@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame, site_of
-from meshlens.axes.joining import labels_of
+from meshlens.axes.joining import labels_of, variation_of
 from meshlens.axes.records import GradientUse
 from meshlens.axes.run import Run
-from meshlens.axes.values import Const, Data, Ext, Made, Site, Value
+from meshlens.axes.values import Const, Data, Dict, Ext, Made, Seq, Site, Value
+from meshlens.axes.variation import SUM, SUMS_AVERAGED, TOTAL, is_different, is_same
 
 _LIBRARIES = frozenset("optax flax jax haiku equinox chex numpy objax jaxopt lineax optimistix dataclasses".split())
 
@@ -42,6 +44,27 @@ def gradient_step(
                 run.records.gradient_uses.append(GradientUse("stepped", site, None, ctx))
                 return frozenset({("stepped", site, label[1])})
     return frozenset()
+
+
+def drift(parts: Iterable[Value]) -> frozenset[Any]:
+    """The labels to add where what is the same over an axis meets a gradient that differs over it.
+
+    Only of gradients that were reduced over another axis: of one that was not, nobody may have wanted it.
+    """
+    values = [value for value in parts if isinstance(value, (Data, Dict, Seq, Made))]
+    gradients = [value for value in values if "of-gradient" in labels_of(value)]
+    if not gradients or len(gradients) == len(values):
+        return frozenset()
+    found: set[Any] = set()
+    for gradient in gradients:
+        over = variation_of(gradient)
+        places = [label[2] for label in labels_of(gradient) if isinstance(label, tuple) and label[0] == "reduced-at"]
+        differing = [axis for axis, along in over.axes if is_different(along.truth)]
+        for other in values:
+            if other not in gradients and places:
+                same = variation_of(other)
+                found.update(("drifted", min(places), axis) for axis in differing if is_same(same.over(axis).truth))
+    return frozenset(found)
 
 
 def divided(
@@ -80,6 +103,28 @@ def divided(
         if label[0] != "psum":
             run.records.gradient_uses.append(GradientUse("divided", site, label[1], ctx))
     return frozenset(sums | ({"mean"} if operator == "/" else set()))
+
+
+def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context) -> None:
+    """Notes a quotient of which one side is of all devices and the other one of one device, or of all once more."""
+    above, below = variation_of(left), variation_of(right)
+    for axis, along in above.axes:
+        if along.truth == TOTAL and below.over(axis).truth == SUM:
+            run.records.gradient_uses.append(GradientUse("of-one-device", site, _counted_at(right), ctx, axis))
+        elif along.truth == SUMS_AVERAGED and "axis-size" in labels_of(right):
+            run.records.gradient_uses.append(GradientUse("divided-twice", site, _reduced_at(left, axis), ctx, axis))
+
+
+def _counted_at(value: Value) -> Site | None:
+    """Where a count of the rows of the device was made."""
+    sites = [label[1] for label in labels_of(value) if isinstance(label, tuple) and label[0] == "counted"]
+    return sites[0] if len(sites) == 1 else None
+
+
+def _reduced_at(value: Value, axis: str) -> Site | None:
+    """Where a value was reduced over an axis."""
+    sites = [label[-1] for label in labels_of(value) if isinstance(label, tuple) and label[:2] == ("reduced-at", axis)]
+    return sites[0] if len(sites) == 1 else None
 
 
 def _is_share(run: Run, factor: Any, site: Site) -> bool:

@@ -9,7 +9,8 @@ from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame, numbered
 from meshlens.axes.records import ApiMention
 from meshlens.axes.run import Run
-from meshlens.axes.values import UNKNOWN, Ext, Module, Site, Value
+from meshlens.axes.tables_of_modules import as_seen, take_over
+from meshlens.axes.values import UNKNOWN, Dict, Ext, Module, Site, Value
 from meshlens.jaxapi.history import change
 
 
@@ -49,9 +50,10 @@ def member(run: Run, module: Module, name: str) -> Value:
     if module.path is not None:
         state = run.world.module_state(module.path, run)
         if state is not None:
+            take_over(run, state)
             value = state.frame.vars.get(name)
             if value is not None:
-                return value
+                return value if type(value) is not Dict else as_seen(run, value, name, state.frame)
     inner = run.world.submodule(module, name)
     if inner is not None:
         return inner
@@ -74,6 +76,10 @@ def is_dated(dotted: str) -> bool:
 
 def _module(run: Run, frame: Frame, dotted: str) -> Value:
     found = run.world.locate(frame.path, 0, dotted)
+    if found is not None and found.path is not None and run.world.is_running(run.path):
+        state = run.world.module_state(found.path, run)
+        if state is not None:
+            take_over(run, state)
     return found if found is not None else Ext(dotted)
 
 
@@ -85,6 +91,7 @@ def _star(run: Run, module: Module | None, dotted: str, level: int, frame: Frame
     state = run.world.module_state(module.path, run)
     if state is None:
         return
+    take_over(run, state)
     for name, value in state.frame.vars.items():
         if not name.startswith("_"):
             frame.vars[name] = value

@@ -11,7 +11,14 @@ from collections.abc import Iterable, Mapping
 from itertools import takewhile
 
 from meshlens.axes.context import AxisEnv
-from meshlens.axes.interesting_words import binding_words, dated_words, root_words, using_words, words_in_maps
+from meshlens.axes.interesting_words import (
+    CONFIGURATION_WORDS,
+    binding_words,
+    dated_words,
+    root_words,
+    using_words,
+    words_in_maps,
+)
 from meshlens.facts.mentioned import LOCAL_FUNCTION, MAKES_FUNCTIONS, SERVES_RELEASES, is_mark
 from meshlens.facts.model import Block, FileFacts, Shape
 
@@ -153,7 +160,8 @@ class Interest:
         closures = (self._binding, self._using)
         near = [not closure.keys().isdisjoint(mentioned) for closure in closures]
         makes, draws = MAKES_FUNCTIONS in mentioned, not words_in_maps().isdisjoint(mentioned)
-        return (len(mentioned) <= _SMALL, *near, makes, draws)
+        is_light = len(mentioned) <= _SMALL or not CONFIGURATION_WORDS.isdisjoint(mentioned)
+        return (is_light, *near, makes, draws)
 
     def _mentioned_in(self, path: str, key: str) -> tuple[str, ...] | None:
         mentions = self._mentioned.get(path)
@@ -168,8 +176,8 @@ class Interest:
         reach = self.reach(path, key)
         if not reach:
             return True
-        is_small, binds, uses, makes, draws = reach
-        if is_small or binds:
+        is_light, binds, uses, makes, draws = reach
+        if is_light or binds:
             return True
         if env.open and not env.maps and not makes:
             return False

@@ -19,6 +19,12 @@ def _last(dotted: str) -> str:
     return dotted.rsplit(".", 1)[-1]
 
 
+CONFIGURATION_WORDS = frozenset(
+    "ConfigDict FrozenConfigDict config_dict get_config SimpleNamespace Namespace OmegaConf EasyDict".split()
+)
+"""Names of what holds the names of axes: a function that makes such an object matters wherever it is called."""
+
+
 @cache
 def binding_words() -> frozenset[str]:
     """Names that bind axes or make meshes: a function that reaches one matters wherever it is called."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from meshlens.axes import variation
 from meshlens.axes.labels import joined
+from meshlens.axes.map_values import Mesh, Spec
 from meshlens.axes.values import (
     UNKNOWN,
     Bound,
@@ -24,6 +26,7 @@ from meshlens.axes.values import (
     Value,
     Wrapped,
 )
+from meshlens.axes.variation import ANYTHING, EVERYWHERE, Variation
 
 _NONE: frozenset[object] = frozenset()
 _MOST_OPTIONS = 8
@@ -32,6 +35,7 @@ _LARGE = 100
 _ENTRIES = (Function, Class, Instance, Bound, Partial, Wrapped, Mapped, Ext)
 _SAYS_VERSION = ("__version__", "__version_info__", "typing.TYPE_CHECKING")
 _VERSION = frozenset({"version"})
+_WITHOUT_ARRAYS = frozenset({Const, Ext, Class, Module, Mesh, Spec})
 _WITHOUT_LABELS = frozenset({Const, Function, Class, Instance, Module})
 
 
@@ -45,6 +49,7 @@ def join(left: Value, right: Value) -> Value:
             left.shape if left.shape == right.shape else None,
             None,
             (left.array or left.shape is not None) and (right.array or right.shape is not None),
+            variation.joined(left.over, right.over),
         )
     if (
         isinstance(left, Seq)
@@ -59,7 +64,17 @@ def join(left: Value, right: Value) -> Value:
         both = min(left.items, right.items, key=len)
         if left.items[: len(both)] == right.items[: len(both)]:
             return Seq(left.kind, both, True)
+    if isinstance(left, Dict) and isinstance(right, Dict) and left.attributes and right.attributes:
+        return _joined_tables(left, right)
     return union(options(left) + options(right))
+
+
+def _joined_tables(left: Dict, right: Dict) -> Dict:
+    """A table that may be either of two: what only one has may be there."""
+    others = dict(right.items)
+    items = tuple((key, join(value, others[key])) for key, value in left.items if key in others)
+    is_open = left.open or right.open or len(items) < max(len(left.items), len(others))
+    return Dict(items, is_open, True)
 
 
 def join_all(values: Iterable[Value]) -> Value:
@@ -84,7 +99,8 @@ def union(values: Iterable[Value]) -> Value:
     if len(distinct) == 1:
         return distinct[0]
     if len(distinct) > _MOST_OPTIONS:
-        return Data(frozenset().union(*(labels_of(value) for value in distinct)))
+        over = variation_of(Union(tuple(distinct)))
+        return Data(frozenset().union(*(labels_of(value) for value in distinct)), over=over)
     return Union(tuple(distinct))
 
 
@@ -114,6 +130,31 @@ def labels_of(value: Value) -> frozenset[object]:
     if isinstance(value, (Seq, Dict, Union)):
         return _all_labels(_parts(value)) if value.weight < _LARGE else _labels_of_large(value)
     return _NONE
+
+
+def variation_of(value: Value) -> Variation:
+    """What is known of a value over each axis; of a container what is known of all that it holds."""
+    kind = type(value)
+    if isinstance(value, (Data, Made)):
+        return value.over
+    if kind in _WITHOUT_ARRAYS:
+        return EVERYWHERE
+    if isinstance(value, (Seq, Dict, Union)):
+        if value.weight >= _LARGE or (not isinstance(value, Union) and value.open and not value.items):
+            return ANYTHING
+        found: Variation | None = None
+        for part in _parts(value):
+            own = variation_of(part)
+            found = own if found is None else variation.joined(found, own)
+        return EVERYWHERE if found is None else found
+    return ANYTHING
+
+
+def variations_in(value: Value) -> tuple[Variation, ...]:
+    """What is known of each array in a value, for what is made of all of them."""
+    if isinstance(value, (Seq, Dict)) and value.weight < _LARGE and (value.items or not value.open):
+        return tuple(dict.fromkeys(one for part in _parts(value) for one in variations_in(part))) or (EVERYWHERE,)
+    return (variation_of(value),)
 
 
 def _parts(value: Seq | Dict | Union) -> Iterable[Value]:

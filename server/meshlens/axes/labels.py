@@ -7,6 +7,7 @@ the others describe one value and end at the first operation on it.
     reduced                came out of a reduction over the devices
     index                  depends on which device or process this is
     gradient               a gradient that no reduction has met yet
+    of-gradient            made of a gradient, reduced or not
     ("wrt", argument)      with `gradient`: the argument it is taken for
     ("argument", map, n)   depends on argument n of the mapped function
     ("summed", call)       sum of gradients over the devices, not divided yet
@@ -20,8 +21,15 @@ the others describe one value and end at the first operation on it.
     data                   depends on data that certainly differ between the devices
     met                    some part of it went through a reduction
     opaque                 went through code that is not seen and may reduce, or was passed from device to device
+    ("counted", call)      made of a sum over the rows of the device
+    ("copies", place, n)   an array that holds one array again and again along its first n axes
+    ("copied", place)      one of these
+    ("drifted", place, axis)   made of a step along what differs over an axis, from what is the same over it
+    ("reduced-at", axis, call)   made of what a `psum` or `pmean` over this axis gave
+    axis-size              made of the number of devices along an axis
     ("over", axis, call)   exactly what a reduction over this axis gave
     ("drawn", call, key)   random numbers that are the same on every device
+    ("alike", call, key)   made of such numbers, whatever was reduced since
     ("host-sum", call)     sum over the devices of a value that all of them hold
     reduced-behind         the derivative reduces over the devices by a rule of its own
     version                says which JAX this is, or what it has
@@ -53,13 +61,17 @@ _TRAVELLING = frozenset(
         "version",
         "scaled",
         "reduced-behind",
+        "axis-size",
+        "of-gradient",
     }
 )
-_TRAVELLING_KINDS = frozenset({"wrt", "argument", "summed", "psum", "stepped", "of-psum", "drawn", "host-sum"})
+_TRAVELLING_KINDS = frozenset(
+    ("wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted copied counted alike").split()
+)
 _CLEARED_BY_REDUCTION = frozenset({"varying", "gradient", "index", "mean", "scaled", "data", "opaque"})
-_KINDS_CLEARED_BY_REDUCTION = frozenset({"wrt", "stepped", "of-psum", "drawn"})
+_KINDS_CLEARED_BY_REDUCTION = frozenset({"wrt", "stepped", "of-psum", "drawn", "reduced-at", "drifted", "counted"})
 
-_OF_GRADIENTS = frozenset({"gradient", "auto-summed", "mean"})
+_OF_GRADIENTS = frozenset({"gradient", "of-gradient", "auto-summed", "mean"})
 _KINDS_OF_GRADIENTS = frozenset({"wrt", "stepped", "summed", "of-psum"})
 
 OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered"})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from meshlens.axes import fixtures
 from meshlens.axes.calls import call_unknown
 from meshlens.axes.collecting import note_uses
 from meshlens.axes.context import Context
@@ -11,10 +13,13 @@ from meshlens.axes.frames import Frame
 from meshlens.axes.joining import labels_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.library_calls import is_harmless
+from meshlens.axes.operating import of_network
 from meshlens.axes.run import Run
 from meshlens.axes.transparent import wraps_function
-from meshlens.axes.values import Arg, Class, Const, Data, Made, Site, Value, Wrapped
+from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Data, Made, Site, Value, Wrapped
 from meshlens.jaxapi.consumers import Consumer, consumer
+
+_LAYERS = ("flax.linen.", "flax.nnx.", "haiku.", "equinox.nn.")
 
 
 def call_made(run: Run, made: Made, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context) -> Value:
@@ -23,14 +28,19 @@ def call_made(run: Run, made: Made, args: tuple[Arg, ...], site: Site, frame: Fr
     if row is not None:
         consume(run, made, row, args, site, ctx)
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
-        return Data(labels)
+        return Data(labels, over=of_network(UNKNOWN, args))
     if len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
     if len(args) == 1 and wraps_function(args[0].value) and args[0].whole == args[0].site:
+        if made.dotted in fixtures.MARKS:
+            return fixtures.marked(made.dotted, args[0].value, site, made.arguments)
         if is_harmless(made.dotted):
             return args[0].value
         return Wrapped("same", "meshlens.unknown", args[0].value, site)
-    return call_unknown(run, args, made, frame, ctx)
+    result = call_unknown(run, args, made, frame, ctx)
+    if isinstance(result, Data) and made.dotted.startswith(_LAYERS):
+        return replace(result, over=of_network(result, args))
+    return result
 
 
 def _of_call(row: Consumer, args: tuple[Arg, ...]) -> Iterator[tuple[str, Value]]:

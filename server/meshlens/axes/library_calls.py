@@ -6,7 +6,7 @@ from collections.abc import Container
 from dataclasses import replace
 from functools import cache
 
-from meshlens.axes import arrays, noise
+from meshlens.axes import arrays, fixtures, noise
 from meshlens.axes.calls import call_unknown
 from meshlens.axes.constants import as_integer
 from meshlens.axes.context import Context
@@ -18,8 +18,9 @@ from meshlens.axes.records import RandomUse
 from meshlens.axes.run import Run
 from meshlens.axes.train_states import is_state
 from meshlens.axes.transparent import wraps_function
-from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Data, Ext, Made, Seq, Site, Value, Wrapped
+from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Made, Seq, Site, Value, Wrapped
 from meshlens.jaxapi import libraries
+from meshlens.jaxapi.operations import OPERATIONS
 
 _HARMLESS_DECORATORS = frozenset(
     "gin hydra click absl pytest typing abc functools contextlib beartype jaxtyping typeguard dataclasses tyro wandb "
@@ -40,6 +41,7 @@ _TABLES: tuple[Container[str], ...] = (
     libraries.SHAPED,
     libraries.MEANS,
     libraries.SUMS,
+    libraries.PLACES,
 )
 _NO_CALLBACKS = ("jax.numpy.", "numpy.", "jax.nn.", "jax.random.", "jax.lax.", "os.", "logging.", "absl.logging.")
 
@@ -76,9 +78,11 @@ def call_library(
     if name in libraries.REPLICATES or name in libraries.UNREPLICATES:
         state = args[0].value if args else UNKNOWN
         if isinstance(state, Made) and is_state(state):
-            return replace(state, labels=travelling(state.labels))
+            made = NONE | {("copies", site, 1)} if name in libraries.REPLICATES else NONE
+            return replace(state, labels=travelling(state.labels) | made)
     if name in libraries.REPLICATES or name in libraries.SHARDS:
-        return Data(travelling(labels_of(args[0].value)) if args else frozenset())
+        made = NONE | {("copies", site, 1)} if name in libraries.REPLICATES else NONE
+        return Data((travelling(labels_of(args[0].value)) if args else NONE) | made)
     if name in libraries.FRESH_STATE:
         first = labels_of(args[0].value) if args else frozenset()
         fresh = frozenset({"fresh"}) & first if name in libraries.KEEPS_FRESH else frozenset({"fresh"})
@@ -87,6 +91,8 @@ def call_library(
     labels = _labels(args)
     if name in libraries.MEANS:
         labels |= {"mean"}
+    if name in libraries.PLACES and args and isinstance(args[0].value, (Data, Dict, Seq)):
+        return args[0].value
     if name == "jax.device_get" and args:
         return args[0].value
     if name in libraries.SUMS and len(args) == 1:
@@ -97,6 +103,8 @@ def call_library(
     if shaped is not None:
         result = _shaped(shaped, args, labels)
         alike = short in libraries.MAY_REPEAT and isinstance(result, Data)
+        if alike and (count := _copies(shaped.how, args)) and isinstance(result, Data):
+            result = replace(result, labels=result.labels | {("copies", site, count)})
         return replace(result, labels=result.labels | {"uniform"}) if alike and isinstance(result, Data) else result
     if short in _ELEMENTWISE:
         noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
@@ -139,6 +147,8 @@ def call_elsewhere(
     if decorator and len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
     if decorator and len(args) == 1 and wraps_function(args[0].value):
+        if name in fixtures.FIXTURES:
+            return fixtures.marked(name, args[0].value, site, ())
         if is_harmless(name):
             return args[0].value
         return Wrapped("same", "meshlens.unknown", args[0].value, site)
@@ -148,7 +158,7 @@ def call_elsewhere(
         return Data(_labels(args))
     result = call_unknown(run, args, Ext(name), frame, ctx)
     labels = result.labels if isinstance(result, Data) else frozenset()
-    if decorator or name.split(".")[0] in _LIBRARIES_WITH_OBJECTS:
+    if (decorator or name.split(".")[0] in _LIBRARIES_WITH_OBJECTS) and name not in OPERATIONS:
         return Made(name, site, _labelled(args), labels)
     return Data(labels)
 
@@ -171,12 +181,13 @@ def _labels(args: tuple[Arg, ...]) -> frozenset[object]:
 
 
 def _step(run: Run, args: tuple[Arg, ...], labels: frozenset[object], frame: Frame, ctx: Context) -> frozenset[object]:
-    if "gradient" not in labels:
+    if "of-gradient" not in labels:
         return NONE
-    from meshlens.axes.gradients import gradient_step
+    from meshlens.axes.gradients import drift, gradient_step
 
     parts = tuple((labels_of(arg.value), arg.site) for arg in args if arg.site is not None)
-    return gradient_step(run, labels, parts, frame, ctx)
+    drifted = drift([arg.value for arg in args]) if ctx.env.maps else NONE
+    return gradient_step(run, labels, parts, frame, ctx) | drifted
 
 
 def _elementwise(name: str, args: tuple[Arg, ...]) -> arrays.Sizes | None:
@@ -196,11 +207,14 @@ _ELEMENTWISE = frozenset(
 
 def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
     key = by_parameter(("key",), args).get("key")
+    is_alike = key is not None and noise.is_shared(key.value, ctx)
     if key is not None and key.site is not None:
-        run.records.random_uses.append(RandomUse(site, key.site, labels_of(key.value), ctx))
+        run.records.random_uses.append(RandomUse(site, key.site, labels_of(key.value), ctx, alike=is_alike))
     labels = travelling(labels_of(key.value)) if key is not None else frozenset()
-    if key is not None and key.site is not None and noise.is_shared(labels_of(key.value)) and noise.on_devices(ctx):
-        labels |= {("drawn", site, key.site)}
+    if key is not None and key.site is not None and is_alike:
+        copied = [label[1] for label in labels if isinstance(label, tuple) and label[0] == "copied"]
+        place = copied[0] if len(copied) == 1 else key.site
+        labels |= {("drawn", site, place), ("alike", site, place)}
         if name.rsplit(".", 1)[-1] not in ("permutation", "choice", "shuffle"):
             others = tuple(labels_of(arg.value) for arg in args if arg is not key)
             noise.meet(run, (labels, *others), ctx)
@@ -218,8 +232,26 @@ def _make_key(how: str, args: tuple[Arg, ...], ctx: Context) -> Value:
         return Data(labels | {"keys"})
     if how == "keys":
         count = by_parameter(("key", "num"), args).get("num")
-        return Data(labels | {"keys"}, (2,) if count is None else arrays.sizes(count.value))
+        sizes = (2,) if count is None else arrays.sizes(count.value) or (None,)
+        return Data(labels | {"keys"}, sizes)
     return Data(labels | {"key"})
+
+
+def _copies(how: str, args: tuple[Arg, ...]) -> int:
+    """Along how many first axes an array certainly holds one array again and again."""
+    positional = [arg.value for arg in args if arg.label is None]
+    if how == "stack" and positional and isinstance(positional[0], Seq) and not positional[0].open:
+        items = positional[0].items
+        return int(len(items) > 1 and all(item is items[0] for item in items))
+    if how != "broadcast" or len(positional) != 2 or not isinstance(positional[1], Seq):
+        return 0
+    first, shape = positional
+    if not isinstance(shape, Seq):
+        return 0
+    if shape.open:
+        return len(shape.items)
+    rank = arrays.shape_of(first)
+    return max(len(shape.items) - len(rank), 0) if rank is not None else 0
 
 
 def _shaped(row: libraries.Shaped, args: tuple[Arg, ...], labels: frozenset[object]) -> Value:

@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+from meshlens.axes import transfer
 from meshlens.axes.arrays import is_array
-from meshlens.axes.joining import labels_of
+from meshlens.axes.joining import labels_of, variation_of
+from meshlens.axes.outside import axes_of
 from meshlens.axes.run import Run
 from meshlens.axes.train_states import is_state
+from meshlens.axes.transfer import across
 from meshlens.axes.tree_objects import DEEPEST, fields_of, with_fields
 from meshlens.axes.values import UNKNOWN, Arg, Binder, Const, Data, Dict, Instance, Made, Seq, Spec, Union, Value
+from meshlens.axes.variation import (
+    ALIKE,
+    ANYTHING,
+    APART,
+    DIFFERS,
+    NOT_KNOWN,
+    ROW,
+    ROWS,
+    SAME,
+    SOME_AXIS,
+    VARYING,
+    ZERO,
+    Along,
+    Variation,
+    with_axes,
+    without_axes,
+)
 from meshlens.axes.weight import weighed
 
 _ORDINARY_WEIGHT = 100
@@ -78,7 +99,12 @@ def _enter(
         )
         return Seq(value.kind, items, value.open)
     if isinstance(value, Dict):
-        pairs = ((key, _enter(run, binder, place, item, entry, shared, depth)) for key, item in value.items)
+        given_entries = dict(entry.items) if isinstance(entry, Dict) and not entry.open else {}
+        pairs: list[tuple[Any, Value]] = []
+        for key, item in value.items:
+            own = given_entries.get(key, entry)
+            own_shared = is_shared(own) if key in given_entries else shared
+            pairs.append((key, _enter(run, binder, place, item, own, own_shared, depth)))
         return Dict(tuple(pairs), value.open)
     if isinstance(value, Union):
         entered = (_enter(run, binder, place, item, entry, shared, depth) for item in value.options)
@@ -95,13 +121,15 @@ def _enter(
     if is_state(value):
         assert isinstance(value, Made)
         arrays = _enter(run, binder, place, Data(value.labels), entry, shared, depth)
-        return replace(value, labels=labels_of(arrays))
+        return replace(value, labels=labels_of(arrays), over=variation_of(arrays))
     if isinstance(value, (Data, Const)):
         if shared and isinstance(value, Const):
             return value
         if isinstance(value, Const) and not isinstance(value.value, (int, float)):
             return value
         labels = (value.labels if isinstance(value, Data) else frozenset()) - {"varying", "fresh", "reduced"}
+        over = given_over(binder, value, entry)
+        labels, copied = _without_copy(labels, shared, entry, binder)
         if shared:
             extra = {label} if binder.kind == "vmap" else {label, "same"}
         elif binder.kind == "vmap":
@@ -113,8 +141,68 @@ def _enter(
         if not shared and "keys" in labels:
             labels = labels - {"keys"} | {"key"}
         shape = value.shape if isinstance(value, Data) else ()
-        return Data(labels | extra, _without_axis(shape, entry, binder), None, is_array(value))
+        if copied is not None and binder.kind not in ("shard_map", "smap"):
+            over = with_axes(over, axes_of(binder), Along(SAME, VARYING))
+            extra = {*extra, copied} - {"data"}
+        return Data(labels | extra, _without_axis(shape, entry, binder), None, is_array(value), over)
     return value
+
+
+def _without_copy(
+    labels: frozenset[Any], shared: bool | None, entry: Value, binder: Binder
+) -> tuple[frozenset[Any], tuple[Any, ...] | None]:
+    """The labels of what a device gets of copies along the mapped axis, and a label for where they were made."""
+    copies = [label for label in labels if isinstance(label, tuple) and label[0] == "copies"]
+    if shared or not copies:
+        return labels, None
+    labels -= set(copies)
+    if len(copies) > 1 or not isinstance(entry, Const) or entry.value != 0:
+        return labels, None
+    _, site, count = copies[0]
+    rest = {("copies", site, count - 1)} if count > 1 else set()
+    return labels | rest, ("copied", site)
+
+
+def given_over(binder: Binder, value: Data | Const, entry: Value) -> Variation:
+    """The variation of what each device gets of an argument of a map."""
+    over = variation_of(value)
+    axes = axes_of(binder)
+    if binder.kind == "vmap" and not (isinstance(entry, Const) and entry.value is None):
+        is_first = isinstance(entry, Const) and entry.value == 0
+        over = across(transfer.entered_by_row if is_first else transfer.mixed, over)
+    if isinstance(entry, Const):
+        if entry.value is None:
+            return with_axes(over, axes, ALIKE)
+        return with_axes(over, axes, Along(_split(value, over, entry), VARYING))
+    if isinstance(entry, Spec) and not entry.open:
+        return _sharded(over, entry, axes)
+    return with_axes(over, axes, NOT_KNOWN)
+
+
+def _split(value: Data | Const, over: Variation, entry: Const) -> str:
+    """What the devices get of an array along whose first axis they divide themselves."""
+    if over.rest.truth == ZERO:
+        return ZERO
+    shape = value.shape if isinstance(value, Data) else None
+    if shape is None or "uniform" in labels_of(value) or entry.value != 0:
+        return APART
+    return ROWS if len(shape) > 1 else ROW
+
+
+def _sharded(over: Variation, spec: Spec, axes: tuple[str, ...]) -> Variation:
+    rest, named = ALIKE, {}
+    for place, entry in enumerate(spec.entries):
+        truth = ZERO if over.rest.truth == ZERO else ROWS if place == 0 else DIFFERS
+        for one in entry.items if isinstance(entry, Seq) else (entry,):
+            if isinstance(one, Const) and isinstance(one.value, str):
+                named[one.value] = Along(truth, VARYING)
+            elif not (isinstance(one, Const) and one.value is None):
+                rest = NOT_KNOWN
+                named[SOME_AXIS] = Along(truth, VARYING)
+    over = with_axes(over, axes, rest)
+    for name, along in named.items():
+        over = with_axes(over, (name,), along)
+    return over
 
 
 def _differs(binder: Binder, value: Value, shared: bool | None) -> frozenset[str]:
@@ -155,6 +243,10 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0) -> Value:
         return Dict(tuple((key, stacked(run, binder, item, depth)) for key, item in returned.items), returned.open)
     if isinstance(returned, Instance) and depth < DEEPEST and fields_of(run, returned):
         return with_fields(run, returned, lambda _, held: stacked(run, binder, held, depth + 1), binder.site)
+    if returned.__class__ is Data and binder.kind == "vmap":
+        inner_over = across(transfer.left_by_row, without_axes(variation_of(returned), axes_of(binder)))
+    else:
+        inner_over = ANYTHING
     labels = labels_of(returned)
     kept: frozenset[object] = labels & {"mean"}
     if (
@@ -164,4 +256,4 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0) -> Value:
         and binder.argument("out_axes") is None
     ):
         kept |= {"replicated-result"}
-    return Data(kept, None, None, is_array(returned))
+    return Data(kept, None, None, is_array(returned), inner_over)

@@ -10,6 +10,7 @@ from meshlens.axes.joining import options
 from meshlens.axes.mapped_values import entering, stacked
 from meshlens.axes.meshes import grid_names, mesh_names, with_mesh_in_force
 from meshlens.axes.naming import by_parameter, names_in, value_of
+from meshlens.axes.outside import from_outside
 from meshlens.axes.records import Binding, MappedCall
 from meshlens.axes.run import Run
 from meshlens.axes.tree_objects import as_data
@@ -52,7 +53,7 @@ def apply_binder(
     if operand is None and "*" not in found:
         return Partial(Ext(dotted), args, site)
     names, is_open = _names(run, row, found)
-    check = value_of(found, row.check) if row.check else None
+    checks = [value_of(found, name) for name in ("check_vma", "check_rep")] if row.check else []
     value = operand.value if operand is not None else UNKNOWN
     binder = Binder(
         row.kind,
@@ -64,7 +65,8 @@ def apply_binder(
         _mesh(run, row, found),
         value,
         operand.site if operand is not None else None,
-        row.kind in ("shard_map", "smap") and not (isinstance(check, Const) and check.value is False),
+        row.kind in ("shard_map", "smap")
+        and not any(isinstance(check, Const) and check.value is False for check in checks),
     )
     mapped = Mapped(binder)
     functions = [_underlying(option) for option in options(value)]
@@ -200,9 +202,27 @@ def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx
     )
     ambient = len(run.ambient)
     frame = Frame(site.path, site.block, None)
-    result = call(run, binder.operand, args, binder.site, binder.operand_site or binder.site, frame, inner, how="map")
+    operand = _seen_from_inside(binder.operand, inner)
+    run.in_maps += 1
+    result = call(run, operand, args, binder.site, binder.operand_site or binder.site, frame, inner, how="map")
+    run.in_maps -= 1
     del run.ambient[ambient:]
     return result
+
+
+def _seen_from_inside(operand: Value, ctx: Context) -> Value:
+    """What a map runs, with arguments that were given to it outside of the map."""
+    if isinstance(operand, Wrapped) and isinstance(operand.operand, (Partial, Wrapped)):
+        inner = _seen_from_inside(operand.operand, ctx)
+        return operand if inner is operand.operand else replace(operand, operand=inner)
+    if not isinstance(operand, Partial):
+        return operand
+    maps = len(ctx.env.maps) - 1
+    given = tuple(
+        replace(arg, value=from_outside(arg.value, maps, ctx)) if isinstance(arg.value, Data) else arg
+        for arg in operand.args
+    )
+    return replace(operand, args=given) if given != operand.args else operand
 
 
 def run_uncalled(run: Run, mapped: Mapped, ctx: Context) -> None:

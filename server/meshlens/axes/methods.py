@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from meshlens.axes import arrays, modules, noise, optimizers, train_states
 from meshlens.axes.calls import call, call_unknown
 from meshlens.axes.collecting import note_uses
 from meshlens.axes.constants import parts_of, text_of_method
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
-from meshlens.axes.joining import join_all, labels_of
+from meshlens.axes.joining import entry_of_table, labels_of
+from meshlens.axes.keys import as_value, key_of
 from meshlens.axes.labels import NONE, of_verdict, travelling
 from meshlens.axes.libraries import consume
 from meshlens.axes.naming import by_parameter
+from meshlens.axes.objects import altered
+from meshlens.axes.operating import counts_rows, of_all, of_method
 from meshlens.axes.records import ApiCall
 from meshlens.axes.run import Run
+from meshlens.axes.tables import call_table
 from meshlens.axes.values import (
     UNKNOWN,
     Arg,
@@ -50,6 +56,8 @@ def call_method(
         noise.handed_to_model(run, args, site, ctx)
     if isinstance(receiver, Class):
         return train_states.created(dotted, args, site) or call_unknown(run, args, receiver, frame, ctx)
+    if isinstance(receiver, Instance) and dotted == "typing.NamedTuple._replace":
+        return altered(run, receiver, args, site)
     if isinstance(receiver, Instance):
         return modules.call_module_method(run, receiver, dotted, args, site, callee_site, frame, ctx)
     if isinstance(receiver, Data):
@@ -80,13 +88,14 @@ def _of_array(
     labels = of_verdict(receiver.labels) if name in VERDICTS else travelling(receiver.labels)
     for arg in args:
         labels |= travelling(labels_of(arg.value))
+    over = of_method(receiver, name, args)
     if name == "reshape":
         wanted = args[0].value if len(args) == 1 else Seq("tuple", tuple(arg.value for arg in args))
         sizes = arrays.sizes(wanted)
         kept = receiver.labels & {"devices", "uniform", "in-order"}
         if any(arg.label == "order" for arg in args):
             kept -= {"in-order"}
-        result = Data(labels | kept, arrays.reshaped(receiver.shape, sizes))
+        result = Data(labels | kept, arrays.reshaped(receiver.shape, sizes), over=over)
         run.records.calls.append(
             ApiCall(
                 "numpy.ndarray.reshape",
@@ -114,10 +123,13 @@ def _of_array(
         shape = () if not args else None
         if name == "sum" and not args:
             labels |= noise.summed_on_host(run, receiver.labels, site, ctx)
-        return Data(labels | ({"mean"} if name == "mean" else frozenset()), shape, None, arrays.is_array(receiver))
+        labels |= {"mean"} if name == "mean" else NONE
+        labels |= {("counted", site)} if counts_rows(over) else NONE
+        return Data(labels, shape, None, arrays.is_array(receiver), over)
     if name in ("astype", "copy", "block_until_ready", "clip", "round"):
-        return Data(labels | (receiver.labels & {"key", "keys", "fresh", "reduced", "same", "uniform"}), receiver.shape)
-    return Data(labels)
+        labels |= receiver.labels & {"key", "keys", "fresh", "reduced", "same", "uniform"}
+        return Data(labels, receiver.shape, over=over)
+    return Data(labels, over=over)
 
 
 def _named_reduction(
@@ -138,22 +150,27 @@ def _named_reduction(
 
 def _of_dict(run: Run, receiver: Dict, name: str, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value:
     values = tuple(value for _, value in receiver.items)
+    if receiver.attributes:
+        found = call_table(receiver, name, args)
+        if found is not None:
+            return found
     if name == "items":
-        return Seq("list", tuple(Seq("tuple", (Const(key), value)) for key, value in receiver.items), receiver.open)
+        return Seq("list", tuple(Seq("tuple", (as_value(key), value)) for key, value in receiver.items), receiver.open)
     if name == "values":
         return Seq("list", values, receiver.open)
     if name == "keys":
-        return Seq("list", tuple(Const(key) for key, _ in receiver.items), receiver.open)
+        return Seq("list", tuple(as_value(key) for key, _ in receiver.items), receiver.open)
     if name == "copy":
         return receiver
     if name == "get" and args:
         fallback = args[1].value if len(args) > 1 else Const(None)
-        if isinstance(args[0].value, Const):
-            found = receiver.get(args[0].value.value)
+        key = key_of(args[0].value)
+        if key is not None:
+            found = receiver.get(key[0])
             if found is not None:
                 return found
             return UNKNOWN if receiver.open else fallback
-        return join_all((*values, fallback))
+        return entry_of_table((*values, fallback))
     return call_unknown(run, args, receiver, frame, ctx)
 
 
@@ -225,6 +242,8 @@ def _of_made(
         size = by_parameter(("",) * GENERATOR_SIZES[name] + ("size",), args).get("size")
         return Data(NONE, arrays.sizes(size.value) if size is not None else None)
     result = call_unknown(run, args, receiver, frame, ctx)
+    if name == "update" and receiver.dotted.startswith("optax.") and isinstance(result, Data):
+        return replace(result, over=of_all(arg.value for arg in args))
     return Data(labels_of(result) | {"mean"}) if name == "mean" else result
 
 

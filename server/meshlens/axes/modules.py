@@ -10,6 +10,7 @@ from meshlens.axes.frames import Frame
 from meshlens.axes.joining import labels_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.objects import attributes_of, lineage, set_attribute
+from meshlens.axes.operating import of_all, of_network
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Arg, Bound, Const, Data, Dict, Ext, Instance, Made, Seq, Site, Value, Wrapped
 from meshlens.jaxapi.consumers import consumer
@@ -80,8 +81,10 @@ def _run_module(
         mutable = next((arg.value for arg in args if arg.label == "mutable"), Const(False))
         is_plain = isinstance(mutable, Const) and mutable.value is False
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
-        value = Data(labels | travelling(labels_of(value))) if not isinstance(value, Seq) else value
-        return value if is_plain else Seq("tuple", (value, Data(labels)))
+        over = of_network(value, args)
+        value = Data(labels | travelling(labels_of(value)), over=over) if not isinstance(value, Seq) else value
+        state = of_all(arg.value for arg in args)
+        return value if is_plain else Seq("tuple", (value, Data(labels, over=state)))
     call(run, target, (*positional, *rest), site, callee_site, frame, ctx._replace(skip=True), how="run")
     return Data(frozenset({"fresh"}))
 
@@ -159,5 +162,6 @@ def call_transformed(
         fresh = Data(frozenset({"fresh"}))
         return Seq("tuple", (fresh, fresh)) if has_state else fresh
     labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
-    value = Data(labels | travelling(labels_of(value))) if not isinstance(value, Seq) else value
-    return Seq("tuple", (value, Data(labels))) if has_state else value
+    over = of_network(value, args)
+    value = Data(labels | travelling(labels_of(value)), over=over) if not isinstance(value, Seq) else value
+    return Seq("tuple", (value, Data(labels, over=of_all(arg.value for arg in args)))) if has_state else value

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes.context import Context
-from meshlens.axes.joining import labels_of
+from meshlens.axes.joining import labels_of, variation_of
+from meshlens.axes.outside import axes_of
 from meshlens.axes.records import GradientUse, RandomUse
 from meshlens.axes.run import Run
-from meshlens.axes.values import Arg, Dict, Site
+from meshlens.axes.values import Arg, Dict, Site, Value
+from meshlens.axes.variation import is_same
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 
@@ -18,9 +20,11 @@ def on_devices(ctx: Context) -> bool:
     return bool(maps) and any(binder.kind in MAPS_ON_DEVICES for binder in maps)
 
 
-def is_shared(labels: frozenset[Any]) -> bool:
-    """Whether a value is certainly the same on every device."""
-    return "same" in labels and not labels & {"varying", "index"}
+def is_shared(value: Value, ctx: Context) -> bool:
+    """Whether a value is certainly the same on every device of the innermost map over devices."""
+    binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
+    over = variation_of(value)
+    return binder is not None and all(is_same(over.over(axis).truth) for axis in axes_of(binder))
 
 
 def handed_to_model(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
@@ -30,7 +34,7 @@ def handed_to_model(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -
             continue
         keys = tuple(value for _, value in arg.value.items) if isinstance(arg.value, Dict) else (arg.value,)
         for key in keys:
-            if is_shared(labels_of(key)):
+            if is_shared(key, ctx):
                 run.records.random_uses.append(RandomUse(site, arg.site, labels_of(key), ctx, "apply"))
 
 

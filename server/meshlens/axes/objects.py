@@ -5,11 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from meshlens.axes import enums
 from meshlens.axes.context import Context
-from meshlens.axes.definitions import is_enum
+from meshlens.axes.enums import class_of, is_enum
 from meshlens.axes.labels import travelling
+from meshlens.axes.outside import from_outside
 from meshlens.axes.run import Run
-from meshlens.axes.values import UNKNOWN, Arg, Bound, Class, Const, Data, Function, Instance, Made, Site, Super, Value
+from meshlens.axes.values import (
+    UNKNOWN,
+    Arg,
+    Bound,
+    Class,
+    Const,
+    Data,
+    Ext,
+    Function,
+    Instance,
+    Made,
+    Site,
+    Super,
+    Value,
+)
 
 
 def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
@@ -24,6 +40,8 @@ def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
 def set_attribute(run: Run, instance: Instance, name: str, value: Value) -> None:
     """Sets an attribute of an object."""
     run.written.append((instance.number, False))
+    if run.in_maps:
+        run.of_maps.add(instance.number)
     attributes_of(run, instance)[name] = value
 
 
@@ -75,9 +93,9 @@ def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:
         from meshlens.axes.train_states import creator
 
         return creator(cls, name) or UNKNOWN
-    kind = is_enum(cls)
-    if kind == "plain" and isinstance(value, Const):
-        return Made("enum.Enum", site, (("value", value), ("name", Const(name))))
+    one = enums.member(cls, name)
+    if one is not None:
+        return one
     if isinstance(value, Function) and value.kind == "class":
         return Bound(cls, value)
     return value
@@ -89,10 +107,15 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
 
     held = attributes_of(run, instance)
     if name in held:
-        return held[name]
+        own = held[name]
+        if ctx.env.maps and isinstance(own, Data) and instance.number not in run.of_maps:
+            return from_outside(own, 0, ctx)
+        return own
     if name == "__class__":
         return instance.cls
     value = class_attribute(instance.cls, name)
+    if value is None and name == "_replace" and instance.cls.dataclass:
+        return Bound(instance, Ext("typing.NamedTuple._replace"))
     if value is None:
         from meshlens.axes.modules import library_method
 
@@ -104,6 +127,23 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
             return Bound(instance.cls, value)
         return value if value.kind == "static" else Bound(instance, value)
     return as_method(instance, value)
+
+
+def member_attribute(run: Run, value: Made, name: str, site: Site, ctx: Context) -> Value | None:
+    """What an attribute of an enum's member gives that its class defines; None if there is none."""
+    from meshlens.axes.calls import call
+
+    cls = class_of(value)
+    found = class_attribute(cls, name) if cls is not None else None
+    if cls is None or found is None:
+        return None
+    if not isinstance(found, Function):
+        return enums.member(cls, name) or found
+    if found.kind == "property":
+        return call(run, Bound(value, found), (), site, site, found.frame, ctx)
+    if found.kind == "class":
+        return Bound(cls, found)
+    return found if found.kind == "static" else Bound(value, found)
 
 
 def as_method(receiver: Value, value: Value) -> Value:
@@ -140,12 +180,14 @@ def super_attribute(run: Run, value: Super, name: str, site: Site, ctx: Context)
 def construct(run: Run, cls: Class, args: tuple[Arg, ...], site: Site, frame: Any, ctx: Context) -> Value:
     """Calls a class: makes the object and runs `__init__`, or fills in a dataclass's fields."""
     if is_enum(cls):
-        return args[0].value if args else UNKNOWN
+        return enums.by_value(cls, args[0].value) if args else UNKNOWN
     number = run.number_of((cls, site, tuple((arg.label, arg.value) for arg in args)))
     instance = Instance(cls, number, site, run.path)
     if number in run.heap and site in run.stack:
         return instance
     run.written.append((number, True))
+    if run.in_maps:
+        run.of_maps.add(number)
     held = run.heap.setdefault(number, {})
     held.clear()
     _initialise(run, instance, args, held, frame, ctx)
@@ -185,6 +227,7 @@ def altered(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> 
     """A copy of an object in which some attributes have other values."""
     number = run.number_of((instance, site, tuple((arg.label, arg.value) for arg in args)))
     run.written.append((number, True))
+    run.of_maps.add(number)
     given = {arg.label: _through(arg) for arg in args if arg.label is not None}
     run.heap[number] = {**attributes_of(run, instance), **given}
     return Instance(instance.cls, number, site, run.path)
@@ -232,4 +275,4 @@ def _through(arg: Arg) -> Value:
 
 def data_attribute(value: Data, name: str) -> Value:
     """An attribute of a value that is not followed: it travels with the value."""
-    return Data(travelling(value.labels) | (value.labels & {"fresh"}))
+    return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=value.over)

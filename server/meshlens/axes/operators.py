@@ -7,9 +7,10 @@ from typing import Any
 from meshlens.axes import arrays, noise
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame, site_of
-from meshlens.axes.gradients import divided, gradient_step
+from meshlens.axes.gradients import divided, drift, gradient_step, note_quotient
 from meshlens.axes.joining import labels_of
 from meshlens.axes.labels import NONE, travelling
+from meshlens.axes.operating import of_operator
 from meshlens.axes.run import Run
 from meshlens.axes.values import Const, Data, Value
 
@@ -37,7 +38,12 @@ def binary(
         if operator != "@":
             noise.meet(run, (left_labels, right_labels), ctx)
         labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)
+        if "of-gradient" in labels and ctx.env.maps:
+            labels |= drift((left, right))
     shape = arrays.broadcast(arrays.shape_of(left), arrays.shape_of(right))
     if all(isinstance(side, Const) or "uniform" in labels_of(side) for side in (left, right)):
         labels |= {"uniform"}
-    return Data(labels, shape, None, arrays.gives_array(operator, left, right))
+    if operator == "/" and ctx.env.maps:
+        note_quotient(run, left, right, site_of(frame, node), ctx)
+    over = of_operator(operator, left, right, sides[1][0] == "const")
+    return Data(labels, shape, None, arrays.gives_array(operator, left, right), over)

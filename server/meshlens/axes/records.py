@@ -143,6 +143,7 @@ class RandomUse:
         context: the circumstances.
         how: "draw"; "noise" when random numbers that are the same on every device meet data that differ, "reduced"
             when their mean is reduced over the devices; "apply" when a model gets the key, for its dropout say.
+        alike: the key is certainly the same on all devices.
     """
 
     call: Site
@@ -150,6 +151,7 @@ class RandomUse:
     labels: frozenset[Any]
     context: Context
     how: str = "draw"
+    alike: bool = False
 
 
 @immutable
@@ -160,16 +162,22 @@ class GradientUse:
         kind: "stepped" (a gradient meets the parameters it belongs to), "divided" (a sum over devices is
             divided), "of-psum" (a function whose result is a `psum` is differentiated), "host-reduced"
             (a value that every device holds already is summed again over the devices outside the map),
-            "summed-again" (the same in the map), "skipped" (a collective is left out for want of an axis name).
+            "summed-again" (the same in the map), "skipped" (a collective is left out for want of an axis name),
+            "carried" (what a loop carries varies after a step, and did not at the start), "ratio-averaged" (a `pmean`
+            of quotients of sums), "pairs-averaged" (a `pmean` of means over pairs of rows), "of-one-device" (a total
+            over the devices is divided by a count of one of them), "divided-twice" (an average is divided by the
+            count of all devices).
         site: the place.
         other: the place where the value came about: the `psum` that was divided or differentiated.
         context: the circumstances.
+        axis: the axis over which it happened, if that is told.
     """
 
     kind: str
     site: Site
     other: Site | None
     context: Context
+    axis: str = ""
 
 
 class SameName(NamedTuple):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from meshlens.axes.calls import call
 from meshlens.axes.context import AxisEnv, Context
 from meshlens.axes.dependence import without_twice
+from meshlens.axes.fixtures import sets_of_arguments, taken_apart
 from meshlens.axes.frames import Frame
 from meshlens.axes.ledger import Ledger
 from meshlens.axes.mapping import run_uncalled
@@ -17,7 +18,7 @@ from meshlens.axes.records import Records
 from meshlens.axes.run import Left, ModuleState, Run, World
 from meshlens.axes.spots import Moment, may_do_more
 from meshlens.axes.statements import run_block
-from meshlens.axes.values import UNKNOWN, Arg, Bound, Class, Function, Instance, Mapped, Site, Value
+from meshlens.axes.values import UNKNOWN, Arg, Bound, Class, Function, Instance, Mapped, Site, Value, Wrapped
 
 _SPLAT = (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
 _CLOSED = Context(AxisEnv(), ())
@@ -58,6 +59,7 @@ def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
         return
     run.heap = state.heap
     run.ambient = state.ambient
+    run.grown = state.grown
     run.deps.add((path, "module"))
     frame = state.frame
     for key in facts.top:
@@ -128,17 +130,22 @@ def _beside_module(world: World, path: str, name: str) -> Run:
     state = world.module_state(path, run)
     if state is not None:
         run.ambient = list(state.ambient)
+        run.grown = dict(state.grown)
     return run
 
 
 def run_root(world: World, path: str, name: str, value: Value) -> RootResult:
     """Runs a function that nobody calls, plain or wrapped, or a class whose methods nobody calls."""
     run = Run(world, path, name)
-    world.module_state(path, run)
+    state = world.module_state(path, run)
+    if state is not None:
+        run.grown = dict(state.grown)
     if isinstance(value, Class):
         _run_class(run, value)
     elif isinstance(value, Function):
         _run_function(run, value)
+    elif isinstance(taken_apart(value)[0], Function):
+        _run_marked(run, value)
     else:
         _run_wrapped(run, value, inner_of(value))
     finish(run)
@@ -164,8 +171,21 @@ def is_start(function: Function) -> bool:
     return function.name.startswith("test") or function.name in _STARTS
 
 
-def _run_function(run: Run, function: Function, receiver: tuple[Arg, ...] = ()) -> None:
+def _run_marked(run: Run, value: Value, receiver: tuple[Arg, ...] = ()) -> None:
+    """Runs what bears marks of pytest: a test with each set of its parameters, a fixture as any other function."""
+    function, marks = taken_apart(value)
+    if isinstance(function, Function):
+        _run_function(run, function, receiver, marks)
+
+
+def _run_function(run: Run, function: Function, receiver: tuple[Arg, ...] = (), marks: Sequence[Wrapped] = ()) -> None:
     ctx = _CLOSED if is_start(function) else _OPEN
+    if function.name.startswith("test") and len(function.parameters) > len(receiver):
+        own = receiver[0].value if receiver else None
+        for given in sets_of_arguments(run, function, marks, own, ctx):
+            args = (*receiver, *given, Arg("**", UNKNOWN, None, None))
+            call(run, function, args, function.site, function.site, function.frame, ctx, how="start")
+        return
     args = (*receiver, *unknown_arguments(function, len(receiver)), Arg("**", UNKNOWN, None, None))
     call(run, function, args, function.site, function.site, function.frame, ctx, how="start")
 
@@ -201,7 +221,9 @@ def _run_class(run: Run, cls: Class) -> None:
             run.weighs(inner)
             continue
         run.begin_afresh()
-        if not isinstance(value, Function):
+        if isinstance(value, Wrapped) and isinstance(taken_apart(value)[0], Function):
+            _run_marked(run, value, (Arg(None, instance, None, None),))
+        elif not isinstance(value, Function):
             _run_wrapped(run, as_method(instance, value), inner, 1)
         elif value.kind == "static":
             _run_function(run, value)

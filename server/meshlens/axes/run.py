@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from meshlens.axes.context import AxisEnv, Context
 from meshlens.axes.dependence import worth_of
@@ -17,6 +17,8 @@ from meshlens.facts.model import FileFacts, Shape
 
 if TYPE_CHECKING:
     from meshlens.axes.spots import Moment
+
+Entries: TypeAlias = tuple[tuple[Any, Value], ...]
 
 MOST_CALLS = 20_000
 MOST_WORK = 40_000
@@ -125,6 +127,7 @@ class ModuleState:
         ambient: meshes that `set_mesh` made current, innermost last.
         left: what was made and not called; None while the module runs.
         names: the module's names of functions, and of classes by their methods; found when they are first asked for.
+        grown: what it and the modules that it imports put into tables of other modules.
     """
 
     frame: Frame
@@ -132,6 +135,7 @@ class ModuleState:
     ambient: list[Value] = field(default_factory=list)
     left: Left | None = None
     names: dict[Site, str] | None = None
+    grown: dict[tuple[str, str], Entries] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +177,13 @@ class Run:
         stack: sites of the functions now running.
         calls: how many calls were made.
         bodies: how often a function's body ran.
+        followed: how many of them were entered only for what they make of arrays in a map.
         api_guard: depth of `try/except ImportError`, `hasattr`, version checks.
         broad_guard: how many of these catch any exception, which says nothing of what a function does that is called.
         ambient: meshes made current by `set_mesh`, innermost last.
         differentiating: depth of `grad` and `vjp`.
+        in_maps: in how many maps code runs.
+        of_maps: the objects that were made or changed in a map.
         entrances: how often a function was called that is worth entering.
         most_calls: the calls that were made before the run began afresh, where these were most.
         work: how many statements ran, calls were made, and elements of comprehensions were worked out.
@@ -186,6 +193,11 @@ class Run:
         is_brief: whether something was cut short for want of work or depth, or nearly so.
         moments: when the statement ran that is watched; None if it may not be replaced by another alone.
         is_apart: whether the functions of its file may see other variables than in other runs.
+        altered: containers that a function was given and changed, before and after, for its caller to pick up.
+        grown: what this run, or the modules that it imports, put into tables of modules that are complete, by the
+            path and the name of the table.
+        epoch: how often a container outside of the function that ran was changed.
+        overlaid: how often a table was read in which other runs may find other entries.
     """
 
     def __init__(self, world: World, path: str, name: str = "") -> None:
@@ -209,7 +221,8 @@ class Run:
         self.mapped_by: set[tuple[Site, Site]] = set()
         self.stack: list[Site] = []
         self.calls = 0
-        self.bodies = 0
+        self.bodies = self.followed = self.in_maps = 0
+        self.of_maps: set[int] = set()
         self.api_guard = 0
         self.broad_guard = 0
         self.ambient: list[Value] = []
@@ -223,6 +236,10 @@ class Run:
         self.is_brief = False
         self.moments: list[Moment] | None = []
         self.is_apart = False
+        self.altered: list[tuple[Value, Value]] = []
+        self.grown: dict[tuple[str, str], Entries] = {}
+        self.epoch = 0
+        self.overlaid = 0
 
     def enters(self) -> None:
         """Notes that a function is called that is worth entering."""

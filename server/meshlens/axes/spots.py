@@ -107,7 +107,7 @@ def run_watched(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     begun = _lengths(run.records)
     before = _copied(frame)
     heap = {key: dict(held) for key, held in run.heap.items()}
-    told = (len(run.written), len(run.ambient), run.entrances)
+    told = (len(run.written), len(run.ambient), run.entrances, run.epoch, run.overlaid, frame.altered)
     calls, work, stack, ambient = run.calls, _work(run), tuple(run.stack), tuple(run.ambient)
     sets = run.entered, run.made, run.mapped, run.called
     run.entered, run.made, run.mapped, run.called = set(), {}, {}, set()
@@ -118,7 +118,8 @@ def run_watched(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     sets[2].update([item for item in run.mapped.items() if item[0] not in sets[2]])
     sets[3].update(run.called)
     run.entered, run.made, run.mapped, run.called = sets
-    if not is_alone or told != (len(run.written), len(run.ambient), run.entrances) or run.moments is None:
+    now = (len(run.written), len(run.ambient), run.entrances, run.epoch, run.overlaid, frame.altered)
+    if not is_alone or told != now or run.moments is None:
         run.moments = None
         return
     moments.append(
@@ -179,6 +180,9 @@ def run_alone(world: World, root: tuple[str, str], moment: Moment, statement: An
         or run.mapped
         or run.called
         or run.written
+        or run.epoch
+        or run.overlaid
+        or frame.altered
         or len(run.ambient) != len(moment.ambient)
     ):
         return None
@@ -303,6 +307,7 @@ def _copied(frame: Frame) -> Frame:
 
 def _copied_one(frame: Frame, parent: Frame | None) -> Frame:
     made = Frame(frame.path, frame.block, parent)
+    made.maps = frame.maps
     made.vars = dict(frame.vars)
     made.globals, made.nonlocals, made.parameters = frame.globals, frame.nonlocals, frame.parameters
     made.returned, made.yielded, made.exits = list(frame.returned), list(frame.yielded), frame.exits

@@ -8,6 +8,8 @@ from meshlens.jaxapi.names import canonical
 
 _STATE = "flax.training.train_state.TrainState"
 _CREATE = f"{_STATE}.create"
+METHODS = frozenset({"apply_gradients", "replace", "create", "apply_fn", "tx", "apply", "update"})
+"""What a state has besides arrays."""
 _FUNCTIONS = (Bound, Function, Partial, Wrapped)
 
 

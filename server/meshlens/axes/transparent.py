@@ -4,27 +4,34 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from meshlens.axes import transfer
+from meshlens.axes.carrying import carried, note_carried
 from meshlens.axes.context import AxisEnv, Context
 from meshlens.axes.custom_rules import run_rules
 from meshlens.axes.differentiation import call_gradient
 from meshlens.axes.frames import Frame
-from meshlens.axes.joining import join, join_all, labels_of, options
+from meshlens.axes.joining import join_all, labels_of, options, variation_of
 from meshlens.axes.labels import travelling
 from meshlens.axes.mapped_values import axis_of, is_shared
 from meshlens.axes.naming import by_parameter
 from meshlens.axes.padding import padded, unpadded
 from meshlens.axes.run import Run
-from meshlens.axes.tree_maps import as_tree, leaf, mapped_tree
+from meshlens.axes.transfer import across
+from meshlens.axes.tree_maps import as_tree, leaf, mapped_tree, mapped_trees
+from meshlens.axes.tree_objects import fields_of, with_fields
 from meshlens.axes.unpacking import element
 from meshlens.axes.values import (
+    STATIC,
     UNKNOWN,
     Arg,
     Bound,
     Class,
     Const,
     Data,
+    Dict,
     Ext,
     Function,
+    Instance,
     Mapped,
     Partial,
     Seq,
@@ -127,7 +134,7 @@ def call_wrapped(
         return Seq("tuple", (UNKNOWN, value))
     if wrapped.how == "with_state":
         return Seq("tuple", (value, UNKNOWN))
-    return value if wrapped.how == "same" else Data(travelling(labels_of(value)))
+    return value if wrapped.how == "same" else Data(travelling(labels_of(value)), over=variation_of(value))
 
 
 def _run_now(
@@ -156,6 +163,10 @@ def _run_now(
         arg = found.get(name)
         return arg.value if arg is not None else UNKNOWN
 
+    def behind(arg: Arg | None, start: Value, stepped: Value) -> Value:
+        note_carried(run, start, stepped, arg.site if arg is not None and arg.site is not None else site, ctx)
+        return carried(run, start, stepped, site)
+
     first = operands[0]
     how = row.how
     if how in ("eval_shape", "transposed", "module_call"):
@@ -175,9 +186,12 @@ def _run_now(
     if how == "scan":
         inner = ctx if ctx.loop else ctx._replace(loop=True)
         carry = given(row.parameters[1])
-        stepped = run_operand(first, positional(carry, element(given(row.parameters[2]))), inner)
+        stepped = run_operand(first, positional(carry, step_of(run, given(row.parameters[2]), site)), inner)
         if isinstance(stepped, Seq) and len(stepped.items) == 2:
-            return Seq("tuple", (join(carry, stepped.items[0]), _stacked(stepped.items[1])))
+            return Seq(
+                "tuple",
+                (behind(found.get(row.parameters[1]), carry, stepped.items[0]), _stacked(run, stepped.items[1], site)),
+            )
         return Seq("tuple", (stepped, stepped))
     if how == "cond":
         return _branches(run, found.get("pred"), operands, rest, site, ctx, run_operand)
@@ -188,10 +202,10 @@ def _run_now(
     if how == "while":
         value = given(row.parameters[-1])
         run_operand(operands[0], positional(value))
-        return join(value, run_operand(operands[-1], positional(value)))
+        return behind(found.get(row.parameters[-1]), value, run_operand(operands[-1], positional(value)))
     if how == "fori":
         value = given(row.parameters[-1])
-        return join(value, run_operand(first, positional(UNKNOWN, value)))
+        return behind(found.get(row.parameters[-1]), value, run_operand(first, positional(STATIC, value)))
     if how in ("map", "builtin_map", "builtin_filter", "tree_map", "tree_map_with_path", "solve", "associative_scan"):
         trees = [
             element(arg.value) if how.startswith("builtin") or how == "map" else leaf(arg.value)
@@ -201,7 +215,9 @@ def _run_now(
             trees = trees * 2
         leaves = positional(UNKNOWN, *trees) if how == "tree_map_with_path" else positional(*trees)
         if how == "tree_map" and len(trees) == 1:
-            return mapped_tree(run_operand, first, _rest_of_map(row, args)[0].value, site)
+            return mapped_tree(run, run_operand, first, _rest_of_map(row, args)[0].value, site)
+        if how == "tree_map" and trees:
+            return mapped_trees(run_operand, first, tuple(arg.value for arg in _rest_of_map(row, args)), site)
         value = run_operand(first, leaves)
         if how.startswith("tree_map"):
             return as_tree(value)
@@ -229,10 +245,23 @@ def _rest_of_map(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
     return tuple(arg for arg in args if arg.label in (None, "tree", "xs", "elems"))[1:]
 
 
-def _stacked(value: Value) -> Value:
+def step_of(run: Run, xs: Value, site: Site) -> Value:
+    """What a `scan` gives each step of the arrays that it goes through."""
+    if isinstance(xs, Seq) and not xs.open:
+        return Seq(xs.kind, tuple(step_of(run, item, site) for item in xs.items))
+    if isinstance(xs, Dict) and not xs.open:
+        return Dict(tuple((key, step_of(run, item, site)) for key, item in xs.items))
+    if isinstance(xs, Instance) and fields_of(run, xs):
+        return with_fields(run, xs, lambda _, held: step_of(run, held, site), site)
+    return xs if isinstance(xs, Const) else element(xs)
+
+
+def _stacked(run: Run, value: Value, site: Site) -> Value:
     if isinstance(value, Seq):
-        return Seq(value.kind, tuple(_stacked(item) for item in value.items), value.open)
-    return Data(labels_of(value))
+        return Seq(value.kind, tuple(_stacked(run, item, site) for item in value.items), value.open)
+    if isinstance(value, Instance) and fields_of(run, value):
+        return with_fields(run, value, lambda _, held: _stacked(run, held, site), site)
+    return Data(labels_of(value), over=across(transfer.stacked, variation_of(value)))
 
 
 def _branches(

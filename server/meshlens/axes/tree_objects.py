@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from meshlens.axes.joining import labels_of
+from meshlens.axes.joining import labels_of, variation_of
 from meshlens.axes.objects import altered, attributes_of, lineage
 from meshlens.axes.run import Run
 from meshlens.axes.values import Arg, Data, Dict, Instance, Seq, Site, Union, Value
@@ -47,4 +47,6 @@ def as_data(run: Run, value: Value, depth: int = 0) -> Value:
     fields = fields_of(run, value) if depth < DEEPEST else None
     if fields is None:
         return value
-    return Data(frozenset().union(*(labels_of(as_data(run, held, depth + 1)) for held in fields.values())))
+    parts = [as_data(run, held, depth + 1) for held in fields.values()]
+    over = variation_of(Seq("tuple", tuple(parts)))
+    return Data(frozenset().union(*(labels_of(part) for part in parts)), over=over)

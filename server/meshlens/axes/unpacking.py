@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from meshlens.axes.enums import members
 from meshlens.axes.joining import join_all, options
+from meshlens.axes.keys import as_value
 from meshlens.axes.labels import travelling
-from meshlens.axes.values import UNKNOWN, Const, Data, Dict, Seq, Union, Value
+from meshlens.axes.operating import of_picked
+from meshlens.axes.values import UNKNOWN, Class, Const, Data, Dict, Seq, Union, Value
 
 
 def unpack(value: Value, targets: tuple[Any, ...]) -> list[Value]:
@@ -33,13 +36,13 @@ def element(value: Value) -> Value:
     if isinstance(value, Seq):
         return join_all(value.items) if value.items else UNKNOWN
     if isinstance(value, Dict):
-        return join_all(Const(key) for key, _ in value.items) if value.items and not value.open else UNKNOWN
+        return join_all(as_value(key) for key, _ in value.items) if value.items and not value.open else UNKNOWN
     if isinstance(value, Data):
         made_by = value.made_by if value.made_by in ("jax.random.split", "jax.devices") else None
         labels = travelling(value.labels) | (
             value.labels & {"same"} | {"key"} if "keys" in value.labels else frozenset()
         )
-        return Data(labels, value.shape[1:] if value.shape else None, made_by)
+        return Data(labels, value.shape[1:] if value.shape else None, made_by, over=of_picked(value, Const(0)))
     if isinstance(value, Union):
         return join_all(element(option) for option in value.options)
     return UNKNOWN
@@ -50,7 +53,10 @@ def elements(value: Value) -> tuple[list[Value], bool]:
     if isinstance(value, Seq) and len(value.items) <= 16:
         return list(value.items), not value.open
     if isinstance(value, Dict) and not value.open and len(value.items) <= 16:
-        return [Const(key) for key, _ in value.items], True
+        return [as_value(key) for key, _ in value.items], True
+    every = members(value) if isinstance(value, Class) else None
+    if every is not None and len(every.items) <= 16:
+        return list(every.items), True
     if isinstance(value, Const) and isinstance(value.value, str) and len(value.value) <= 8:
         return [Const(character) for character in value.value], True
     if len(options(value)) > 1:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from meshlens.axes.immutable import immutable
+from meshlens.axes.variation import ANYTHING, EVERYWHERE, Variation
 from meshlens.axes.weight import DEEPEST_VALUE, MOST_WEIGHT, lightened, lightened_arguments, weighed
 
 if TYPE_CHECKING:
@@ -33,15 +34,19 @@ class Data:
         shape: the sizes of an array's axes, None for an unknown size; None if not even the rank is known.
         made_by: dotted name of the library callable whose result it is, if that is known.
         array: true when it is certainly one array or number, no container of several.
+        over: what is known over each axis: the same on all devices, a part of a sum; see `variation.py`.
     """
 
     labels: frozenset[Any] = frozenset()
     shape: tuple[int | None, ...] | None = None
     made_by: str | None = None
     array: bool = False
+    over: Variation = ANYTHING
 
 
 UNKNOWN = Data()
+STATIC = Data(over=EVERYWHERE)
+"""A size or a type, which are the same on all devices."""
 
 
 @immutable
@@ -87,10 +92,17 @@ class Seq:
 
 @immutable
 class Dict:
-    """A dictionary with constant keys; `open` when there may be further entries."""
+    """A dictionary with known keys.
+
+    Attributes:
+        items: keys and values; `keys.py` says which keys there are.
+        open: true when there may be further entries.
+        attributes: true when its entries are attributes, too, as those of a `ConfigDict`.
+    """
 
     items: tuple[tuple[Any, Value], ...]
     open: bool = False
+    attributes: bool = False
     weight: int = field(init=False, repr=False, compare=False)
     depth: int = field(init=False, repr=False, compare=False)
 
@@ -245,12 +257,14 @@ class Made:
         site: the call.
         arguments: parameter name (or position) and value.
         labels: what is known of it as data.
+        over: what is known of its arrays over each axis.
     """
 
     dotted: str
     site: Site = field(compare=False)
     arguments: tuple[tuple[str | int, Value], ...] = ()
     labels: frozenset[Any] = frozenset()
+    over: Variation = ANYTHING
     weight: int = field(init=False, repr=False, compare=False)
     depth: int = field(init=False, repr=False, compare=False)
 
@@ -352,6 +366,7 @@ Value: TypeAlias = (
 )
 
 __all__ = [
+    "STATIC",
     "UNKNOWN",
     "Arg",
     "Binder",

@@ -1,4 +1,4 @@
-"""Checks one group of files, from the facts on disk where they are still true."""
+"""Checks one group of files as its project has them, from the facts on disk if they are still true."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from meshlens.caches.folder import Cache
 from meshlens.cli.progress import Progress
 from meshlens.cli.report import Places, Reported
 from meshlens.cli.request import Group, shown
+from meshlens.cli.terminal import complain
 from meshlens.foreign_files import Unread
 from meshlens.project.devices import target_of
-from meshlens.project.imports import imported_files
+from meshlens.project.imports import imported_files, importing_files
 from meshlens.project.notebook import Notebook
 from meshlens.project.python_text import read_source
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.rules._check import Diagnosed, check
+
+MOST_AROUND = 1_000_000
+"""Bytes of files that are read because they import those that are checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +53,16 @@ def open_group(group: Group, bar: Progress, cache: Cache | None) -> Workspace:
     def text_of(path: Path) -> bytes | Unread:
         return group.texts[path] if path in group.texts else read_source(path)
 
+    importing = importing_files(group.files, group.others, group.root, MOST_AROUND)
+    if not importing.is_complete:
+        complain(
+            f"{shown(group.root)}: not all of the files that import what is checked were read; "
+            "check the whole project to have them count"
+        )
+    files = [*group.files, *importing.files]
     return open_workspace(
         [group.root],
-        files=[*group.files, *imported_files(group.files, [group.root], text_of)],
+        files=[*files, *imported_files(files, [group.root], text_of)],
         jax_version=group.settings.jax_version,
         jax_folders=group.jax_folders,
         devices=target_of(group.settings.devices, None),

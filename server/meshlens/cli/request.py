@@ -38,6 +38,7 @@ class Group:
         jax_folders: folders that say themselves which version their files use.
         files: the files, sorted.
         texts: what stands in for files on disk, from stdin.
+        others: the other files of the project, as far as they are known: what imports the files is judged with them.
     """
 
     root: Path
@@ -47,6 +48,7 @@ class Group:
     jax_folders: JaxFolders
     files: tuple[Path, ...]
     texts: Mapping[Path, bytes]
+    others: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +113,14 @@ def ask(
     for file in texts or {}:
         home = find_configuration(file.parent)
         wanted.setdefault((_root(file.parent, home), home), []).append(file)
+    named = set(map(os.path.abspath, paths))
     groups = []
     for (root, home), files in wanted.items():
         configuration = _configuration(home, configurations)
         if configuration.errors:
             continue
         group, trouble = _group(root, configuration, options, sorted(files), texts or {}, open_cache)
-        groups.append(group)
+        groups.append(group if str(root) in named else replace(group, others=_others(group, exclude)))
         errors += [trouble] if trouble else []
     for configuration in configurations.values():
         errors.extend(configuration.errors)
@@ -160,6 +163,16 @@ def _group(
     jax = locate_jax_version(root, settings) or default_jax_version()
     settings = replace(settings, jax_version=jax.version)
     return Group(root, configuration, settings, jax, folders, tuple(files), texts), trouble
+
+
+def _others(group: Group, exclude: tuple[str, ...]) -> tuple[Path, ...]:
+    """Returns the files of a project that were not named; none in a folder that nothing marks as a project."""
+    here = Path.cwd()
+    if not is_project(group.root) and (group.root != here or here in (Path.home(), Path(here.anchor))):
+        return ()
+    excludes = [(here, exclude), (group.root, group.settings.exclude)]
+    given = set(group.files)
+    return tuple([path for path, _ in files_below(group.root, excludes) if path not in given])
 
 
 def _configuration(path: Path | None, known: dict[Path | None, Configuration]) -> Configuration:

@@ -110,7 +110,8 @@ def _check(
     from meshlens.project.results import ResultsCache, question
 
     started = time.time_ns()
-    asked = question(group.settings, group.jax_folders, str(group.root), tuple(map(str, group.files)))
+    others = tuple(map(str, group.others))
+    asked = question(group.settings, group.jax_folders, str(group.root), tuple(map(str, group.files)), others)
     results = ResultsCache(cache) if cache is not None else None
     if results is not None:
         from meshlens.cli.report import unpacked
@@ -125,7 +126,7 @@ def _check(
     workspace = checked.workspace
     found = tuple(reported(workspace, checked.found))
     if results is not None and not checked.problems and not checked.failures:
-        results.put(asked, tuple(workspace.files), packed(found), started)
+        results.put(asked, tuple({*workspace.files, *others}), packed(found), started)
     return found, checked.problems, checked.failures
 
 

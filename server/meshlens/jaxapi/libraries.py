@@ -154,6 +154,9 @@ REPLICATES: dict[str, int] = {
 }
 """What adds a leading axis over the devices to every leaf; the position of the tree."""
 
+PLACES: frozenset[str] = frozenset({"jax.device_put", "jax.lax.with_sharding_constraint"})
+"""What gives the array that it is given, on other devices perhaps."""
+
 SHARDS: dict[str, int] = {
     "flax.training.common_utils.shard": 0,
     "flax.training.common_utils.shard_prng_key": 0,

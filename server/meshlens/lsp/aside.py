@@ -31,7 +31,10 @@ from meshlens.rules._check import check
 from meshlens.settings import Settings
 
 HEADER = struct.Struct("<cQ")
-PROGRESS, ANSWER, FAILED = b"p", b"a", b"f"
+PROGRESS, ANSWER, LAST, FAILED = b"p", b"a", b"l", b"f"
+"""Kinds of messages; the last answer is given by a process whose memory is full of holes, and that should end."""
+
+_MOST_GROWTH = 1.25
 
 _log = logging.getLogger("meshlens")
 
@@ -62,6 +65,7 @@ def main() -> None:
     logging.basicConfig(format="meshlens: %(message)s", stream=sys.stderr, level=logging.INFO)
     gc.disable()
     project: Project | None = None
+    first = 0
     # Not `sys.stdin`: a thread sits in a read of it, with its lock, for which processes that are forked would wait.
     for asked in _questions(os.fdopen(os.dup(0), "rb")):
         try:
@@ -75,7 +79,9 @@ def main() -> None:
             _catch_up(project, asked["overlay"])
             _send(out, PROGRESS, "following axis names")
             answer = _ANSWERS[asked["what"]](project, *asked["arguments"])
-            _send(out, ANSWER, answer)
+            pages = _resident()
+            first = first or (pages if asked["what"] == "neighbours" else 0)
+            _send(out, LAST if pages > _MOST_GROWTH * first > 0 else ANSWER, answer)
         except Exception as error:
             _log.debug("the process aside failed", exc_info=True)
             _send(out, FAILED, f"{type(error).__name__}: {error}")
@@ -174,6 +180,15 @@ def _outside(root: Path, settings: Settings, dotted: str) -> Any:
 
 _closed: list[bool] = []
 _WITHOUT_PROJECT: Mapping[str, Callable[..., Any]] = {"outside": _outside}
+
+
+def _resident() -> int:
+    """Returns the pages of memory that this process has; 0 if the system does not tell it as Linux does."""
+    # The peak that `resource` knows is also that of the process which started this one.
+    try:
+        return int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def _read(stream: BinaryIO) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 from meshlens.devices.processes import is_stopped
 from meshlens.launching import isolated
-from meshlens.lsp.aside import ANSWER, HEADER, PROGRESS
+from meshlens.lsp.aside import ANSWER, HEADER, LAST, PROGRESS
 from meshlens.settings import Settings
 
 IDLE_SECONDS = 20.0
@@ -24,7 +24,7 @@ LOOK_SECONDS = 0.5
 STOPPED_SECONDS = 5.0
 """How long it may be halted by a signal before it is given up."""
 _MOST_SOLVED = 40
-"""How often a process solves its project before the next one takes over: its memory is full of holes by then."""
+"""How often a process solves its project before the next one takes over, if it cannot tell its memory itself."""
 
 _log = logging.getLogger("meshlens")
 
@@ -65,9 +65,10 @@ class Index:
             if self._end is not None:
                 self._end.cancel()
             process = await self._started()
+            is_last = False
             question = {"what": what, "arguments": arguments, "overlay": dict(overlay), "project": self._project}
             try:
-                answer = await _answer_unless_stopped(process, question, progress)
+                answer, is_last = await _answer_unless_stopped(process, question, progress)
                 self._solved += what == "neighbours"
                 return answer
             except (OSError, EOFError, asyncio.IncompleteReadError) as error:
@@ -79,7 +80,7 @@ class Index:
                 raise
             finally:
                 self._end = asyncio.get_running_loop().call_later(IDLE_SECONDS, self.stop)
-                if self._solved >= _MOST_SOLVED:
+                if is_last or self._solved >= _MOST_SOLVED:
                     self.stop()
 
     async def _started(self) -> asyncio.subprocess.Process:
@@ -111,8 +112,8 @@ class Index:
 
 async def _answer_unless_stopped(
     process: asyncio.subprocess.Process, question: Any, progress: Callable[[str], None]
-) -> Any:
-    """Returns the answer, however long it takes.
+) -> tuple[Any, bool]:
+    """Returns the answer, however long it takes, and whether it is the last of this process.
 
     Raises:
         EOFError: the process was halted by a signal and stays so; it would never answer, nor end by itself.
@@ -129,7 +130,9 @@ async def _answer_unless_stopped(
         answer.cancel()
 
 
-async def _answer(process: asyncio.subprocess.Process, question: Any, progress: Callable[[str], None]) -> Any:
+async def _answer(
+    process: asyncio.subprocess.Process, question: Any, progress: Callable[[str], None]
+) -> tuple[Any, bool]:
     assert process.stdin is not None
     assert process.stdout is not None
     body = pickle.dumps(question, protocol=pickle.HIGHEST_PROTOCOL)
@@ -138,8 +141,8 @@ async def _answer(process: asyncio.subprocess.Process, question: Any, progress: 
     while True:
         kind, size = HEADER.unpack(await process.stdout.readexactly(HEADER.size))
         content = pickle.loads(await process.stdout.readexactly(size))
-        if kind == ANSWER:
-            return content
+        if kind in (ANSWER, LAST):
+            return content, kind == LAST
         if kind != PROGRESS:
             raise IndexFailed(str(content))
         progress(content)

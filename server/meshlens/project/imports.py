@@ -1,4 +1,4 @@
-"""Finds the files of a project that some files import, from a look at their import lines; no file is parsed.
+"""Finds the files that some files import, and those that import them, from their import lines; no file is parsed.
 
 What is found too much does no harm: it is read, and not checked.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,6 +51,54 @@ def imported_files(
                 waiting.append(known[name])
                 found.append(known[name])
     return sorted(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Importing:
+    """The files that import some files, directly or not.
+
+    Attributes:
+        files: sorted; those nearest to the imported files if there are too many.
+        is_complete: there are no others.
+    """
+
+    files: tuple[Path, ...]
+    is_complete: bool
+
+
+def importing_files(files: Sequence[Path], others: Iterable[Path], root: Path, most: int) -> Importing:
+    """Returns which other files of a project import some files, directly or not.
+
+    Args:
+        files: absolute paths.
+        others: the files to look in.
+        root: the folder of the project.
+        most: how many bytes of them to give; more than that is left out, the farthest first.
+    """
+    tops, disk = (str(root),), _Disk()
+    importers: dict[str, list[Path]] = defaultdict(list)
+    sizes: dict[Path, int] = {}
+    for path in others:
+        text = read_source(path)
+        if isinstance(text, Unread):
+            continue
+        sizes[path] = len(text)
+        for name in set(_imports(text, str(path.parent), tops, disk)):
+            importers[name].append(path)
+    waiting, seen = deque(files), set(files)
+    found: list[Path] = []
+    size = 0
+    while waiting:
+        for path in importers[str(waiting.popleft())]:
+            if path in seen:
+                continue
+            size += sizes[path]
+            if size > most:
+                return Importing(tuple(sorted(found)), is_complete=False)
+            seen.add(path)
+            found.append(path)
+            waiting.append(path)
+    return Importing(tuple(sorted(found)), is_complete=True)
 
 
 @dataclass(slots=True)

@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from threading import Thread
 from typing import TYPE_CHECKING
 
-from meshlens.devices.processes import is_stopped
 from meshlens.facts.extract import Memo, extract
 from meshlens.facts.grammar import NotFacts
 from meshlens.facts.model import FileFacts
 from meshlens.facts.packing import packed, unpacked_as_needed
 from meshlens.facts.stored import stored
+from meshlens.project.workers import answers_of
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
     from multiprocessing.context import BaseContext
 
 _WORTH_A_POOL = 2_000_000
 _LOTS_PER_WORKER = 4
 _SAFE_PATH = "PYTHONSAFEPATH"
-LOOK_SECONDS = 0.5
-STOPPED_SECONDS = 5.0
-"""How long a worker may be halted by a signal before it is given up."""
-
-PARENT_SECONDS = 0.4
-"""How often a worker looks whether whoever started it still lives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,32 +88,15 @@ class _Reading:
 
 def _read_lots(reading: _Reading, lots: Sequence[tuple[int, ...]], workers: int) -> list[tuple[int, ...]]:
     """Has worker processes read some texts; returns the lots that are left because one of them ended."""
-    # A language server reads little, and would keep what these import.
-    from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
-
-    left: list[tuple[int, ...]] = []
-    with (
-        _safe_path(),
-        ProcessPoolExecutor(workers, reading.context, initializer=_end_with, initargs=(os.getpid(),)) as pool,
-    ):
-        asked = []
-        work = partial(_packed_facts, is_stored=reading.is_stored)
-        for lot in lots:
-            try:
-                asked.append((lot, pool.submit(work, [reading.sources[place] for place in lot])))
-            except BrokenProcessPool:
-                left.append(lot)
-        _wait([answer for _, answer in asked])
-        for lot, answer in asked:
-            try:
-                blobs = answer.result()
-            except BrokenProcessPool:
-                left.append(lot)
-                continue
-            for place, (blob, kept) in zip(lot, blobs, strict=True):
-                if blob:
-                    reading.found[place] = Extracted(unpacked_as_needed(blob), kept)
-    return left
+    tasks = [[reading.sources[place] for place in lot] for lot in lots]
+    work = partial(_packed_facts, is_stored=reading.is_stored)
+    with _safe_path():
+        answers = answers_of(work, tasks, workers, reading.context)
+    for lot, blobs in zip(lots, answers, strict=True):
+        for place, (blob, kept) in zip(lot, blobs or (), strict=False):
+            if blob:
+                reading.found[place] = Extracted(unpacked_as_needed(blob), kept)
+    return [lot for lot, blobs in zip(lots, answers, strict=True) if blobs is None]
 
 
 def _read_each(reading: _Reading, places: Sequence[int]) -> None:
@@ -166,20 +140,6 @@ def _safe_path() -> Iterator[None]:
             os.environ[_SAFE_PATH] = before
 
 
-def _wait(futures: Sequence[Future[list[tuple[bytes, bytes]]]]) -> None:
-    """Waits for the processes, and ends those that were halted by a signal and stay so: they would never end."""
-    from concurrent.futures import wait
-    from multiprocessing import active_children
-
-    halted = 0.0
-    while wait(futures, timeout=LOOK_SECONDS).not_done:
-        stopped = [child for child in active_children() if child.pid is not None and is_stopped(child.pid)]
-        halted = halted + LOOK_SECONDS if stopped else 0.0
-        if halted >= STOPPED_SECONDS:
-            for child in stopped:
-                child.kill()
-
-
 def _here(sources: Sequence[bytes], *, is_stored: bool) -> list[Extracted]:
     memo: Memo = {}
     return [_extracted(extract(source, memo), is_stored=is_stored) for source in sources]
@@ -187,18 +147,6 @@ def _here(sources: Sequence[bytes], *, is_stored: bool) -> list[Extracted]:
 
 def _extracted(facts: FileFacts, *, is_stored: bool) -> Extracted:
     return Extracted(facts, _stored(facts) if is_stored else b"")
-
-
-def _end_with(parent: int) -> None:
-    """Has a worker end when the process that started it was killed: it would wait for work for ever."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(PARENT_SECONDS)
-        os._exit(1)
-
-    if os.name == "posix":
-        Thread(target=watch, daemon=True, name="parent").start()
 
 
 def _packed_facts(sources: Sequence[bytes], *, is_stored: bool) -> list[tuple[bytes, bytes]]:

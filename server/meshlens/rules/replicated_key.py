@@ -56,7 +56,7 @@ _LIKE_THE_DATA = re.compile(r"\bshape\b|_like\b|\b(bernoulli|categorical|rademac
 def replicated_key(view: FileView) -> Iterator[Finding]:
     """Reports keys whose numbers meet the data of each device, or a reduction over the devices."""
     draws = [use for use in view.records.random_uses if use.how == "draw"]
-    differing = {use.call for use in draws if use.labels & {"varying", "index"}}
+    differing = {use.call for use in draws if use.labels & {"varying", "index"} and not use.alike}
     seen: set[Span] = set()
     for use in view.records.random_uses:
         binder = _device_map(use)

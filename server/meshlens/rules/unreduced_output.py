@@ -20,10 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.joining import labels_of
-from meshlens.axes.mapped_values import is_shared
+from meshlens.axes.joining import variation_of
+from meshlens.axes.outside import axes_of
 from meshlens.axes.records import MappedCall
 from meshlens.axes.values import Arg, Binder, Const, Dict, Seq, Site, Spec, Value
+from meshlens.axes.variation import SOME_AXIS, VARYING, is_different
 from meshlens.project.view import FileView
 from meshlens.rules._model import Finding, Severity
 from meshlens.rules._registry import rule
@@ -42,10 +43,11 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
             if declared is None or not view.is_here(mapped.binder.site):
                 continue
             for site, value, entry in _outputs(declared[1].value, mapped.returned, declared[1].whole):
-                if site is None or not view.is_here(site) or not is_shared(entry):
+                axes = _left_out(mapped.binder, entry)
+                if site is None or not view.is_here(site) or not axes:
                     continue
-                said = f"{declared[0]}=None" if isinstance(entry, Const) else f"{declared[0]} without an axis"
-                what = _different(mapped, value)
+                said = f"{declared[0]}=None" if isinstance(entry, Const) else f"{declared[0]} without {_named(axes)}"
+                what = _different(mapped, value, axes)
                 keeps = "wants them alike" if mapped.binder.checked else "keeps that of device 0"
                 text = f"{what}; {said} {keeps}" if what is not None else None
                 verdicts.setdefault(view.span(site), []).append(text)
@@ -79,28 +81,47 @@ def _outputs(entry: Value, value: Value, whole: Site | None) -> Iterator[tuple[S
         yield entry.site, value, entry
 
 
-def _different(call: MappedCall, value: Value) -> str | None:
+def _left_out(binder: Binder, entry: Value) -> tuple[str, ...]:
+    """The axes of the map that a part of the declaration does not name, so that the output is to be the same there."""
+    if isinstance(entry, Const):
+        return axes_of(binder) if entry.value is None else ()
+    if not isinstance(entry, Spec) or entry.open:
+        return ()
+    named: set[object] = set()
+    for item in entry.entries:
+        for one in item.items if isinstance(item, Seq) else (item,):
+            if not isinstance(one, Const):
+                return ()
+            named.add(one.value)
+    return tuple(axis for axis in axes_of(binder) if axis not in named)
+
+
+def _named(axes: tuple[str, ...]) -> str:
+    return "an axis" if SOME_AXIS in axes or len(axes) > 1 else f'"{axes[0]}"'
+
+
+def _different(call: MappedCall, value: Value, axes: tuple[str, ...]) -> str | None:
     """What certainly differs between the devices: the first part that does, where others do not."""
-    if not _differs(call, value):
+    if not _differs(call, value, axes):
         return None
     if isinstance(value, Seq):
-        found = [place for place, one in enumerate(value.items, 1) if _differs(call, one)]
+        found = [place for place, one in enumerate(value.items, 1) if _differs(call, one, axes)]
         if len(found) < len(value.items):
             return f"result {found[0]} of {len(value.items)} differs between the devices"
     if isinstance(value, Dict):
-        keys = [key for key, one in value.items if _differs(call, one)]
+        keys = [key for key, one in value.items if _differs(call, one, axes)]
         if len(keys) < len(value.items):
             return f'result "{keys[0]}" differs between the devices'
     return "the devices return different values"
 
 
-def _differs(call: MappedCall, value: Value) -> bool:
-    """Whether a part of an output, at least, certainly differs between the devices."""
+def _differs(call: MappedCall, value: Value, axes: tuple[str, ...]) -> bool:
+    """Whether a part of an output, at least, certainly differs between the devices, or does for JAX where it checks."""
     context = call.context
     if not context.sure or context.guarded or context.expected:
         return False
     if isinstance(value, (Seq, Dict)):
         items = [item[1] if isinstance(item, tuple) else item for item in value.items]
-        return not value.open and any(_differs(call, item) for item in items)
-    labels = labels_of(value)
-    return {"varying", "data"} <= labels and not labels & {"met", "opaque"}
+        return not value.open and any(_differs(call, item, axes) for item in items)
+    over = [variation_of(value).over(axis) for axis in axes]
+    return any(is_different(one.truth) or (call.binder.checked and one.typed == VARYING) for one in over)

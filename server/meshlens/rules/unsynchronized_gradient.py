@@ -87,6 +87,25 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
         elif _drifts(view, use.site, binder, reductions) and not (_averages_state(view) or in_own_optimizer(view)):
             seen.add(span)
             yield _finding(view, span, binder, reductions)
+    yield from _over_one_axis_only(view, seen)
+
+
+def _over_one_axis_only(view: FileView, seen: set[Span]) -> Iterator[Finding]:
+    """Gradients that are reduced over one axis, and not over another one over which the parameters are the same."""
+    for records in view.solution.by_file.values():
+        for call in records.mapped_calls:
+            if not call.context.sure or call.context.guarded or call.context.expected:
+                continue
+            axes = {str(name.value) for name in call.binder.names}
+            for label in labels_of(call.returned):
+                if not isinstance(label, tuple) or label[0] != "drifted" or label[2] not in axes:
+                    continue
+                if not view.is_here(label[1]) or view.span(label[1]) in seen:
+                    continue
+                seen.add(view.span(label[1]))
+                text = f'this gradient is not reduced over "{label[2]}" too, where the parameters are the same'
+                place = Related(view.path_of(call.binder.site), view.span(call.binder.site), "the axis is bound here")
+                yield Finding(view.span(label[1]), f"{text}, so they drift apart", (), (place,))
 
 
 def _drifts(view: FileView, site: Site, binder: Binder, reductions: list[AxisUse]) -> bool:

@@ -48,12 +48,14 @@ def test_inside_the_extension_host(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [one for one in results if one["failure"]] == []
 
 
+@pytest.mark.deep
 def test_the_server_is_told_that_nobody_trusts_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     only = {"MESHLENS_TEST_ONLY": "pretended: the server learns", "MESHLENS_TEST_TRUSTED": "no"}
     results = inside(tmp_path, monkeypatch, {"security.workspace.trust.startupPrompt": "never"}, [], **only)
     assert [one["failure"] for one in results] == [None, None, None]
 
 
+@pytest.mark.deep
 def test_the_python_comes_from_the_extension_that_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     _extension(tmp_path / "extensions", "vscode-python-envs", STAND_IN)
     _extension(tmp_path / "extensions", "python", NEVER_READY)

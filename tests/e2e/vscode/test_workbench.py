@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import depth
 import meshlens
 from browser import notebook
 from command_line import write
@@ -73,14 +74,16 @@ def _environment(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-PLAIN = ["squiggle", "hover", "quick-fix", "rename", "completion", "snippet", "status", "mesh-view", "walkthrough"]
+# The first, the fourth and the seventh are not deep.
+PLAIN = ["squiggle", "rename", "completion", "hover", "snippet", "status", "quick-fix", "mesh-view", "walkthrough"]
 
 
-@pytest.mark.parametrize("scenario", PLAIN)
+@pytest.mark.parametrize("scenario", depth.some(PLAIN, 3))
 def test_with_a_python_that_is_set(scenario: str, room: Room):
     room.play(scenario, {"meshlens.interpreter": str(_environment(room.folder / "python"))})
 
 
+@pytest.mark.deep
 def test_what_it_claims_is_what_was_recorded(room: Room, update: bool):
     """Sessions without an editor speak in its name; see `recorded_clients.py`."""
     message = room.folder / "initialize.json"
@@ -89,6 +92,7 @@ def test_what_it_claims_is_what_was_recorded(room: Room, update: bool):
     compare("vscode", message, update)
 
 
+@pytest.mark.deep
 def test_in_a_notebook(room: Room):
     (room.workspace / "steps.ipynb").write_text(notebook(*CELLS))
     room.play("notebook", {"meshlens.interpreter": str(_environment(room.folder / "python"))})
@@ -108,6 +112,7 @@ def test_what_became_a_pmap_runs_under_jax(room: Room):
     assert losses[-1] < losses[0] / 2
 
 
+@pytest.mark.deep
 def test_with_the_environment_of_the_folder(room: Room):
     _environment(room.workspace / ".venv")
     room.play("bare", {})
@@ -130,6 +135,7 @@ def test_without_trust_nothing_of_the_folder_is_started(room: Room):
     assert started.exists(), "where the folder is trusted, it is started"
 
 
+@pytest.mark.deep
 def test_trust_that_is_granted_in_a_running_window(room: Room):
     """The folder's environment has the JAX that runs the tests."""
     python = _environment(room.workspace / ".venv")
@@ -150,11 +156,13 @@ def test_trust_that_is_granted_in_a_running_window(room: Room):
     assert started.exists()
 
 
+@pytest.mark.deep
 def test_without_a_python(room: Room):
     said = room.play("no-python", {}, VSCODE_CLI="1", PATH=str(_nothing(room)))["said"]
     assert "there is no Python here" in said
 
 
+@pytest.mark.deep
 def test_with_a_python_that_is_too_old(room: Room):
     """It answers as Python 3.9 does; `tests/test_bundle.py` knows what `run.py` says there."""
     old = room.folder / "old"

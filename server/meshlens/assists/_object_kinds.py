@@ -1,0 +1,135 @@
+"""The library that an object belongs to, told by the class that it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.assists._functions import dotted_name, functions_called
+from meshlens.assists._host_calls import HostCall
+from meshlens.assists._mentions import bound_inside, entries
+from meshlens.assists._scopes import home_of
+from meshlens.project.trees import Node, children, path_to, tree, walk
+from meshlens.project.view import FileView
+
+_LIBRARIES = (
+    ("flax.nnx.", "nnx"),
+    ("flax.linen.", "linen"),
+    ("flax.training.", "pytree"),
+    ("flax.struct.", "pytree"),
+    ("equinox.", "eqx"),
+    ("optax.", "optax"),
+    ("jax.numpy.", "pytree"),
+    ("jax.random.", "pytree"),
+    ("haiku.", "function"),
+    ("chex.", "pytree"),
+    ("typing.NamedTuple", "pytree"),
+    ("typing.Callable", "function"),
+    ("collections.abc.Callable", "function"),
+)
+_PYTREE_DECORATORS = ("flax.struct.dataclass", "chex.dataclass", "jax.tree_util.register", "flax.nnx.dataclass")
+_DEEPEST = 8
+
+
+def kind_of_argument(view: FileView, call: HostCall, node: Node) -> str | None:
+    """Returns \"nnx\", \"eqx\", \"linen\", \"optax\", \"function\" or \"pytree\"; None for what is not known."""
+    if node[0] == "lambda":
+        return "function"
+    if node[0] == "attr":
+        dotted = dotted_name(view, node)
+        return "function" if dotted.startswith(("jax.", "optax.", "flax.")) else None
+    if node[0] != "name":
+        return None
+    name = str(node[2])
+    if any(not one.is_method for one in functions_called(view, name)):
+        return "function"
+    around = [one for one in path_to(view, call.site) if one[0] == "fn"]
+    annotation = next((parameter[4] for one in around for parameter in one[2][2] if parameter[0] == name), None)
+    if annotation is not None:
+        return kind_of_class(view, "", annotation)
+    found = {
+        _of_call(view, one[3])
+        for one in _statements(view, call, name)
+        if one[0] == "assign"
+        and len(one[2]) == 1
+        and one[2][0][:1] == ("name",)
+        and one[2][0][2] == name
+        and one[3][0] == "call"
+        and not _is_of(view, one[3], name)
+    }
+    found.discard("")
+    return found.pop() if len(found) == 1 else None
+
+
+def _statements(view: FileView, call: HostCall, name: str) -> Iterator[Node]:
+    """Yields the code that may bind a name as it is meant at a call: of the function around it, or of the top level."""
+    home = home_of(view, call.site)
+    if home is not None and bound_inside(view, name).get(home, 0):
+        for entry in entries(view):
+            if entry.root == home:
+                yield from walk(tree(view, str(view.path), entry.key) or ("", 0))
+        return
+    waiting = [view.facts.blocks[key].shape for key in reversed(view.facts.top)]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if node[0] not in ("fn", "lambda", "class", "def") and isinstance(node[1], int):
+            waiting.extend(children(node))
+
+
+def kind_of_class(view: FileView, name: str | None, node: Node | None = None, depth: int = 0) -> str | None:
+    """Returns the kind of the objects of a class; \"plain\" for a class of this file that belongs to no library.
+
+    Args:
+        view: the file.
+        name: the class; not needed where a node is given.
+        node: an expression that means the class.
+        depth: how many bases led to it.
+    """
+    if depth > _DEEPEST:
+        return None
+    if node is not None:
+        dotted = dotted_name(view, node)
+        for prefix, kind in _LIBRARIES:
+            is_class = kind not in ("linen", "eqx", "nnx") or dotted.rsplit(".", 1)[-1][:1].isupper()
+            if dotted.startswith(prefix) and is_class:
+                return kind
+        if node[0] == "const" and isinstance(node[2], str):
+            return kind_of_class(view, node[2], None, depth + 1)
+        if node[0] == "sub":
+            return kind_of_class(view, "", node[2], depth + 1)
+        return kind_of_class(view, str(node[2]), None, depth + 1) if node[0] == "name" else None
+    shape = next(
+        (one for key in view.facts.top if (one := view.facts.blocks[key].shape)[0] == "class" and one[2] == name), None
+    )
+    if shape is None:
+        return None
+    marks = [dotted_name(view, one[2] if one[0] == "call" else one) for one in shape[5]]
+    if any(mark.startswith(_PYTREE_DECORATORS) for mark in marks):
+        return "pytree"
+    kinds = [kind_of_class(view, "", base[2], depth + 1) for base in shape[4] if base[0] is None]
+    known = next((kind for kind in kinds if kind not in (None, "plain")), None)
+    return known or ("plain" if all(kind == "plain" for kind in kinds) else None)
+
+
+def _of_call(view: FileView, call: Node) -> str:
+    """Returns the kind of what a call makes; \"\" where it is not known."""
+    dotted = dotted_name(view, call[2])
+    if dotted.startswith("flax.nnx."):
+        return "nnx" if dotted.rsplit(".", 1)[-1][:1].isupper() else ""
+    if dotted in ("functools.partial", "jax.jit", "jax.vmap", "jax.grad", "jax.value_and_grad"):
+        return "function"
+    if dotted.startswith("equinox."):
+        return "eqx" if dotted.startswith("equinox.nn.") else ""
+    if dotted.startswith("haiku."):
+        return "function" if dotted.startswith(("haiku.transform", "haiku.without_apply_rng")) else ""
+    kind = kind_of_class(view, "", call[2])
+    if kind is None and call[2][0] == "attr":
+        # TrainState.create(…)
+        kind = kind_of_class(view, "", call[2][2]) if call[2][3] in ("create", "init", "empty") else None
+        return kind or ""
+    return kind if kind is not None and kind != "plain" else ""
+
+
+def _is_of(view: FileView, call: Node, name: str) -> bool:
+    """Returns whether a call is handed what its result replaces."""
+    return any(value[0] == "name" and value[2] == name for _, _, value in call[3])

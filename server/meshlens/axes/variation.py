@@ -1,0 +1,188 @@
+"""One answer to one question: over this axis, is this value the same on all devices, different, a part of a sum?
+
+A `Variation` says it of a value for every axis in scope.  For each axis it holds two things that need not agree:
+
+*truth*, what the arrays hold on the devices:
+
+    same                  equal on all devices, and of these
+      zero                  zeros
+      total                 a `psum` of parts of a sum
+      average               a `pmean` of means of rows
+      means-summed          a `psum` of means: as many times too large as there are devices
+      sums-averaged         a `pmean` of parts of a sum: as many times too small
+      ratios-averaged       a `pmean` of quotients whose counts may differ between the devices
+    apart                 the device's own, which may be its rows or a copy: it is not known whether it differs
+      differs               not equal on all devices, as their data are not, and of these
+        rows                  each device has its rows of an array that is split along its first dimension
+        columns               the same, along its last dimension
+        row                   one row of such an array, as a `vmap` sees it
+        sum                   a sum over the rows of the device
+        mean                  a mean over the rows of the device
+        ratio                 a quotient of two sums over the rows of the device, such as a masked mean
+        pairs                 made of all pairs of rows of the device
+        pairs-mean            a mean of these
+    ""                    not known
+
+*typed*, what JAX believes where it checks (`jax.typeof(x).vma`): `invariant`, `varying`, or "" where that is not known.
+Gathered values are the same in truth and `varying` to JAX.
+
+The order is that of knowledge: each line stands below the one that it is indented under, "" above all, and a variation
+is below another one if it is so for every axis, in both things.  `joined` gives the least variation above two others,
+for a value that may be the one or the other.
+
+The laws, which tests hold:
+- `joined` is associative, commutative and idempotent.
+- Transfer is monotone: where more is known of the arguments, as much or more is known of the result, so that what was
+  known for sure is never taken back.
+- What is not known never accuses and never converts: rules and refactorings act on what is below `same` or `differs`,
+  `invariant` or `varying`, and on nothing that is "".
+
+A variation says something of the axes that it names, and one thing of all others: nothing, or that the value is the
+same, as a constant is, and what comes from outside of all maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+UNTOLD = ""
+SAME = "same"
+ZERO = "zero"
+APART = "apart"
+DIFFERS = "differs"
+ROWS = "rows"
+COLUMNS = "columns"
+ROW = "row"
+SUM = "sum"
+MEAN = "mean"
+RATIO = "ratio"
+PAIRS = "pairs"
+PAIRS_MEAN = "pairs-mean"
+TOTAL = "total"
+AVERAGE = "average"
+MEANS_SUMMED = "means-summed"
+SUMS_AVERAGED = "sums-averaged"
+RATIOS_AVERAGED = "ratios-averaged"
+
+INVARIANT = "invariant"
+VARYING = "varying"
+
+ABOVE = {
+    SAME: UNTOLD,
+    APART: UNTOLD,
+    DIFFERS: APART,
+    **dict.fromkeys((ZERO, TOTAL, AVERAGE, MEANS_SUMMED, SUMS_AVERAGED, RATIOS_AVERAGED), SAME),
+    **dict.fromkeys((ROWS, COLUMNS, ROW, SUM, MEAN, RATIO, PAIRS, PAIRS_MEAN), DIFFERS),
+    INVARIANT: UNTOLD,
+    VARYING: UNTOLD,
+}
+"""What stands above each truth and type in the order of knowledge."""
+
+SOME_AXIS = "?"
+"""An axis of a map whose name is not known."""
+
+_MOST_AXES = 16
+
+
+class Along(NamedTuple):
+    """What is known of a value over one axis: `truth` and `typed`."""
+
+    truth: str = UNTOLD
+    typed: str = UNTOLD
+
+
+NOT_KNOWN = Along()
+ALIKE = Along(SAME, INVARIANT)
+
+
+class Variation(NamedTuple):
+    """What is known of a value over some axes, by name and in their order, and over the `rest` of them."""
+
+    axes: tuple[tuple[str, Along], ...] = ()
+    rest: Along = NOT_KNOWN
+
+    def over(self, axis: str) -> Along:
+        """What is known over one axis."""
+        for name, along in self.axes:
+            if name == axis:
+                return along
+        return self.rest
+
+
+ANYTHING = Variation()
+"""The variation of a value of which nothing is known."""
+
+EVERYWHERE = Variation((), ALIKE)
+"""That of a constant: the same on all devices, over every axis."""
+
+ZEROS = Variation((), Along(ZERO, INVARIANT))
+"""That of zeros."""
+
+
+def is_below(one: str, other: str) -> bool:
+    """Whether a truth or type says as much as another one, or more."""
+    while one != other:
+        if one == UNTOLD:
+            return False
+        one = ABOVE[one]
+    return True
+
+
+def either(one: str, other: str) -> str:
+    """The least truth or type above two."""
+    while not is_below(one, other):
+        other = ABOVE[other]
+    return other
+
+
+def joined_along(one: Along, other: Along) -> Along:
+    """The least that is above what is known of two values over one axis."""
+    return Along(either(one.truth, other.truth), either(one.typed, other.typed))
+
+
+def joined(left: Variation, right: Variation) -> Variation:
+    """The variation of a value that may be the one or the other."""
+    return left if left == right else _joined(left, right)
+
+
+@lru_cache(maxsize=4_000)
+def _joined(left: Variation, right: Variation) -> Variation:
+    axes = {name for name, _ in (*left.axes, *right.axes)}
+    along = [(axis, joined_along(left.over(axis), right.over(axis))) for axis in axes]
+    return of(along, joined_along(left.rest, right.rest))
+
+
+def of(axes: Iterable[tuple[str, Along]], rest: Along = NOT_KNOWN) -> Variation:
+    """The variation that says this of these axes, and that of the rest."""
+    said = tuple(sorted([(name, along) for name, along in axes if along != rest]))
+    return Variation(said, rest) if len(said) <= _MOST_AXES else ANYTHING
+
+
+def with_axes(variation: Variation, axes: Iterable[str], along: Along) -> Variation:
+    """The same with something else over some axes."""
+    changed = frozenset(axes)
+    kept = [(name, known) for name, known in variation.axes if name not in changed]
+    return of([*kept, *((name, along) for name in changed)], variation.rest)
+
+
+def without_axes(variation: Variation, axes: Iterable[str]) -> Variation:
+    """What is left of a variation outside of a map that binds these axes."""
+    gone = frozenset(axes)
+    return of([(name, known) for name, known in variation.axes if name not in gone], variation.rest)
+
+
+def is_same(truth: str) -> bool:
+    """Whether a value is certainly the same on all devices."""
+    return is_below(truth, SAME)
+
+
+def is_different(truth: str) -> bool:
+    """Whether a value certainly differs between devices."""
+    return is_below(truth, DIFFERS)
+
+
+def is_apart(truth: str) -> bool:
+    """Whether a value is each device's own: it differs, or nothing says that it does not."""
+    return is_below(truth, APART)

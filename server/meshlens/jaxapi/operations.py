@@ -1,0 +1,186 @@
+"""What operations do with rows: whether they work on each by itself, are linear, take a sum or a mean, or mix them.
+
+The tests run each of them in a checked `shard_map` on eight devices and compare what JAX says of the result.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal[
+    "rowwise",
+    "linear",
+    "added",
+    "multiplied",
+    "divided",
+    "bounded",
+    "product",
+    "chosen",
+    "judged",
+    "mixed",
+    "sum",
+    "mean",
+    "reduction",
+    "verdict",
+    "along",
+    "transposed",
+    "constant",
+    "zeros",
+    "zeros_like",
+    "constant_like",
+    "second",
+]
+"""How an operation treats its arguments.
+
+"rowwise": each element by itself; "linear": one argument, the elements may move but no rows; "added", "multiplied",
+"divided", "product": `+ * / @`; "bounded": `maximum` and its like; "chosen": the first argument picks from the others;
+"judged": a yes, no or place for each element; "mixed": whatever; "sum", "mean", "reduction", "verdict": over the
+dimensions of `axis`, or all of them, a verdict being a yes, no or place; "along": works along `axis`, the last one if
+it is not given, and keeps its shape; "transposed": reverses the dimensions; "constant", "zeros": the arguments are
+sizes; "zeros_like", "constant_like": only the shape of the argument counts; "second": the second argument as it is.
+"""
+
+
+def _names(modules: str, names: str) -> tuple[str, ...]:
+    return tuple(f"jax.{module}.{name}" for module in modules.split() for name in names.split())
+
+
+_ELEMENTS = (
+    "abs absolute acos acosh angle arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh cbrt ceil "
+    "conj conjugate cos cosh deg2rad degrees exp exp2 expm1 fabs floor frexp i0 log log10 log1p log2 "
+    "modf nan_to_num rad2deg radians reciprocal rint round sign sin sinc sinh sqrt square tan tanh trunc "
+    "arctan2 atan2 float_power fmod heaviside hypot ldexp logaddexp logaddexp2 mod nextafter pow power remainder "
+    "copysign fmax fmin gcd lcm bitwise_and bitwise_not bitwise_or bitwise_xor left_shift right_shift "
+    "invert signbit spacing floor_divide clip"
+)
+_LAX_ELEMENTS = (
+    "abs acos acosh asin asinh atan atan2 atanh bessel_i0e bessel_i1e bitwise_not cbrt ceil clamp clz cos cosh "
+    "digamma erf erf_inv erfc exp exp2 expm1 floor igamma igammac integer_pow is_finite lgamma log log1p logistic "
+    "nextafter pow population_count rem round rsqrt sign sin sinh sqrt square tan tanh"
+)
+_ACTIVATIONS = (
+    "celu elu gelu hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu log_sigmoid mish relu relu6 selu sigmoid "
+    "silu soft_sign softplus sparse_plus sparse_sigmoid squareplus swish"
+)
+_SPECIAL = (
+    "bessel_jn betainc betaln digamma entr erf erfc erfinv expit expn gammainc gammaincc gammaln i0 i0e i1 i1e "
+    "kl_div log_ndtr logit ndtr ndtri polygamma rel_entr xlog1py xlogy zeta gamma"
+)
+_COMPARISONS = "equal greater greater_equal less less_equal not_equal isclose"
+_VERDICTS = "isfinite isinf isnan isneginf isposinf iscomplex isreal logical_not"
+_ALONG = "cumsum cumprod nancumsum nancumprod sort argsort flip roll diff gradient"
+
+OPERATIONS: dict[str, Kind] = {
+    **dict.fromkeys(_names("numpy", _ELEMENTS), "rowwise"),
+    **dict.fromkeys(_names("lax", _LAX_ELEMENTS), "rowwise"),
+    **dict.fromkeys(_names("nn", _ACTIVATIONS), "rowwise"),
+    **dict.fromkeys(_names("scipy.special", _SPECIAL), "rowwise"),
+    **dict.fromkeys(_names("numpy", "maximum minimum"), "bounded"),
+    **dict.fromkeys(_names("lax", "max min"), "bounded"),
+    **dict.fromkeys(_names("numpy", "negative positive real imag astype copy array asarray"), "linear"),
+    **dict.fromkeys(_names("lax", "neg real imag convert_element_type stop_gradient"), "linear"),
+    **dict.fromkeys(_names("numpy", "float32 float16 bfloat16 int32 int8 uint8"), "linear"),
+    "optax.tree.cast": "linear",
+    **dict.fromkeys(_names("numpy", "add subtract"), "added"),
+    **dict.fromkeys(_names("lax", "add sub"), "added"),
+    **dict.fromkeys(_names("numpy", "multiply"), "multiplied"),
+    **dict.fromkeys(_names("lax", "mul"), "multiplied"),
+    **dict.fromkeys(_names("numpy", "divide true_divide"), "divided"),
+    **dict.fromkeys(_names("lax", "div"), "divided"),
+    **dict.fromkeys(_names("numpy", "dot matmul"), "product"),
+    **dict.fromkeys(_names("lax", "dot"), "product"),
+    **dict.fromkeys(_names("numpy", "where"), "chosen"),
+    **dict.fromkeys(_names("lax", "select"), "chosen"),
+    **dict.fromkeys(_names("numpy", f"{_COMPARISONS} {_VERDICTS} logical_and logical_or logical_xor"), "judged"),
+    **dict.fromkeys(_names("lax", "eq ge gt le lt ne"), "judged"),
+    **dict.fromkeys(_names("numpy", "sum nansum"), "sum"),
+    **dict.fromkeys(_names("numpy", "mean nanmean average"), "mean"),
+    **dict.fromkeys(
+        _names("numpy", "max min amax amin nanmax nanmin prod nanprod std var nanstd nanvar median nanmedian ptp"),
+        "reduction",
+    ),
+    **dict.fromkeys(_names("nn", "logsumexp logmeanexp"), "reduction"),
+    "jax.scipy.special.logsumexp": "reduction",
+    "jax.nn.one_hot": "rowwise",
+    **dict.fromkeys(
+        _names("numpy", "all any argmax argmin nanargmax nanargmin count_nonzero array_equal allclose"), "verdict"
+    ),
+    **dict.fromkeys(_names("lax", "argmax argmin"), "verdict"),
+    **dict.fromkeys(_names("nn", "softmax log_softmax standardize glu"), "along"),
+    **dict.fromkeys(_names("numpy", _ALONG), "along"),
+    **dict.fromkeys(_names("lax", "cumsum cumprod cummax cummin cumlogsumexp rev sort"), "mixed"),
+    "jax.numpy.transpose": "transposed",
+    **dict.fromkeys(_names("numpy", "zeros"), "zeros"),
+    **dict.fromkeys(_names("numpy", "ones empty full eye identity arange linspace logspace geomspace tri"), "constant"),
+    **dict.fromkeys(_names("numpy", "zeros_like"), "zeros_like"),
+    **dict.fromkeys(_names("numpy", "ones_like empty_like"), "constant_like"),
+    **dict.fromkeys(_names("numpy", "shape ndim size result_type finfo iinfo issubdtype dtype"), "constant"),
+    "len": "constant",
+    "range": "constant",
+    **dict.fromkeys(_names("lax", "with_sharding_constraint"), "linear"),
+    "jax.device_put": "linear",
+    **dict.fromkeys(_names("lax", "iota broadcasted_iota axis_size"), "constant"),
+    **dict.fromkeys(
+        _names(
+            "numpy",
+            "reshape ravel squeeze expand_dims swapaxes moveaxis rollaxis concatenate stack vstack hstack dstack tile "
+            "repeat pad broadcast_to flipud fliplr rot90 take take_along_axis triu tril diag diagonal trace kron "
+            "append insert delete resize searchsorted digitize interp convolve correlate polyval cross outer inner "
+            "vdot tensordot einsum cov corrcoef quantile percentile nanquantile histogram bincount unwrap vander "
+            "select column_stack atleast_1d atleast_2d atleast_3d full_like partition argpartition lexsort "
+            "trapezoid ediff1d vecdot matvec vecmat fill_diagonal",
+        ),
+        "mixed",
+    ),
+    **dict.fromkeys(
+        _names(
+            "lax",
+            "broadcast broadcast_in_dim reshape expand_dims squeeze transpose concatenate pad slice slice_in_dim "
+            "dynamic_slice dynamic_slice_in_dim dynamic_update_slice dynamic_update_slice_in_dim index_in_dim "
+            "dynamic_index_in_dim dot_general batch_matmul top_k full_like reduce_max reduce_min "
+            "reduce_sum collapse optimization_barrier",
+        ),
+        "mixed",
+    ),
+    **dict.fromkeys(_names("nn", "dot_product_attention"), "mixed"),
+    **dict.fromkeys(
+        _names("numpy.linalg", "norm det slogdet inv solve pinv qr svd eigh eigvalsh cholesky matrix_power lstsq"),
+        "mixed",
+    ),
+    **dict.fromkeys(_names("numpy.fft", "fft ifft rfft irfft fft2 ifft2 fftn ifftn fftshift ifftshift"), "mixed"),
+    **dict.fromkeys(_names("scipy.linalg", "cholesky solve_triangular expm"), "mixed"),
+    **dict.fromkeys(_names("scipy.stats.norm", "cdf logcdf logpdf pdf ppf"), "rowwise"),
+    **dict.fromkeys(_names("tree", "leaves"), "linear"),
+    **dict.fromkeys(_names("tree", "unflatten"), "second"),
+    "optax.global_norm": "mixed",
+    "optax.tree.norm": "mixed",
+    "optax.apply_updates": "added",
+    "optax.incremental_update": "mixed",
+    "optax.l2_loss": "rowwise",
+    "optax.squared_error": "rowwise",
+    "optax.huber_loss": "rowwise",
+    "optax.log_cosh": "rowwise",
+    "optax.sigmoid_binary_cross_entropy": "rowwise",
+    "optax.softmax_cross_entropy": "along",
+    "optax.softmax_cross_entropy_with_integer_labels": "along",
+    "optax.safe_softmax_cross_entropy": "along",
+    "optax.cosine_similarity": "along",
+    "optax.cosine_distance": "along",
+    "optax.hinge_loss": "rowwise",
+    "optax.smooth_labels": "rowwise",
+}
+"""Canonical names of functions and what they do with rows."""
+
+METHODS: dict[str, Kind] = {
+    "sum": "sum",
+    "mean": "mean",
+    **dict.fromkeys("max min prod std var".split(), "reduction"),
+    **dict.fromkeys("all any argmax argmin".split(), "verdict"),
+    **dict.fromkeys("astype copy block_until_ready".split(), "linear"),
+    **dict.fromkeys("round clip".split(), "rowwise"),
+    **dict.fromkeys("cumsum cumprod argsort sort".split(), "along"),
+    **dict.fromkeys("reshape flatten ravel squeeze swapaxes repeat".split(), "mixed"),
+    "dot": "product",
+    "transpose": "transposed",
+}
+"""The same of methods of arrays."""

@@ -1,0 +1,158 @@
+"""Has processes do tasks, and survives whatever becomes of them: one that ends or is halted costs its task alone.
+
+`concurrent.futures` feeds all of its processes through one pipe from a thread of its own. Before Python 3.12 it waits
+for that thread without end once a process has died with the pipe full, and it gives up every task with the first
+process that dies. Here each process has a pipe of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from meshlens.devices.processes import is_stopped
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import BaseContext
+    from multiprocessing.process import BaseProcess
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+LOOK_SECONDS = 0.5
+STOPPED_SECONDS = 5.0
+"""How long a process may be halted by a signal before it is given up."""
+
+PARENT_SECONDS = 0.4
+"""How often a process looks whether whoever started it still lives."""
+
+
+class _Worker(NamedTuple):
+    """A process that does tasks.
+
+    Attributes:
+        process: the process.
+        pipe: tasks go in here, and answers come out.
+    """
+
+    process: BaseProcess
+    pipe: Connection
+
+
+def answers_of(
+    work: Callable[[Task], Answer], tasks: Sequence[Task], count: int, context: BaseContext
+) -> list[Answer | None]:
+    """Returns what the work makes of each task; None if the process that had it ended, or none was left to take it.
+
+    Args:
+        work: the work; it never returns None.
+        tasks: what it is given, one at a time and in order.
+        count: how many processes do it.
+        context: how processes are started.
+    """
+    from multiprocessing.connection import wait
+
+    answers: list[Answer | None] = [None] * len(tasks)
+    waiting = iter(range(len(tasks)))
+    with _started(work, min(count, len(tasks)), context) as workers:
+        busy: dict[Any, int] = {}
+        for worker in workers:
+            _hand(worker.pipe, tasks, waiting, busy)
+        while busy:
+            ready: list[Any] = wait(list(busy))
+            for pipe in ready:
+                task = busy.pop(pipe)
+                try:
+                    answers[task] = pipe.recv()
+                except (EOFError, OSError):
+                    continue
+                _hand(pipe, tasks, waiting, busy)
+    return answers
+
+
+def _hand(pipe: Any, tasks: Sequence[Any], waiting: Iterator[int], busy: dict[Any, int]) -> None:
+    """Gives a process the next task, if there is one."""
+    for task in waiting:
+        # What cannot be sent finds its process dead, which the pipe tells when it is read.
+        with suppress(OSError):
+            pipe.send(tasks[task])
+        busy[pipe] = task
+        return
+
+
+@contextmanager
+def _started(work: Callable[[Any], Any], count: int, context: BaseContext) -> Iterator[list[_Worker]]:
+    """Starts processes, gives up those that are halted meanwhile, and ends all of them."""
+    workers: list[_Worker] = []
+    is_done = Event()
+    # The thread begins after the last process, as a process that has threads should not be forked.
+    watch = Thread(target=_give_up_halted, args=(workers, is_done), daemon=True, name="workers")
+    try:
+        for _ in range(count):
+            workers.append(_start(work, context))
+        watch.start()
+        yield workers
+    finally:
+        is_done.set()
+        if watch.ident is not None:
+            watch.join()
+        for process, pipe in workers:
+            pipe.close()
+            process.kill()
+            process.join()
+
+
+def _start(work: Callable[[Any], Any], context: BaseContext) -> _Worker:
+    ours, theirs = context.Pipe()
+    process: BaseProcess = context.Process(  # type: ignore[attr-defined]
+        target=_serve, args=(work, theirs, os.getpid()), daemon=True
+    )
+    process.start()
+    # A pipe ends when nobody holds its other end.
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _give_up_halted(workers: Sequence[_Worker], is_done: Event) -> None:
+    """Kills processes that were halted by a signal and stay so: whoever waits for them, or feeds them, goes on."""
+    halted = 0.0
+    while not is_done.wait(LOOK_SECONDS):
+        stopped = [process for process, _ in workers if process.pid is not None and is_stopped(process.pid)]
+        halted = halted + LOOK_SECONDS if stopped else 0.0
+        if halted >= STOPPED_SECONDS:
+            for process in stopped:
+                process.kill()
+
+
+def _serve(work: Callable[[Any], Any], pipe: Connection, parent: int) -> None:
+    """Does tasks until there are none."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _end_with(parent)
+    while True:
+        try:
+            task = pipe.recv()
+        except (EOFError, OSError):
+            return
+        answer = work(task)
+        try:
+            pipe.send(answer)
+        except OSError:
+            return
+
+
+def _end_with(parent: int) -> None:
+    """Has a process end when the one that started it was killed, whatever it is at."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_SECONDS)
+        os._exit(1)
+
+    if os.name == "posix":
+        Thread(target=watch, daemon=True, name="parent").start()

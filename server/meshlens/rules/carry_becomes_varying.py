@@ -1,0 +1,82 @@
+"""What a loop carries varies between the devices after a step, and did not before the first one.
+
+In a checked `shard_map` JAX wants a `scan`, `fori_loop` or `while_loop` to carry one type: zeros are the same on all
+devices, what a step adds to them is not, and JAX raises `TypeError: scan body function carry input and carry output
+must have equal types`.
+Cast the start to varying, or reduce in the step.
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from functools import partial
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("data",))
+
+
+@partial(jax.shard_map, mesh=mesh, in_specs=P("data"), out_specs=P())
+def total(x):
+    def add(carry, row):
+        return carry + jnp.sum(row), None
+
+    carry, _ = jax.lax.scan(add, jnp.zeros(()), x)
+    #                            ^^^^^^^^^^^^^ AX406: this is the same everywhere and varies over "data" after a step
+    return jax.lax.psum(carry, "data")
+```
+
+becomes
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from functools import partial
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("data",))
+
+
+@partial(jax.shard_map, mesh=mesh, in_specs=P("data"), out_specs=P())
+def total(x):
+    def add(carry, row):
+        return carry + jnp.sum(row), None
+
+    carry, _ = jax.lax.scan(add, jax.lax.pcast(jnp.zeros(()), "data", to="varying"), x)
+    return jax.lax.psum(carry, "data")
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.variation import SOME_AXIS
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.project.view import FileView
+from meshlens.rules._model import Finding, Related, Severity
+from meshlens.rules._registry import rule
+from meshlens.text import Span
+
+_CHECKED_SINCE = (0, 6, 0)
+
+
+@rule("AX406", Severity.ERROR, reads="places")
+def carry_becomes_varying(view: FileView) -> Iterator[Finding]:
+    """Reports each carry of a loop in a checked map that a step makes varying."""
+    seen: set[Span] = set()
+    for use in view.records.gradient_uses:
+        context = use.context
+        if use.kind != "carried" or not view.is_here(use.site) or not context.sure or view.jax_version < _CHECKED_SINCE:
+            continue
+        if context.guarded or context.expected or context.conditional:
+            continue
+        span = view.span(use.site)
+        if span in seen:
+            continue
+        seen.add(span)
+        over = f'"{use.axis}"' if use.axis != SOME_AXIS else "the devices"
+        binder = next(binder for binder in reversed(context.env.maps) if binder.kind in MAPS_ON_DEVICES)
+        place = Related(view.path_of(binder.site), view.span(binder.site), "JAX checks this map")
+        message = f"this is the same everywhere and varies over {over} after a step"
+        yield Finding(span, message, (), (place,))

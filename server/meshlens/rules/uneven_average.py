@@ -1,0 +1,93 @@
+"""An average over the devices does not weigh all rows alike.
+
+A total of all devices that is divided by a count of one of them is too large, and a mean of sums that is divided by the
+number of all rows is too small: as many times as there are devices.
+A mean of quotients, such as masked means, weighs a row on a device with few of them more than the others; so does a
+mean of a loss that compares the rows of a device with each other: these are hints.
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from functools import partial
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("data",))
+
+
+@partial(jax.shard_map, mesh=mesh, in_specs=(P("data"), P("data")), out_specs=P("data"), check_vma=False)
+def mean(x, mask):
+    total = jax.lax.psum(jnp.sum(x * mask), "data")
+    count = jnp.sum(mask)
+    #       ^^^^^^^^^^^^^ AX407: the total over "data" is divided by this count of one device
+    return x - total / count
+```
+
+becomes
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from functools import partial
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("data",))
+
+
+@partial(jax.shard_map, mesh=mesh, in_specs=(P("data"), P("data")), out_specs=P("data"), check_vma=False)
+def mean(x, mask):
+    total = jax.lax.psum(jnp.sum(x * mask), "data")
+    count = jnp.sum(mask)
+    #       ^^^^^^^^^^^^^ AX407: the total over "data" is divided by this count of one device
+    return x - total / count
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.records import GradientUse
+from meshlens.project.view import FileView
+from meshlens.rules._model import Finding, Related, Severity
+from meshlens.rules._registry import rule
+from meshlens.text import Span
+
+_HINTS = {
+    "ratio-averaged": "a mean over {axis} of quotients weighs the devices alike, whatever their counts",
+    "pairs-averaged": "a mean over {axis} of what compares the rows of one device with each other",
+}
+_WARNINGS = {
+    "of-one-device": "the total over {axis} is divided by this count of one device",
+    "divided-twice": "this mean over {axis} is divided by the number of all devices once more",
+}
+
+
+@rule("AX407", Severity.WARNING, reads="places")
+def uneven_average(view: FileView) -> Iterator[Finding]:
+    """Reports averages whose two sides are not of the same devices."""
+    seen: set[Span] = set()
+    for use in view.records.gradient_uses:
+        context = use.context
+        if use.kind not in _HINTS and use.kind not in _WARNINGS:
+            continue
+        if not context.sure or context.guarded or context.expected or context.skip:
+            continue
+        site = use.other if use.other is not None and view.is_here(use.other) else use.site
+        if not view.is_here(site):
+            continue
+        span = view.span(site)
+        if span not in seen:
+            seen.add(span)
+            yield _finding(view, use, span)
+
+
+def _finding(view: FileView, use: GradientUse, span: Span) -> Finding:
+    axis = f'"{use.axis}"'
+    if use.kind in _HINTS:
+        return Finding(span, _HINTS[use.kind].format(axis=axis), (), (), Severity.HINT)
+    places: tuple[Related, ...] = ()
+    if use.other is not None:
+        places = (Related(view.path_of(use.site), view.span(use.site), "divided here"),)
+    return Finding(span, _WARNINGS[use.kind].format(axis=axis), (), places)
