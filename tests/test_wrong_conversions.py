@@ -388,3 +388,138 @@ def test_the_rows_of_a_key_are_not_those_of_a_helper_that_splits_it(tmp_path):
     ran = meshlens("convert", "main.py", "--all", "--to", "shard_map", "--write", cwd=tmp_path)
     assert ran.code == 0, ran.err
     assert "mesh = Mesh(np.array(jax.devices()), " in (tmp_path / "main.py").read_text()
+
+
+MEETING_ROWS = {
+    "sort": "jnp.sort(x, axis=0)",
+    "sort_default": "jnp.sort(x.sum(1))",
+    "cumsum": "jnp.cumsum(x, 0)",
+    "cumsum_m": "x.cumsum(0)",
+    "softmax0": "jax.nn.softmax(x, axis=0)",
+    "center2": "(x - jnp.mean(x, axis=0)) / jnp.std(x, axis=0)",
+    "norm_all": "x / jnp.linalg.norm(x)",
+    "max": "x / x.max()",
+    "gather": "x[ORDER]",
+    "gather2": "jnp.take(x, ORDER, axis=0)",
+    "reshape": "x.reshape(8, -1)",
+    "reshape3": "x.reshape(2, -1, 3)",
+    "T": "x.T",
+    "transpose": "jnp.transpose(x)",
+    "first": "x[0]",
+    "first2": "x - x[0]",
+    "last": "x[-1]",
+    "slice": "x[1:]",
+    "stride": "x[::2]",
+    "flip": "x[::-1]",
+    "roll": "jnp.roll(x, 1, axis=0)",
+    "len": "x / len(x)",
+    "len2": "x * x.shape[0]",
+    "size": "x / x.size",
+    "arange": "x + jnp.arange(x.shape[0])[:, None]",
+    "linspace": "x + jnp.linspace(0, 1, x.shape[0])[:, None]",
+    "eye": "jnp.eye(x.shape[0]) @ x",
+    "gram": "x @ x.T",
+    "pairs": "x[:, None] - x[None]",
+    "dist": "jnp.sum((x[:, None] - x[None]) ** 2, -1)",
+    "closure": "x - DATA",
+    "closure_first": "x - DATA[0]",
+    "concat": "jnp.concatenate([x, 2 * x])",
+    "stack": "jnp.stack([x, x])",
+    "vstack": "jnp.vstack([x, x])",
+    "argmax": "jnp.argmax(x, axis=0)",
+    "diff": "jnp.diff(x, axis=0)",
+    "tile": "jnp.tile(x, (2, 1))",
+    "at": "x.at[0].set(0.0)",
+    "at2": "x.at[:3].add(1.0)",
+    "where_index": "jnp.where(jnp.arange(16)[:, None] > 3, x, 0.0)",
+    "bn": "(x - x.mean(axis=0, keepdims=True)) / jnp.sqrt(x.var(axis=0, keepdims=True) + 1e-5)",
+    "scan": "jax.lax.scan(lambda c, r: (c + r, c), jnp.zeros(3), x)[1]",
+    "assoc": "jax.lax.associative_scan(jnp.add, x)",
+    "unique": "jnp.unique(x, size=16, axis=0)",
+    "einsum": "jnp.einsum('bi,ci->bc', x, x)",
+    "einsum2": "jnp.einsum('bi->ib', x)",
+    "segment": "jax.ops.segment_sum(x, jnp.arange(16) // 2, 8)",
+    "topk": "jax.lax.top_k(x.T, 3)[0]",
+    "noise": "x + jax.random.normal(jax.random.key(0), x.shape)",
+    "noise_const": "x + jax.random.normal(jax.random.key(0), (16, 3))",
+    "perm": "jax.random.permutation(jax.random.key(0), x)",
+    "ones_const": "x * jnp.arange(48.0).reshape(16, 3)",
+    "ravel": "jnp.ravel(x, order='F')",
+    "squeeze": "jnp.squeeze(x[:, :1])",
+    "swap": "jnp.swapaxes(x, 0, 1)",
+    "moveaxis": "jnp.moveaxis(x, 0, -1)",
+    "hist": "jnp.histogram(x)[0]",
+    "flatnonzero": "jnp.nonzero(x, size=4)[0]",
+    "all": "jnp.where((x > 0).all(), x, -x)",
+    "fft": "jnp.fft.fft(x, axis=0).real",
+    "vmapin1": "jax.vmap(lambda c: c - c.mean(), in_axes=1, out_axes=1)(x)",
+    "vmapout": "jax.vmap(lambda r: r, out_axes=1)(x)",
+    "lists": "[row * 2 for row in x]",
+    "fori": "jax.lax.fori_loop(0, x.shape[0], lambda i, c: c.at[i].set(c[i - 1]), x)",
+    "grad": "jax.grad(lambda v: jnp.mean(v ** 2))(x)",
+    "gradsum": "jax.grad(lambda v: jnp.sum(v) ** 2)(x)",
+    "split": "jnp.split(x, 2)[0]",
+    "dot": "jnp.dot(x, x.T)",
+    "outer": "jnp.outer(x[:, 0], x[:, 0])",
+    "pad": "jnp.pad(x, ((1, 0), (0, 0)))",
+    "corr": "jnp.corrcoef(x)",
+    "loop": "sum(row for row in x)",
+    "expand": "x[None]",
+    "expand2": "jnp.expand_dims(x, 0)",
+    "flatten_all": "x.reshape(-1)[:5]",
+}
+ROWS = """import jax
+import jax.numpy as jnp
+
+DATA = jnp.cos(jnp.arange(48.0)).reshape(16, 3)
+ORDER = jnp.arange(16)[::-1]
+
+
+@jax.jit
+def step(x):
+    return VALUE
+
+
+rows = jnp.sin(jnp.arange(48.0)).reshape(16, 3)
+out = step(rows)
+"""
+
+
+@pytest.mark.parametrize("name", MEETING_ROWS)
+def test_results_in_which_rows_meet_stop_a_conversion(tmp_path, name):
+    reason = _refused(tmp_path, ROWS.replace("VALUE", MEETING_ROWS[name]))
+    known = ("unreduced-output", "random-numbers", "gradient-of-rows", "no-mean", "summed-loss", "nothing-to-split")
+    assert reason in known
+
+
+def test_state_that_comes_back_as_rows_stops_a_conversion(tmp_path):
+    text = ROWS.replace("def step(x)", "def step(state, x)").replace("VALUE", "state * 0.5 + x")
+    text = text.replace("out = step(rows)", "state = rows\nfor _ in range(3):\n    state = step(state, rows)")
+    assert _refused(tmp_path, text) == "rows-for-all"
+
+
+@pytest.mark.parametrize(
+    "value", ["jax.nn.softmax(x)", "jax.nn.softmax(x * 2)", "x - x.max(-1)", "jnp.cumsum(x, axis=-1)"]
+)
+def test_the_last_axis_may_be_that_of_the_batch(tmp_path, value):
+    assert _refused(tmp_path, ROWS.replace(".reshape(16, 3)", "").replace("VALUE", value)) == "last-axis"
+
+
+def test_a_weight_for_each_row_is_split_with_the_rows(tmp_path):
+    step = """
+
+@jax.jit
+def step(params, batch, sample_weights):
+    def loss_fn(params):
+        return jnp.sum((batch @ params - 1) ** 2 * sample_weights)
+
+    loss, grads = jax.value_and_grad(loss_fn)(params)
+    return params - 0.01 * grads, loss
+
+"""
+    text = HEAD + step + CALLS.replace("step(params, batch)", "step(params, batch, jnp.arange(16.0))")
+    for target in ("pmap", "shard_map"):
+        write(tmp_path, {"main.py": text})
+        ran = meshlens("convert", "main.py::step", "--to", target, "--write", cwd=tmp_path)
+        assert ran.code == 0, ran.err
+        assert "jax.lax.psum((loss, grads)" in (tmp_path / "main.py").read_text()

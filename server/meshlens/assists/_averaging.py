@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TypeAlias
 
 from meshlens.assists._following import Follow
 from meshlens.assists._following_statements import follow_body
 from meshlens.assists._functions import Target, line_of
-from meshlens.assists._kinds import OVER_DEVICES, Kind, either, flat
+from meshlens.assists._kinds import OVER_DEVICES, SAME, Kind, either, flat
 from meshlens.assists._made import used_as_arrays
 from meshlens.assists._pmap import Obstacle
+from meshlens.assists._random import is_key
 from meshlens.assists._scopes import home_of
 from meshlens.assists._spelling import Spelling
-from meshlens.project.trees import Node, names_used, walk
+from meshlens.project.trees import Node, names_bound, names_used, walk
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
 OutAxes: TypeAlias = "tuple[int | None, ...] | int | None"
+_MOST_KEYS = 4
 _REDUCERS = {"mean": "pmean", "total": "psum"}
 
 
@@ -29,15 +32,28 @@ class Reductions:
         lines: statements that bind means or sums, with these names and the collective.
         inside: expressions that are means or sums, with the collective.
         out: for every result, None if all devices hold the same then, else 0.
+        results: the kind of what comes out.
+        keys: the parameters that are keys, of which each device makes its own.
+        folded: statements that bind keys of which each device makes its own, with their names.
     """
 
     lines: tuple[tuple[Node, tuple[str, ...], str], ...]
     inside: tuple[tuple[Node, str], ...]
     out: OutAxes
+    results: Kind = "same"
+    keys: tuple[str, ...] = ()
+    folded: tuple[tuple[Node, tuple[str, ...]], ...] = ()
+
+    @property
+    def sums(self) -> bool:
+        """Whether something is summed over the devices."""
+        return "psum" in {how for _, _, how in self.lines} | {how for _, how in self.inside}
 
 
 def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reductions:
     """What a step has to reduce over the devices.
+
+    Of the keys that it gets or makes, each device folds its number into those that no result holds.
 
     Args:
         view: the file.
@@ -47,15 +63,47 @@ def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reduct
     Raises:
         Obstacle: it takes gradients of something that is not known to be a mean over the rows.
     """
+    parameters = [one[0] for one in target.node[2][2] if one[0] in shared and is_key(one[0])]
+    bound = names_bound(node for statement in target.body for node in walk(statement) if node[0] == "assign")
+    keys = [*parameters, *sorted(name for name in bound if is_key(name) and name not in parameters)][:_MOST_KEYS]
+    first: Obstacle | None = None
+    unknown: Reductions | None = None
+    for count in range(len(keys) + 1):
+        for alike in combinations(keys, count):
+            try:
+                found = _reductions(view, target, shared, frozenset(keys) - {*alike}, tuple(parameters))
+            except Obstacle as obstacle:
+                first = first or obstacle
+                continue
+            if not _holds(found.results, "own", "mixed"):
+                return found
+            if unknown is None and not _holds(found.results, "own"):
+                unknown = found
+    if unknown is not None:
+        return unknown
+    raise first or Obstacle("random-numbers", f'"{target.name}" returns a random key of which each device has its own')
+
+
+def _holds(kind: Kind, *wanted: str) -> bool:
+    return any(_holds(one, *wanted) for one in kind) if isinstance(kind, tuple) else kind in wanted
+
+
+def _reductions(
+    view: FileView, target: Target, shared: frozenset[str], folds: frozenset[str], keys: tuple[str, ...]
+) -> Reductions:
     inside: dict[int, tuple[Node, str]] = {}
     follow = Follow(view, {one[0]: "same" if one[0] in shared else "tree" for one in target.node[2][2]})
+    follow.env |= {name: "own" if name in folds else "key" for name in keys}
+    follow.folds = folds
     follow.reduce = lambda node, how: inside.setdefault(node[1], (node, how))
     follow.lines = {}
     follow.reduced_later = _reduced(target)
     _place(follow, target)
     follow_body(follow, target.body)
     lines = tuple((statement, names, _REDUCERS[kind]) for (_, kind), (statement, names) in follow.lines.items())
-    return Reductions(lines, tuple(inside.values()), _out(follow.returned))
+    own = tuple(name for name in keys if name in folds)
+    results = _results(follow.returned)
+    return Reductions(lines, tuple(inside.values()), _out(results), results, own, tuple(follow.folded.values()))
 
 
 def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxes:
@@ -73,26 +121,29 @@ def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, 
         follow_body(follow, target.body)
     except Obstacle:
         return 0
-    return _out(follow.returned)
+    return _out(_results(follow.returned))
 
 
 def _place(follow: Follow, target: Target) -> None:
     """Tells a scope which function it is that of."""
     follow.home = home_of(follow.view, target.at(target.node[1]))
     follow.arrays = used_as_arrays(target.node)
+    follow.bound = frozenset(names_bound(target.body))
     parameters = {one[0] for one in target.node[2][2]}
     follow.made = {name: made for name, made in follow.outside().made.items() if name not in parameters}
 
 
-def _out(returned: list[Kind]) -> OutAxes:
-    if not returned:
-        return None
-    kind = returned[0]
+def _results(returned: list[Kind]) -> Kind:
+    kind = returned[0] if returned else "same"
     for other in returned[1:]:
         kind = either(kind, other)
+    return kind
+
+
+def _out(kind: Kind) -> OutAxes:
     if isinstance(kind, str):
-        return None if kind == "same" else 0
-    found = tuple(None if flat(one) == "same" else 0 for one in kind)
+        return None if kind in SAME else 0
+    found = tuple(None if flat(one) in SAME else 0 for one in kind)
     return found[0] if len(set(found)) == 1 else found
 
 
@@ -125,6 +176,13 @@ def reducing(
         Obstacle: there is no place for it.
     """
     edits = [_below(view, target, *line, spelling, axis, guard) for line in found.lines]
+    index = f"{spelling.of('jax', 'lax.axis_index')}({axis})" if found.keys or found.folded else ""
+    own = [f"{name} = {spelling.of('jax', 'random.fold_in')}({name}, {index})" for name in found.keys]
+    edits += _at_the_start(view, target, own, guard)
+    for statement, names in found.folded:
+        for name in names:
+            text = f"{name} = {spelling.of('jax', 'random.fold_in')}({name}, {index})"
+            edits.append(_line_below(view, target, statement, text, guard))
     if guard and found.inside:
         line = line_of(view, target.at(found.inside[0][0][1]))
         raise Obstacle(
@@ -148,6 +206,13 @@ def _below(
     guard: str,
 ) -> FileEdit:
     """The line below a statement that reduces what it binds."""
+    joined = ", ".join(names)
+    value = f"({joined})" if len(names) > 1 else joined
+    text = f"{joined} = {spelling.of('jax', f'lax.{how}')}({value}, axis_name={axis})"
+    return _line_below(view, target, statement, text, guard)
+
+
+def _line_below(view: FileView, target: Target, statement: Node, text: str, guard: str) -> FileEdit:
     span = view.span(target.at(statement[1]))
     end = view.source.find(b"\n", span.end)
     end = end if end >= 0 else len(view.source)
@@ -158,8 +223,19 @@ def _below(
     if head.strip() or (rest and not rest.startswith(b"#")):
         line = line_of(view, target.at(statement[1]))
         raise Obstacle("gradient-line", f"line {line} holds more than one statement")
-    joined = ", ".join(names)
-    value = f"({joined})" if len(names) > 1 else joined
-    text = f"{joined} = {spelling.of('jax', f'lax.{how}')}({value}, axis_name={axis})"
     lines = f"\n{head}{guard}\n{head}    {text}" if guard else f"\n{head}{text}"
     return FileEdit(view.path, Edit(Span(end, end), lines))
+
+
+def _at_the_start(view: FileView, target: Target, lines: list[str], guard: str) -> list[FileEdit]:
+    """The edit that puts lines before the first statement of a function."""
+    if not lines:
+        return []
+    body = [node for node in target.body if not (node[0] == "expr" and node[2][0] == "const")]
+    start = view.span(target.at(body[0][1])).start if body else 0
+    head = view.source[view.source.rfind(b"\n", 0, start) + 1 : start].decode("utf-8", "replace")
+    if not body or head.strip():
+        raise Obstacle("no-place", f'the body of "{target.name}" has no line of its own')
+    if guard:
+        lines = [guard, *(f"    {line}" for line in lines)]
+    return [FileEdit(view.path, Edit(Span(start, start), "".join(f"{line}\n{head}" for line in lines)))]

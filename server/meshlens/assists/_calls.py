@@ -29,6 +29,12 @@ class PlainCall:
     values: tuple[Node, ...]
     spans: tuple[Span, ...]
 
+    @property
+    def whole(self) -> Site:
+        """The call itself."""
+        assert self.use.call is not None
+        return Site(self.use.site.path, self.use.site.block, self.use.call[1])
+
 
 def plain_call(view: FileView, target: Target, use: Use) -> PlainCall:
     """A call read so that it can be given to a map.

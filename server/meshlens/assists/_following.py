@@ -20,14 +20,16 @@ from meshlens.assists._kinds import (
     kept,
     together,
 )
-from meshlens.assists._made import MAKES, made_outside, times_bound, used_as_arrays
+from meshlens.assists._made import MAKES, kind_outside, made_outside, times_bound, used_as_arrays
 from meshlens.assists._scopes import home_of
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, definitions, name_of_block, names_used, walk
 from meshlens.project.view import FileView
 
 DEPTH = 6
-_PLAIN_DECORATORS = frozenset({"jax.jit", "jax.checkpoint", "jax.remat", "jax.named_call"})
+_PLAIN_DECORATORS = frozenset(
+    {"jax.jit", "jax.checkpoint", "jax.remat", "jax.named_call", "equinox.filter_jit", "equinox.filter_checkpoint"}
+)
 Env = dict[str, Kind]
 Functions: TypeAlias = "dict[str, tuple[Node, Follow | None]]"
 
@@ -45,8 +47,11 @@ class Follow:
             function that binds them.
         imports: what import statements inside the function bind.
         reduce: is told of an expression that is to be reduced over the devices, and by what; None inside helpers.
+        folded: of the step itself, the statements that bind keys of which each device is to have its own, by site.
+        folds: the names of keys of which each device is to have its own.
         lines: of the step itself, the statements that bind what is to be reduced below them, by site and kind.
         reduced_later: the names that the step reduces itself.
+        bound: of the step itself, the names that its statements bind.
         home: the outermost function around the step; None for the top level.
         arrays: the names that are arrays and no trees of such.
         returned: the kinds that it returns.
@@ -60,7 +65,10 @@ class Follow:
     imports: dict[str, str] = field(default_factory=dict)
     reduce: Callable[[Node, str], object] | None = None
     lines: dict[tuple[int, str], tuple[Node, tuple[str, ...]]] | None = None
+    folded: dict[int, tuple[Node, tuple[str, ...]]] = field(default_factory=dict)
+    folds: frozenset[str] = frozenset()
     reduced_later: frozenset[str] = frozenset()
+    bound: frozenset[str] = frozenset()
     home: str | None = None
     arrays: frozenset[str] = frozenset()
     returned: list[Kind] = field(default_factory=list)
@@ -95,6 +103,8 @@ class Follow:
         if name in self.local:
             body, around = self.local[name]
             return applied((around or self).names(body)) if self.depth < DEPTH else "mixed"
+        if name not in self.env and name not in self.imports:
+            return kind_outside(self.view, self.home, name)
         return self.env.get(name, "same")
 
     def binds(self, name: str) -> bool:
@@ -278,7 +288,7 @@ def _item(follow: Follow, node: Node) -> Kind:
         return kind[number] if number is not None and -len(kind) <= number < len(kind) else flat(kind)
     if kind == "shape":
         return "count" if index[0] != "const" or index[2] == 0 else "same"
-    if kind == "tree" and not (node[2][0] == "name" and node[2][2] in follow.arrays) and _is_key(index):
+    if kind == "tree" and not (node[2][0] == "name" and node[2][2] in follow.arrays) and _is_key(follow, index):
         return "tree" if flat(follow.kind(index)) == "same" else "mixed"
     if flat(kind) == "rows":
         return _rows_of(follow, index)
@@ -289,9 +299,11 @@ def _item(follow: Follow, node: Node) -> Kind:
     return kind if inside == "same" else applied((kind, inside))
 
 
-def _is_key(index: Node) -> bool:
-    """Whether an index can be that of a tree; slices and several indices are those of arrays."""
-    return index[0] in ("const", "name", "attr", "unary") and not (index[0] == "const" and index[2] in (None, ...))
+def _is_key(follow: Follow, index: Node) -> bool:
+    """Whether an index can be that of a tree; slices, several indices and arrays of them are those of arrays."""
+    if index[0] in ("name", "attr"):
+        return flat(follow.kind(index)) == "same"
+    return bool(index[0] == "const" and index[2] not in (None, ...))
 
 
 def _rows_of(follow: Follow, index: Node) -> Kind:
@@ -335,7 +347,7 @@ def _comprehension(follow: Follow, node: Node) -> Kind:
     inner = follow.frozen()
     for target, iterable, _ in node[4]:
         kind = inner.kind(iterable)
-        is_array = kind == "rows" or (iterable[0] == "name" and iterable[2] in follow.arrays and flat(kind) == "rows")
+        is_array = kind == "rows" or (iterable[0] == "name" and flat(kind) == "rows")
         for name in names_used(target):
             inner.forget(name)
             inner.env[name] = "mixed" if is_array else "tree" if kind == "tree" else flat(kind)

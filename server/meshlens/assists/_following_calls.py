@@ -42,8 +42,13 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
         callee: what is called.
         node: the call.
     """
-    from meshlens.assists._gradients import gradient_kind, takes
+    from meshlens.assists._gradients import gradient_kind, maker_above, takes
+    from meshlens.assists._random import random_kind
     from meshlens.assists._running import decorated_kind, transformed_kind
+
+    dotted = home.dotted(callee)
+    if dotted.startswith("jax.random."):
+        return random_kind(follow, dotted.rsplit(".", 1)[-1], node)
 
     if takes(follow.view, callee):
         return gradient_kind(follow, callee, home, node)
@@ -53,6 +58,9 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
         return called(follow, *known, given, node[3])
     defined = function_defined(home, callee)
     if defined is not None:
+        maker = maker_above(home, defined[0]) if defined[0][0] == "fn" else None
+        if maker is not None:
+            return gradient_kind(follow, maker, home, node, defined)
         return decorated_kind(follow, *defined, node)
     special = transformed_kind(follow, home, callee, node)
     return special if special is not None else _unread(follow, home, callee, node)
@@ -97,7 +105,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
     if not has_rows:
         return applied(kinds)
     if is_method and _is_update(callee):
-        return applied(kinds, elementwise=True)
+        return applied(kinds, elementwise=True) if _updates_rows(follow, callee[2][3]) else "mixed"
     is_array = is_method and flat(kinds[0]) in _WITH_ROWS and is_of_arrays(name)
     if is_known or is_array:
         return row_by_row(Given(name, positional, named, kinds, follow.kind)) if _is_plain(node) else "mixed"
@@ -112,7 +120,9 @@ def _of_anything(
     axis = over_rows(_axis(node, is_method, 1))
     if callee[0] == "call" and returns_function(home, callee[2]):
         return "mixed"
-    rebound = callee[0] == "name" and name not in follow.env and bound_at_top(follow.view, name) > 1
+    rebound = callee[0] == "name" and (
+        name in follow.bound if name in follow.env else bound_at_top(follow.view, name) > 1
+    )
     if rebound or may_couple(name) or may_couple(maker) or (couples(name, axis) and not is_product(name)):
         return "mixed"
     found = applied(kinds, coupled=is_product(name))
@@ -122,6 +132,15 @@ def _of_anything(
 def _is_update(callee: Node) -> bool:
     """Tells whether this is a method of `x.at[…]`."""
     return bool(callee[2][0] == "sub" and callee[2][2][0] == "attr" and callee[2][2][3] == "at")
+
+
+def _updates_rows(follow: Follow, index: Node) -> bool:
+    """Tells whether an index of `x.at[…]` does to each row what it does to the others."""
+    first = index[2][0] if index[0] == "tuple" and index[2] else index
+    if first[0] == "slice":
+        return all(part is None for part in first[2:5])
+    is_ellipsis = first[0] == "const" and first[2] is ...
+    return is_ellipsis or flat(follow.kind(first)) == "rows"
 
 
 def _is_plain(node: Node) -> bool:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from meshlens.assists._following import Env, Follow, Functions, made_by
 from meshlens.assists._kinds import LINEAR, Kind, applied, combined, either, flat, together
 from meshlens.assists._mentions import mentions_of
+from meshlens.assists._random import makes_one_key
 from meshlens.project.trees import Node, children, name_of_block, names_bound, tree, walk
 
 
@@ -59,7 +60,22 @@ def _assign(follow: Follow, statement: Node) -> None:
         elif target[0] == "name" and made is not None:
             functions = {target[2]: made}
         follow.made |= functions
+    _fold(follow, statement)
     _reduce(follow, statement, statement[2])
+
+
+def _fold(follow: Follow, statement: Node) -> None:
+    """Has each device make its own of the keys that a statement of the step itself binds, in the line below it."""
+    if follow.lines is None or not follow.folds or len(statement[2]) != 1:
+        return
+    target = statement[2][0]
+    items = target[2] if target[0] in ("tuple", "list") else (target,)
+    names = tuple(
+        one[2] for one in items if one[0] == "name" and one[2] in follow.folds and follow.env.get(one[2]) == "key"
+    )
+    if names and makes_one_key(follow, statement[3], len(items) if target[0] != "name" else 0):
+        follow.folded.setdefault(statement[1], (statement, names))
+        follow.env |= dict.fromkeys(names, "own")
 
 
 def _functions_in(follow: Follow, target: Node, value: Node) -> Functions:

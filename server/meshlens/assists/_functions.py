@@ -167,6 +167,22 @@ def uses_jax(view: FileView, target: Target) -> bool:
     return any(node[0] in ("name", "attr") and dotted_name(view, node).startswith("jax.") for node in walk(target.node))
 
 
+_LIBRARIES = ("jax", "flax", "equinox", "haiku", "optax", "numpyro", "diffrax")
+
+
+def may_use_jax(view: FileView) -> bool:
+    """Whether the functions of a file may compute with arrays of JAX, as it imports JAX or a library for it."""
+    return any(one.split(".")[0] in _LIBRARIES for one in _imported(view).values())
+
+
+def uses_libraries(view: FileView, target: Target) -> bool:
+    """Whether a function names anything of JAX or a library for it, in its decorators or its body."""
+    return any(
+        node[0] in ("name", "attr") and dotted_name(view, node).split(".")[0] in _LIBRARIES
+        for node in walk(target.node)
+    )
+
+
 def reached(view: FileView, target: Target) -> tuple[Node, ...]:
     """A function and those of its file that its names lead to."""
     home = home_of(view, target.at(target.node[1]))

@@ -6,13 +6,18 @@ from collections.abc import Iterable, Iterator
 
 from meshlens.assists._following import Follow, called, function_of
 from meshlens.assists._functions import Target, dotted_name
-from meshlens.assists._kinds import Kind, applied, flat
+from meshlens.assists._kinds import SAME, Kind, applied, flat
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._scopes import home_of
 from meshlens.project.trees import Node, tree, walk
 from meshlens.project.view import FileView
 
-TAKES = {"jax.grad": False, "jax.value_and_grad": True}
+TAKES = {
+    "jax.grad": False,
+    "jax.value_and_grad": True,
+    "equinox.filter_grad": False,
+    "equinox.filter_value_and_grad": True,
+}
 
 
 def differentiated(view: FileView, target: Target) -> frozenset[str]:
@@ -42,7 +47,24 @@ def takes(view: FileView, node: Node) -> bool:
     return node[0] == "call" and dotted_name(view, node[2]) in TAKES
 
 
-def gradient_kind(follow: Follow, maker: Node, home: Follow, node: Node) -> Kind:
+def maker_above(follow: Follow, function: Node) -> Node | None:
+    """The `grad(…)` that decorates a function, as the call that it stands for."""
+    decorators = function[2][3]
+    if len(decorators) != 1:
+        return None
+    one = decorators[0]
+    callee, given = (one[2], one[3]) if one[0] == "call" else (one, ())
+    if follow.dotted(callee) == "functools.partial" and given:
+        callee, given = given[0][2], given[1:]
+    if follow.dotted(callee) not in TAKES or any(label is None for label, _, _ in given):
+        return None
+    name = ("name", function[2][1], function[2][0])
+    return ("call", one[1], callee, ((None, function[2][1], name), *given))
+
+
+def gradient_kind(
+    follow: Follow, maker: Node, home: Follow, node: Node, decorated: tuple[Node, Follow | None] | None = None
+) -> Kind:
     """The kind of what a call of `grad(…)(…)` gives.
 
     Args:
@@ -50,37 +72,39 @@ def gradient_kind(follow: Follow, maker: Node, home: Follow, node: Node) -> Kind
         maker: the `grad(…)`.
         home: where the names in it mean what they mean.
         node: the call.
+        decorated: the function that the `grad(…)` decorates, with the one that it is defined in.
 
     Raises:
-        Obstacle: it is taken of something that is not known to be a mean over the rows.
+        Obstacle: it is taken of something that is not known to be a mean or a sum over the rows.
     """
     from meshlens.assists._following_calls import call_of
 
     given = [(label, follow.kind(value)) for label, _, value in node[3]]
     operand = next((value for label, _, value in maker[3] if label is None), None)
-    seen = home.names(operand) if operand is not None else []
-    if applied((*(kind for _, kind in given), *seen)) == "same":
-        return "same"
+    seen = home.names(operand) if operand is not None and decorated is None else []
+    if decorated is not None and decorated[1] is not None:
+        seen = decorated[1].names(decorated[0])
+    together = applied((*(kind for _, kind in given), *seen))
+    if together in SAME:
+        return together
     scope, loss_function = home.meant(operand) if operand is not None else (home, ("", 0))
-    known = function_of(scope, loss_function)
+    known = decorated if decorated is not None else function_of(scope, loss_function)
     loss: Kind = called(follow, *known, given) if known is not None else "mixed"
-    if loss_function[0] == "call" and operand is not None:
+    if loss_function[0] == "call" and operand is not None and decorated is None:
         loss = call_of(follow, scope, loss_function, node)
     with_aux = any(label == "has_aux" and value[-1] is not False for label, _, value in maker[3])
     aux: Kind = "mixed"
     if with_aux and isinstance(loss, tuple) and len(loss) == 2:
         loss, aux = loss
     kind = flat(loss)
-    if kind == "total":
-        raise Obstacle("summed-loss", f"{_name(operand)} sums over its rows, so its gradients must be summed too")
-    if kind not in ("mean", "same"):
+    if kind not in ("mean", "total", *SAME):
         unread = ": attributes are not followed" if operand is not None and operand[0] == "attr" else ""
         raise Obstacle("no-mean", f"{_name(operand)} is not known to be a mean over its rows{unread}")
     for place, (_, one) in enumerate(given):
-        if place in _places(maker) and flat(one) != "same":
+        if place in _places(maker) and flat(one) not in SAME:
             raise Obstacle("gradient-of-rows", "gradients for the rows themselves stay with their device")
     value: Kind = (kind, aux) if with_aux else kind
-    if TAKES[dotted_name(follow.view, maker[2])]:
+    if TAKES[home.dotted(maker[2])]:
         return (value, kind)
     return (kind, aux) if with_aux else kind
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from meshlens.assists._functions import Target
+from meshlens.assists._functions import Target, dotted_name
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._writing import comments_in
 from meshlens.axes.records import ApiCall
 from meshlens.axes.values import Const, Seq, Site
 from meshlens.jaxapi.names import canonical
+from meshlens.project.trees import Node
 from meshlens.project.view import FileView
 
 _NUMBERS = {"static_argnums": "static_broadcasted_argnums", "donate_argnums": "donate_argnums"}
@@ -25,12 +26,14 @@ class Folded:
         arguments: what the pmap gets instead of the `jit`, as text.
         static: the names of the parameters that are static.
         comments: what stands between its arguments.
+        keeps_objects: whether it is that of equinox, which lets through what is no array.
     """
 
     site: Site
     arguments: tuple[str, ...]
     static: tuple[str, ...]
     comments: tuple[str, ...] = ()
+    keeps_objects: bool = False
 
 
 def jit_above(view: FileView, target: Target) -> Folded | None:
@@ -42,10 +45,24 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
     decorators = [target.at(node[1]) for node in target.node[2][3]]
     if not decorators:
         return None
+    if len(decorators) == 1 and _is_filter(view, target.node[2][3][0]):
+        return Folded(decorators[0], (), (), comments_in(view.text(decorators[0])), keeps_objects=True)
     call = next((one for one in view.records.calls if one.call in decorators and _is_jit(one.dotted)), None)
     if call is None or len(decorators) > 1:
-        raise Obstacle("decorators", f'"{target.name}" has unknown decorators')
+        raise Obstacle("decorators", _decorated(view, target))
     return folded_jit(view, target, call, is_bound=False)
+
+
+def _is_filter(view: FileView, decorator: Node) -> bool:
+    return dotted_name(view, decorator) == "equinox.filter_jit"
+
+
+def _decorated(view: FileView, target: Target) -> str:
+    nodes = [node[2] if node[0] == "call" else node for node in target.node[2][3]]
+    if any(dotted_name(view, node).startswith("flax.nnx.") for node in nodes):
+        return f'"{target.name}" changes objects of flax.nnx in place, of which a map over devices has no copies: \
+use jit with sharding'
+    return f'"{target.name}" has decorators whose work is not known'
 
 
 def jit_around(view: FileView, use: Site) -> ApiCall | None:

@@ -7,6 +7,8 @@
 "mean", "total": the mean or the sum over the rows of a device, or a linear expression of such.
 "count": how many rows a device has, or a multiple of that.
 "shape": the shape of what has rows.
+"key": a random key that all devices have alike; "alike" is what was drawn from one: neither is to meet rows.
+"own": a random key of which each device has another one.
 "mixed": anything else; nothing can be said of it.
 A tuple of kinds stands for a tuple or list of values.
 """
@@ -26,6 +28,7 @@ SUMS = frozenset({"sum", "nansum"})
 UNCHANGED = frozenset(
     "asarray array astype stop_gradient squeeze float float32 copy device_put block_until_ready".split()
 )
+SAME = frozenset({"same", "key", "alike"})
 OVER_DEVICES = frozenset("pmean psum pmax pmin all_gather".split())
 _COUPLES = frozenset(
     "var std nanvar nanstd median quantile percentile cov corrcoef sort argsort cumsum cumprod roll unique max min "
@@ -79,6 +82,8 @@ def combined(operator: str, left: Kind, right: Kind) -> str:
             return "mean"
         return one if other == "same" else "rows" if other == "rows" and one in ("same", "rows") else "mixed"
     if operator == "@":
+        if one == "rows" and other == "alike":
+            return "rows"
         return "rows" if sorted((one, other)) == ["rows", "same"] else applied((one, other), coupled=True)
     return applied((one, other), elementwise=True)
 
@@ -93,8 +98,13 @@ def applied(kinds: Iterable[Kind], *, coupled: bool = False, elementwise: bool =
     """
     found = [flat(kind) for kind in kinds]
     differing = set(found) - {"same", "shape"}
+    if "rows" in differing:
+        # What draws for each row from a key of the device keeps the rows apart.
+        differing.discard("own")
     if not differing:
         return "same"
+    if differing <= SAME:
+        return "alike"
     if differing == {"rows"}:
         return "mixed" if coupled and found.count("rows") > 1 else "rows"
     return "turned" if differing == {"turned"} and elementwise else "mixed"
@@ -114,6 +124,8 @@ def reduced(kind: Kind, over_rows: bool | None, result: str, *, every_axis: bool
         return "mixed" if over_rows is None else result if over_rows else "rows"
     if one == "turned":
         return result if every_axis else "mixed"
+    if one == "alike":
+        return "same" if every_axis else "alike"
     return one if one in ("same", "mean", "total") else "mixed"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -9,7 +10,20 @@ from meshlens.assists._functions import dotted_name, functions_called
 from meshlens.project.trees import Node, bound_by, children, tree, walk
 from meshlens.project.view import FileView
 
-MAKES = frozenset({"jax.jit", "jax.checkpoint", "jax.named_call", "jax.vmap", "jax.grad", "jax.value_and_grad"})
+MAKES = frozenset({"jax.jit", "jax.checkpoint", "jax.named_call", "jax.vmap", "jax.grad", "jax.value_and_grad"}) | {
+    "equinox.filter_jit",
+    "equinox.filter_vmap",
+    "equinox.filter_grad",
+    "equinox.filter_value_and_grad",
+}
+BATCH = re.compile(
+    r"(?:.*_)?(?:batch|data|inputs?|images?|labels?|targets?|tokens?|examples?|minibatch|observations?|obs|features|xs?"
+    r"|ys?|actions?|rewards?|dones?|samples?|sequences?|points|transitions?|trajectory|rollout)s?(?:_batch|_train|_test)?"
+)
+"""What variables that hold a batch are called."""
+_NO_ARRAYS = frozenset(
+    "PRNGKey key split fold_in RandomState default_rng seed float32 float64 int32 bfloat16 float16 dtype sqrt".split()
+)
 _PARTIAL = "functools.partial"
 _OF_ARRAYS = frozenset("shape ndim dtype size T astype reshape sum mean max min at".split())
 
@@ -24,6 +38,44 @@ def made_outside(view: FileView, home: str | None) -> dict[str, tuple[Node, None
     key = f"assists: functions made around {home or ''} in {view.path}"
     found: dict[str, tuple[Node, None]] = view.solution.once(key, lambda _: dict(_made_outside(view, home)))
     return found
+
+
+def kind_outside(view: FileView, home: str | None, name: str) -> str:
+    """The kind of a variable outside: "alike" if it may have as many rows as a batch, else "same".
+
+    Args:
+        view: the file.
+        home: the outermost function around the one that is followed; None for the top level.
+        name: the variable.
+    """
+    key = f"assists: arrays around {home or ''} in {view.path}"
+    found: frozenset[str] = view.solution.once(key, lambda _: frozenset(_arrays_outside(view, home)))
+    return "alike" if name in found else "same"
+
+
+def _arrays_outside(view: FileView, home: str | None) -> Iterator[str]:
+    around = tree(view, str(view.path), home) if home is not None else None
+    if around is not None and around[0] == "fn":
+        yield from (one[0] for one in around[2][2] if BATCH.fullmatch(one[0]) is not None)
+    for scope in (None, home) if home is not None else (None,):
+        for statement in _every(_statements(view, scope)):
+            if statement[0] not in ("assign", "ann", "for", "with"):
+                continue
+            is_array = statement[0] == "assign" and _makes_array(view, statement[3])
+            for name in bound_by(statement):
+                if is_array or BATCH.fullmatch(name.lower()) is not None:
+                    yield name
+
+
+def _makes_array(view: FileView, value: Node) -> bool:
+    """Whether an expression is an array that a function of NumPy or JAX makes, or a part of one."""
+    while value[0] in ("bin", "sub", "unary") or (value[0] == "call" and value[2][0] == "attr"):
+        if value[0] == "call" and (dotted := dotted_name(view, value[2])):
+            return (
+                dotted.startswith(("jax.numpy.", "numpy.", "jax.random.")) and dotted.rsplit(".")[-1] not in _NO_ARRAYS
+            )
+        value = value[3] if value[0] in ("bin", "unary") else value[2][2] if value[0] == "call" else value[2]
+    return value[0] == "call" and dotted_name(view, value[2]).startswith(("jax.numpy.", "numpy."))
 
 
 def times_bound(view: FileView, home: str | None, name: str) -> int:
@@ -76,7 +128,10 @@ def _bound(statements: Iterable[Node]) -> Iterator[str]:
 def used_as_arrays(function: Node) -> frozenset[str]:
     """The names that a function computes with as they are, so that they are arrays and no trees of such."""
     found: set[str] = set()
+    items: dict[str, set[object]] = {}
     for node in walk(function):
+        if node[0] == "sub" and node[2][0] == "name" and node[3][0] == "const":
+            items.setdefault(node[2][2], set()).add(node[3][2])
         parts: tuple[Node, ...] = ()
         if node[0] == "bin":
             parts = node[3:5]
@@ -85,4 +140,6 @@ def used_as_arrays(function: Node) -> frozenset[str]:
         elif (node[0] == "attr" and node[3] in _OF_ARRAYS) or (node[0] == "sub" and node[3][0] in ("slice", "tuple")):
             parts = (node[2],)
         found.update(part[2] for part in parts if part[0] == "name")
+    # One number alone picks a row; a tuple that nobody takes a second thing of is rare.
+    found.update(name for name, taken in items.items() if len(taken) == 1 and type(next(iter(taken))) is int)
     return frozenset(found)

@@ -36,6 +36,9 @@ def mapped_by_pmap(
     if step.optional_axis and step.folded is not None:
         message = f'other uses of "{target.name}" compile it, with no axis to average over'
         raise step.form.obstacle or Obstacle("compiled-for-others", message)
+    if step.folded is not None and step.folded.keeps_objects:
+        message = f'other uses of "{target.name}" compile it as it is'
+        raise step.form.obstacle or Obstacle("compiled-for-others", message)
     name = fresh(view, f"parallel_{target.name}", f"p_{target.name}")
     start = view.span(target.at(target.node[1])).start
     end = view.span(target.at(target.node[1])).end
@@ -68,6 +71,8 @@ def _decorator(
     view: FileView, target: Target, spelling: Spelling, folded: Folded | None, arguments: tuple[str, ...]
 ) -> tuple[FileEdit, ...]:
     call = Call(spelling.of("functools", "partial"), (spelling.of("jax", "pmap"), *arguments))
+    if folded is not None and folded.keeps_objects:
+        call = Call(spelling.of("equinox", "filter_pmap"), arguments)
     span = view.span(folded.site if folded is not None else target.at(target.node[1]))
     indent, _ = around(view, Span(span.start, span.start))
     text = call_text(call, indent, width_of(view), len(indent) + 1)

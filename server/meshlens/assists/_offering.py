@@ -16,8 +16,18 @@ def offered(title: str, written: Callable[[], tuple[FileEdit, ...]]) -> Answer:
         title: what the refactoring does.
         written: works out its edits; raises `Obstacle` where it must not be done.
     """
+    return offered_as(title, lambda: (title, written()))
+
+
+def offered_as(title: str, written: Callable[[], tuple[str, tuple[FileEdit, ...]]]) -> Answer:
+    """A proposal whose title says more of what the refactoring does than could be known before.
+
+    Args:
+        title: what it does, where it is refused.
+        written: works out the title and the edits; raises `Obstacle` where it must not be done.
+    """
     try:
-        edits = written()
+        said, edits = written()
     except Obstacle as obstacle:
         return Refused(title, obstacle.code, obstacle.message)
-    return Proposal(title, lambda: edits)
+    return Proposal(said, lambda: edits)

@@ -9,6 +9,7 @@ from typing import Literal
 from meshlens.assists._functions import Target, dotted_name, function_at
 from meshlens.assists._gradients import differentiated
 from meshlens.assists._host_calls import Callee, HostCall
+from meshlens.assists._made import BATCH
 from meshlens.assists._scopes import parent_of
 from meshlens.axes.values import Site
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
@@ -16,10 +17,6 @@ from meshlens.project.view import FileView
 
 Role = Literal["batch", "state", "rest"]
 
-BATCH = re.compile(
-    r"(?:.*_)?(?:batch|data|inputs?|images?|labels?|targets?|tokens?|examples?|minibatch|observations?|obs|features|xs?|ys?"
-    r"|actions?|rewards?|dones?|samples?|sequences?|points|transitions?|trajectory|rollout)s?(?:_batch|_train|_test)?"
-)
 _STATE = re.compile(
     r"(?:.*_)?(?:params|parameters|param|state|states|opt|optim|optimizer|model|module|network|net|variables|weights?"
     r"|metrics?|agent|critic|actor|policy|generator|discriminator|encoder|decoder|stats|w|b|graphdef|ema|carry)"

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from meshlens.assists._functions import Target, dotted_name, reached
 from meshlens.assists._kinds import Kind, applied, flat, is_product, over_rows
-from meshlens.project.trees import Node
+from meshlens.project.trees import Node, walk
+from meshlens.project.view import FileView
 
 _LIBRARIES = ("jax.", "numpy.", "scipy.", "optax.", "math.", "builtins.")
 _ELEMENTWISE = frozenset(
@@ -131,6 +133,39 @@ def row_by_row(given: Given) -> str:
     return "mixed"
 
 
+def may_be_flat(view: FileView, target: Target) -> bool:
+    """Tells whether a function works along the last axis of arrays that may have no axis but that of the rows."""
+    nodes = [node for root in reached(view, target) for node in walk(root)]
+    return any(map(_is_along_last, nodes)) and not any(_has_two_axes(view, node) for node in nodes)
+
+
+def _is_along_last(node: Node) -> bool:
+    if node[0] != "call":
+        return False
+    name = node[2][-1]
+    said = [value for label, _, value in node[3] if label == "axis"]
+    is_along = name in _ALONG or name in ("sum", "mean", "take_along_axis", "concatenate")
+    values = [*said, *(value for label, _, value in node[3] if label is None and is_along)]
+    is_negative = any(value[0] == "unary" and value[2] == "-" and value[3][0] == "const" for value in values)
+    return is_negative or (name in _ON_LAST_AXIS | {"top_k"} and not said)
+
+
+def _has_two_axes(view: FileView, node: Node) -> bool:
+    """Tells whether an expression shows that there are several axes, or calls a network, which takes no others."""
+    if node[0] == "sub":
+        is_shape = node[2][0] == "attr" and node[2][3] == "shape" and not (node[3][0] == "const" and node[3][2] == 0)
+        return node[3][0] == "tuple" or is_shape
+    if node[0] != "call":
+        return False
+    axes = [value for label, _, value in node[3] if label == "axis" and value[0] == "const"]
+    if any(type(value[2]) is int and value[2] > 0 for value in axes):
+        return True
+    callee = node[2]
+    return (callee[0] == "attr" and callee[3] in ("apply", "apply_fn")) or (
+        callee[0] == "call" and dotted_name(view, callee[2]) in ("jax.vmap", "equinox.filter_vmap")
+    )
+
+
 def turned(kind: str) -> str:
     """The kind of an array whose first two axes change places."""
     return {"rows": "turned", "turned": "rows", "same": "same"}.get(kind, "mixed")
@@ -158,7 +193,7 @@ def _reshape(given: Given) -> str:
 
 
 def _flat_rows(given: Given) -> str:
-    return applied(given.kinds)
+    return "mixed" if "order" in given.keywords else applied(given.kinds)
 
 
 def _expand_dims(given: Given) -> str:

@@ -9,7 +9,8 @@ from meshlens.assists._following import Follow, called, function_defined, functi
 from meshlens.assists._kinds import Kind, applied, either, flat
 from meshlens.project.trees import Node
 
-_TRANSPARENT = frozenset({"jax.jit", "jax.checkpoint", "jax.named_call"})
+_TRANSPARENT = frozenset({"equinox.filter_jit", "jax.jit", "jax.checkpoint", "jax.named_call"})
+_VMAPS = frozenset({"jax.vmap", "equinox.filter_vmap"})
 _VECTORIZE = frozenset({"jax.numpy.vectorize", "numpy.vectorize"})
 _LAST_AXES = re.compile(r"[\s,]*(?:\(\w*\)[\s,]*)+->[\s,]*(?:\(\w*\)[\s,]*)+")
 _Labelled = list[tuple[str | None, Kind]]
@@ -44,7 +45,7 @@ def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Node) -> 
             return call_of(follow, *home.meant(operand), (*node[:3], (*held, *node[3])))
         given: _Labelled = [(label, home.kind(value)) for label, _, value in held]
         return called(follow, *known, [*given, *((label, follow.kind(value)) for label, _, value in node[3])])
-    if maker == "jax.vmap":
+    if maker in _VMAPS:
         return _mapped(follow, home.names(operand), callee[3], node)
     if maker in _VECTORIZE:
         return _vectorized(follow, home.names(operand), callee[3], node)
@@ -70,7 +71,7 @@ def decorated_kind(follow: Follow, function: Node, around: Follow | None, node: 
         maker = follow.dotted(one[2] if one[0] == "call" else one)
         if maker == "functools.partial" and given:
             maker, given = follow.dotted(given[0][2]), given
-        if maker == "jax.vmap":
+        if maker in _VMAPS:
             seen = [around.look_up(function[2][0])] if around is not None else []
             return _mapped(follow, seen, given if given else ((None, 0, one),), node)
         if maker in _VECTORIZE:

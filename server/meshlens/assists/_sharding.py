@@ -39,6 +39,43 @@ def {name}(tree):
     return {tree_map}(lambda x: x[0], tree)'''
 
 
+_SPLIT = '''\
+def {name}(tree):
+    """Gives each device a block of the rows of every array, or all rows where they do not divide."""
+    count = {count}
+
+    def split(x):
+        if x.shape[0] % count:
+            return {broadcast_to}(x, (count, *x.shape))
+        return x.reshape(count, -1, *x.shape[1:])
+
+    return {tree_map}(split, tree)'''
+
+_MERGE = '''\
+def {name}(tree, batch):
+    """Puts the rows together that the devices hold; where those of the batch did not divide, each holds all."""
+    rows = {leaves}(batch)[0].shape[0]
+    return {tree_map}(lambda x: x[0] if rows % x.shape[0] else x.reshape(-1, *x.shape[2:]), tree)'''
+
+
+def split_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
+    """The function that splits a batch, and gives all of it to each device where its rows do not divide.
+
+    Args:
+        view: the file.
+        spelling: spells the names.
+        count: the number of devices as code.
+    """
+    tree_map, broadcast_to = spelling.tree_map(), spelling.jax_numpy("broadcast_to")
+    return with_helper(view, "shard", _SPLIT, spelling.at, count=count, broadcast_to=broadcast_to, tree_map=tree_map)
+
+
+def merge_helper(view: FileView, spelling: Spelling) -> Helper:
+    """The function that puts the rows of all devices together."""
+    tree_map = spelling.tree_map()
+    return with_helper(view, "merge", _MERGE, spelling.at, leaves=tree_leaves(spelling), tree_map=tree_map)
+
+
 def shard_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
     """The function that splits a batch, and the edit that adds it where the file lacks it.
 
@@ -153,6 +190,45 @@ def {name}(tree):
 
     return {tree_map}(place, tree)'''
 
+_ON_ALL_DEVICES = '''\
+def {name}(in_specs, out_specs, **options):
+    """Runs a function on all devices, each with its rows; rows that do not divide go to each as a whole."""
+
+    def decorate(function):
+        @{cache}
+        def compiled(divides):
+            specs = (in_specs, out_specs) if divides else ({spec}(), {spec}())
+            mapped = {shard_map}(function, mesh={mesh}(), in_specs=specs[0], out_specs=specs[1], {unchecked})
+            return {jit}(mapped, **options)
+
+        @{wraps}(function)
+        def run(*args):
+            count = {mesh}().shape[{axis}]
+            batches = [arg for arg, spec in zip(args, in_specs, strict=True) if spec != {spec}()]
+            return compiled(all(x.shape[0] % count == 0 for x in {leaves}(batches)))(*args)
+
+        return run
+
+    return decorate'''
+
+_SUMMED_OVER_DEVICES = '''\
+def {name}(in_specs, out_specs, **options):
+    """Runs a function on all devices, each with its rows, which have to divide."""
+
+    def decorate(function):
+        @{cache}
+        def compiled():
+            mapped = {shard_map}(function, mesh={mesh}(), in_specs=in_specs, out_specs=out_specs, {unchecked})
+            return {jit}(mapped, **options)
+
+        @{wraps}(function)
+        def run(*args):
+            return compiled()(*args)
+
+        return run
+
+    return decorate'''
+
 
 @dataclass(frozen=True, slots=True)
 class OnMesh:
@@ -184,6 +260,36 @@ def batch_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) 
 def axis_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:
     """The function that splits a batch whose rows do not lie along the first axis."""
     return with_helper(view, "shard_axis", _SHARD_AXIS, spelling.at, axis=mesh.axis, **_names(spelling, called))
+
+
+def on_devices_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str, *, sums: bool) -> Helper:
+    """The decorator that runs a function on the mesh that `called` returns, compiled when it is first called.
+
+    Args:
+        view: the file.
+        spelling: spells the names.
+        mesh: the mesh.
+        called: the function that returns it.
+        sums: whether the function sums over the devices, which would count rows that each device has once for each.
+    """
+    names = {
+        "cache": spelling.of("functools", "cache"),
+        "wraps": spelling.of("functools", "wraps"),
+        "shard_map": spelling.shard_map(),
+        "unchecked": spelling.unchecked(),
+        "jit": spelling.of("jax", "jit"),
+        "mesh": called,
+    }
+    if sums:
+        return with_helper(view, "on_all_devices", _SUMMED_OVER_DEVICES, spelling.at, **names)
+    names |= {"spec": spelling.spec(), "axis": mesh.axis, "leaves": tree_leaves(spelling)}
+    return with_helper(view, "on_all_devices", _ON_ALL_DEVICES, spelling.at, **names)
+
+
+def tree_leaves(spelling: Spelling) -> str:
+    """What to write for `jax.tree.leaves`."""
+    is_old = "tree_util" in spelling.tree_map()
+    return spelling.of("jax", "tree_util.tree_leaves" if is_old else "tree.leaves")
 
 
 def traced_batch_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
-from meshlens.assists._functions import Target, Use
+from meshlens.assists._functions import Target, Use, dotted_name, reached
+from meshlens.assists._made import BATCH
 from meshlens.assists._pmap import Obstacle
+from meshlens.assists._random import is_key
+from meshlens.assists._roles import _PLAIN, _STATE, is_setting
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
 
 _SHARED = frozenset(
     "params parameters param state train_state opt_state optimizer_state model variables weights w b "
-    "lr learning_rate rate config step_size temperature scale".split()
+    "lr learning_rate rate config step_size temperature scale mean std variance factor threshold bias "
+    "discount gamma".split()
 )
 _SPLIT = frozenset(
     "batch x y xs ys data inputs input targets target labels label images image tokens examples minibatch "
     "observations features".split()
 )
+_OF_ROWS = re.compile(r"(?:sample|example|row|instance|loss|importance)_(?:weights?|mask)")
 _SCALARS = frozenset({"int", "float", "bool", "str"})
 _OF_STATE = frozenset({"params", "apply_gradients", "opt_state", "apply_fn", "replace"})
 
@@ -60,7 +66,7 @@ def axis_of_parameter(
     view: FileView, target: Target, parameter: Node, place: int, uses: tuple[Use, ...], learned: frozenset[str]
 ) -> int | None:
     name, annotation = parameter[0], parameter[4]
-    if name in learned or (annotation is not None and annotation[-1] in _SCALARS):
+    if is_key(name) or name in learned or (annotation is not None and annotation[-1] in _SCALARS):
         return None
     if any(node[0] == "attr" and node[2][:1] == ("name",) and node[2][2] == name and node[3] in _OF_STATE
            for statement in target.body for node in walk(statement)):  # fmt: skip
@@ -72,18 +78,102 @@ def axis_of_parameter(
         return None
     if any(_is_carried(view, use, place) for use in uses):
         return None
+    mapped = _axis_in_vmap(view, target, name)
+    if mapped is not None:
+        return None if mapped == "shared" else 0
+    if any(_is_given_setting(use, place) for use in uses):
+        return None
     beside = [_beside_rows(view, target, use, place) for use in uses]
-    if "cut" in beside:
+    if "cut" in beside or _OF_ROWS.fullmatch(name) is not None:
         return 0
     if "bound" not in beside and (name in _SHARED or name.endswith(("_params", "_state", "_rate"))):
         return None
     if _is_split(name):
         return 0
+    if "bound" not in beside and (_STATE.fullmatch(name) or _PLAIN.fullmatch(name)):
+        return None
+    if BATCH.fullmatch(name) or _has_split_siblings(view, target, uses, place):
+        return 0
+    if len(target.parameters) == 1:
+        return 0
     raise Obstacle("unknown-in-axes", f'whether "{name}" is shared or split over the devices is not known')
 
 
+def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
+    """What the `vmap`s of a function say of a parameter: "shared" or "split"; None where they say nothing, or both."""
+    said = {
+        "split" if axis else "shared"
+        for root in (target.node, *_nested(view, target))
+        for node in walk(root)
+        if node[0] == "call" and node[2][0] == "call" and dotted_name(view, node[2][2]) == "jax.vmap"
+        for place, (label, _, value) in enumerate(node[3])
+        if label is None and _part_of(value) == name and (axis := _mapped_place(node[2], place)) is not None
+    }
+    return said.pop() if len(said) == 1 else None
+
+
+def _nested(view: FileView, target: Target) -> tuple[Node, ...]:
+    """The functions that a function hands this parameter on to under the same name, as losses get what a step gets."""
+    return tuple(one for one in reached(view, target) if one is not target.node)
+
+
+def _part_of(value: Node) -> str:
+    while value[0] in ("sub", "attr"):
+        value = value[2]
+    return str(value[2]) if value[0] == "name" else ""
+
+
+def _mapped_place(maker: Node, place: int) -> bool | None:
+    """Whether a `vmap` maps an argument; None if that is not written out."""
+    positional = [value for label, _, value in maker[3] if label is None]
+    axes: Node | None = next((value for label, _, value in maker[3] if label == "in_axes"), None)
+    axes = axes if axes is not None else positional[1] if len(positional) > 1 else None
+    if axes is not None and axes[0] in ("tuple", "list"):
+        axes = axes[2][place] if place < len(axes[2]) else ("", 0)
+    if axes is None:
+        return True
+    if axes[0] != "const":
+        return None
+    return None if axes[2] not in (0, None) else axes[2] == 0
+
+
+def _is_given_setting(use: Use, place: int) -> bool:
+    given: Node = use.call[3][place][2] if use.call is not None and place < len(use.call[3]) else ("",)
+    return given[0] in ("attr", "sub") and is_setting(given)
+
+
+def _has_split_siblings(view: FileView, target: Target, uses: tuple[Use, ...], place: int) -> bool:
+    """Whether each call takes an argument from what it takes another one from that certainly is a batch."""
+    calls = [use.call for use in uses if use.call is not None]
+    batches = [number for number, one in enumerate(target.parameters) if _is_batch(one[0])]
+
+    def is_sibling(call: Node) -> bool:
+        own = _source(view, call[3][place][2]) if place < len(call[3]) else ""
+        return bool(own) and any(
+            own == _source(view, call[3][other][2]) for other in batches if other < len(call[3]) and other != place
+        )
+
+    return bool(calls) and all(map(is_sibling, calls))
+
+
+def _is_batch(name: str) -> bool:
+    return name in _SPLIT or BATCH.fullmatch(name) is not None
+
+
+def _source(view: FileView, node: Node) -> str:
+    """The variable that an expression takes a part of, as `batch` in `batch["label"]` and `data.actions.numpy()`."""
+    depth = 0
+    while True:
+        if node[0] == "call" and node[2][0] == "attr" and not node[3] and not dotted_name(view, node[2]):
+            node = node[2][2]
+        elif node[0] in ("attr", "sub"):
+            node, depth = node[2], depth + 1
+        else:
+            return str(node[2]) if node[0] == "name" and depth else ""
+
+
 def _is_split(name: str) -> bool:
-    return name in _SPLIT or name.endswith(("_batch", "batch_", "_inputs", "_labels"))
+    return name in _SPLIT or name.endswith(("_batch", "batch_", "_batched", "_inputs", "_labels"))
 
 
 def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:

@@ -11,19 +11,33 @@ from meshlens.assists._form import Form
 from meshlens.assists._functions import Target, Use, dotted_name, reached
 from meshlens.assists._gradients import differentiated
 from meshlens.assists._jit import Folded
+from meshlens.assists._kinds import SAME, Kind, flat, over_rows
 from meshlens.assists._methods import must_have_a_fixed_object
 from meshlens.assists._model import Wishes
 from meshlens.assists._parameters import AXIS_PARAMETER, new_parameter
 from meshlens.assists._pmap import Obstacle
+from meshlens.assists._random import holds_keys
+from meshlens.assists._row_by_row import may_be_flat
+from meshlens.assists._scopes import parent_of
 from meshlens.assists._shared import in_axes_of
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._writing import quoted
 from meshlens.axes.records import literal_name
-from meshlens.project.trees import walk
+from meshlens.project.trees import Node, children, names_bound, walk
 from meshlens.project.view import FileView
 from meshlens.text import FileEdit
 
 _DEFAULT = "batch"
+_MOVES_ROWS = frozenset("concatenate concat stack hstack vstack append squeeze tile arange".split())
+_WHY = {
+    "mixed": "and is not known to have a row for each row of the batch",
+    "rows": "and its rows may have another order",
+    "tree": "and its rows may have another order",
+    "turned": "and its rows are not on its first axis",
+    "own": "as each has a random key of its own",
+    "count": "as each counts its own rows",
+    "shape": "as each has the shape of its own rows",
+}
 
 
 def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
@@ -73,6 +87,11 @@ class Step:
         return self.reductions.out
 
     @property
+    def draws(self) -> bool:
+        """Whether each device draws random numbers of its own."""
+        return bool(self.reductions.keys or self.reductions.folded)
+
+    @property
     def folded(self) -> Folded | None:
         """The `jit` whose work the map does."""
         return self.form.folded
@@ -80,7 +99,7 @@ class Step:
     @property
     def optional_axis(self) -> bool:
         """Whether the function reduces only where it is given an axis name, as it runs outside the map too."""
-        return self.form.others and bool(self.reductions.lines or self.reductions.inside)
+        return self.form.others and (bool(self.reductions.lines or self.reductions.inside) or self.draws)
 
 
 def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Step:
@@ -103,9 +122,80 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     }
     _must_read_its_batch(target, axes)
     found = reductions(view, target, frozenset({*shared, *_receiver(target)}))
-    if form.calls and (found.out == 0 or (isinstance(found.out, tuple) and 0 in found.out)):
-        raise Obstacle("unreduced-output", f'"{target.name}" returns a different value on each device')
+    _must_come_together(view, target, found)
+    for call in form.calls:
+        _must_stay_state(view, call, axes, found)
     return Step(form, found, axis, axes)
+
+
+def _must_come_together(view: FileView, target: Target, found: Reductions) -> None:
+    """Makes sure that what comes out is the same on all devices, or rows that lie behind those of the others.
+
+    Raises:
+        Obstacle: it is not.
+    """
+    results = found.results if isinstance(found.results, tuple) else (found.results,)
+    for number, kind in enumerate(results):
+        one = kind if isinstance(kind, str) else _whole(kind)
+        if one in SAME:
+            continue
+        if one in ("rows", "tree") and may_be_flat(view, target):
+            message = (
+                f'"{target.name}" works along the last axis, which is that of the batch if its arrays have one axis'
+            )
+            raise Obstacle("last-axis", message)
+        if one in ("rows", "tree") and not _moves_rows(view, target):
+            continue
+        which = f"result {number} of" if len(results) > 1 else "what comes out of"
+        raise Obstacle("unreduced-output", f'{which} "{target.name}" differs between the devices, {_WHY.get(one, "")}')
+
+
+def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ...], found: Reductions) -> None:
+    """Makes sure that what a call takes for all devices is not bound to rows by that call.
+
+    Raises:
+        Obstacle: it is.
+    """
+    above = parent_of(view, call.whole)
+    if above[0] != "assign" or len(above[2]) != 1:
+        return
+    target = above[2][0]
+    bound = target[2] if target[0] in ("tuple", "list") and isinstance(found.results, tuple) else (target,)
+    kinds = found.results if len(bound) > 1 and isinstance(found.results, tuple) else (found.results,) * len(bound)
+    shared = {value[2] for value, axis in zip(call.values, axes, strict=True) if axis is None and value[0] == "name"}
+    for one, kind in zip(bound, kinds, strict=False):
+        if _whole(kind) != "same" and not shared.isdisjoint(names_bound([("assign", 0, (one,), ("const", 0, None))])):
+            name = next(iter(shared & names_bound([("assign", 0, (one,), ("const", 0, None))])))
+            raise Obstacle("rows-for-all", f'"{name}" is handed over to all devices and comes back as rows')
+
+
+def _whole(kind: Kind) -> str:
+    """The kind of a result that has parts: all the same, or all rows."""
+    kinds = {flat(one) if isinstance(one, str) else _whole(one) for one in ((kind,) if isinstance(kind, str) else kind)}
+    if kinds <= SAME:
+        return "same"
+    return "rows" if kinds == {"rows"} else "mixed"
+
+
+def _moves_rows(view: FileView, target: Target) -> bool:
+    """Whether a function may put rows in another order or on another axis, which is harmless for means alone."""
+    return any(_moves(root) for root in reached(view, target))
+
+
+def _is_along_features(node: Node) -> bool:
+    """Whether a call joins arrays along their last axis, or along another one that is not that of the rows."""
+    axis = next((value for label, _, value in node[3] if label == "axis"), None)
+    if axis is None or over_rows(axis) is not False:
+        return False
+    # The last axis of arrays with one axis is that of the rows, of a stack it is a new one.
+    return node[2][-1] == "stack" or (axis[0] == "const" and node[2][-1] in ("concatenate", "concat", "squeeze"))
+
+
+def _moves(node: Node) -> bool:
+    """Whether an expression or one in it does, indices aside, which say where each row is looked up."""
+    if node[0] == "call" and node[2][-1] in _MOVES_ROWS and not _is_along_features(node):
+        return True
+    return any(map(_moves, (node[2],) if node[0] == "sub" else children(node)))
 
 
 def averaged(view: FileView, target: Target, step: Step, spelling: Spelling) -> list[FileEdit]:
@@ -154,16 +244,14 @@ def _wished(text: str) -> tuple[int | None, ...]:
 
 def _must_be_plain(view: FileView, target: Target) -> None:
     inside = [node for root in reached(view, target) for node in walk(root)]
-    draws = any(node[0] == "attr" and dotted_name(view, node).startswith("jax.random.") for node in inside)
-    if draws:
-        raise Obstacle("random-numbers", f'"{target.name}" uses random numbers; each device needs its own key')
     if any(dotted_name(view, node).startswith("flax.nnx.") for node in inside if node[0] == "attr"):
-        raise Obstacle("objects", f'"{target.name}" works on objects of flax.nnx, which are changed in place')
+        message = f'"{target.name}" works on objects of flax.nnx, which are changed in place: use jit with sharding'
+        raise Obstacle("objects", message)
     if any(node[0] in ("global", "nonlocal") for node in inside):
         raise Obstacle("outer-variables", f'"{target.name}" sets outer variables once per trace')
-    keys = [parameter[0] for parameter in target.parameters if parameter[0].endswith(("key", "rng", "rngs"))]
+    keys = [parameter[0] for parameter in target.parameters if holds_keys(parameter[0])]
     if keys:
-        message = f'"{target.name}" takes "{keys[0]}", and each device needs a random key of its own'
+        message = f'"{target.name}" takes several random keys in "{keys[0]}", of which each device needs its own'
         raise Obstacle("random-numbers", message)
     if "batch_stats" in {node[-1] for node in inside if node[0] in ("attr", "const", "name")}:
         raise Obstacle("batch-statistics", f'"{target.name}" updates batch statistics, which differ on each device')

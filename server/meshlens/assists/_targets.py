@@ -72,33 +72,24 @@ def places_named(target: str | None, function: str | None) -> Callable[[FileView
     if target in (None, "jit"):
         return lambda view: _named_exactly(view, function) or _variables(view, function)
     if function is None:
-        return (lambda view: _functions(view, None)) if target == "pmap" else applications
+        return (lambda view: _functions(view)) if target == "pmap" else applications
     if target == "vmap":
         return lambda view: _of_function(view, function, "jax.pmap")
     before = "jax.vmap" if target == "pmap" else "jax.pmap"
-    return lambda view: _of_function(view, function, before) or _functions(view, function)
+    return lambda view: _of_function(view, function, before) or _named_exactly(view, function)
 
 
-def _functions(view: FileView, function: str | None) -> tuple[Span, ...]:
-    """The names of the functions that are called so, or of those that `jit` compiles."""
-    compiled = _compiled(view) if function is None else frozenset()
-    return tuple(
-        sorted(
-            view.span(target.site)
-            for target in functions(view)
-            if (
-                _is_jitted(view, target) or target.site in compiled
-                if function is None
-                else _is_called(target, function)
-            )
-        )
-    )
+def _functions(view: FileView) -> tuple[Span, ...]:
+    """The names of the functions that `jit` compiles."""
+    compiled = _compiled(view)
+    found = [one for one in functions(view) if _is_jitted(view, one) or one.site in compiled]
+    return tuple(sorted(view.span(target.site) for target in found))
 
 
 def _named_exactly(view: FileView, function: str | None) -> tuple[Span, ...]:
     """The names of the functions that are called so, of one inside another by the names of both."""
     if function is None:
-        return _functions(view, None)
+        return _functions(view)
     found = [one for one in functions(view) if one.name == function.rsplit(".", 1)[-1]]
     whole = [one for one in found if f".{_qualified(one)}".endswith(f".{function}")]
     return tuple(sorted(view.span(one.site) for one in whole))
@@ -113,11 +104,6 @@ def _variables(view: FileView, function: str | None) -> tuple[Span, ...]:
     """The variables that hold what `jit` or `vmap` made of a function."""
     found = compiled_variables(view)
     return tuple(view.span(one.site) for one in found if function is None or one.name == function.rsplit(".", 1)[-1])
-
-
-def _is_called(target: Target, function: str) -> bool:
-    """Whether a function is meant by its name, alone or behind that of the class or function around it."""
-    return function in (target.name, target.site.block, f"{target.site.block}.{target.name}")
 
 
 def _compiled(view: FileView) -> frozenset[Site]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from meshlens.assists._functions import Target, dotted_name, functions_called
-from meshlens.assists._roles import BATCH
+from meshlens.assists._made import BATCH
 from meshlens.assists._scopes import home_of
 from meshlens.assists._siblings import imported_function
 from meshlens.assists._traced_calls import LIBRARIES, called, indexed

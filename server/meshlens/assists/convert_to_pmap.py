@@ -39,12 +39,12 @@ import jax.numpy as jnp
 
 
 def shard(tree):
-    \"\"\"Splits the rows of every array into one block for each device.\"\"\"
+    \"\"\"Gives each device a block of the rows of every array, or all rows where they do not divide.\"\"\"
     count = jax.local_device_count()
 
     def split(x):
         if x.shape[0] % count:
-            raise ValueError(f"{x.shape[0]} rows do not split over {count} devices: take a multiple of {count}")
+            return jnp.broadcast_to(x, (count, *x.shape))
         return x.reshape(count, -1, *x.shape[1:])
 
     return jax.tree.map(split, tree)
@@ -74,44 +74,135 @@ from math import prod
 from meshlens.assists._calls import PlainCall, wrapped
 from meshlens.assists._devices import pmap_devices
 from meshlens.assists._form import form_of
-from meshlens.assists._functions import Target, function_at, maps_around, uses_jax
+from meshlens.assists._functions import (
+    Target,
+    dotted_name,
+    function_at,
+    line_of,
+    maps_around,
+    may_use_jax,
+    uses_libraries,
+)
 from meshlens.assists._mapped_by_pmap import mapped_by_pmap
-from meshlens.assists._model import Answer, Wishes
-from meshlens.assists._offering import offered
-from meshlens.assists._sharding import shard_helper
+from meshlens.assists._mentions import mentions_of
+from meshlens.assists._model import Answer, Proposal, Wishes
+from meshlens.assists._offering import offered_as
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._scopes import parent_of
+from meshlens.assists._sharding import merge_helper, shard_helper, split_helper
 from meshlens.assists._spelling import Spelling
-from meshlens.assists._step import averaged, read_step
-from meshlens.assists._writing import in_order
+from meshlens.assists._step import Step, averaged, read_step
+from meshlens.assists._writing import in_order, wrapping
+from meshlens.axes.values import Site
 from meshlens.project.new_imports import import_edits
+from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "convert to pmap"
+_VIEWS = frozenset({"numpy", "reshape", "astype", "squeeze", "ravel", "flatten", "transpose"})
+_PLAIN = frozenset({"name", "attr", "sub", "const", "tuple", "list", "call", "bin", "unary"})
 
 
 def convert_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
     """Offers it on the name of a function that no map runs yet, where it is defined or used."""
     target = function_at(view, span)
-    if target is None or not uses_jax(view, target) or maps_around(view, target):
+    if target is None or not may_use_jax(view) or maps_around(view, target):
         return None
-    return offered(_TITLE, lambda: _written(view, target, span, wishes))
+    answer = offered_as(_TITLE, lambda: _written(view, target, span, wishes))
+    is_expected = uses_libraries(view, target) or bool(mentions_of(view, target.name))
+    return answer if isinstance(answer, Proposal) or is_expected else None
 
 
-def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tuple[FileEdit, ...]:
+def _title(step: Step) -> str:
+    return f"{_TITLE} (each device draws its own random numbers)" if step.draws else _TITLE
+
+
+def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tuple[str, tuple[FileEdit, ...]]:
     form = form_of(view, target, span, wishes)
     step = read_step(view, target, wishes, form)
     spelling = Spelling(view, view.span(target.at(target.node[1])).start)
     name, applied = mapped_by_pmap(view, target, step, spelling, pmap_devices(wishes, spelling))
     averages = averaged(view, target, step, spelling)
-    shard, helper = _shard(view, spelling, wishes) if form.calls else ("", ())
+    shard, helper = _shard(view, spelling, wishes, step) if form.calls else ("", ())
     calls = [edit for call in form.calls for edit in _sharded(view, call, step.axes, shard)]
     names = [FileEdit(view.path, Edit(view.span(call.use.site), name)) for call in form.calls if name]
-    return in_order((*import_edits(view, spelling.needed), *helper, *applied, *averages, *names, *calls))
+    merged, more = _merged(view, form.calls, step, spelling)
+    edits = (*import_edits(view, spelling.needed), *helper, *more, *applied, *averages, *merged, *names, *calls)
+    return _title(step), in_order(edits)
 
 
-def _shard(view: FileView, spelling: Spelling, wishes: Wishes) -> tuple[str, tuple[FileEdit, ...]]:
+def _shard(view: FileView, spelling: Spelling, wishes: Wishes, step: Step) -> tuple[str, tuple[FileEdit, ...]]:
     count = str(prod(wishes.devices)) if wishes.devices else f"{spelling.of('jax', 'local_device_count')}()"
-    return shard_helper(view, spelling, count)
+    if step.reductions.sums:
+        # Sums would count rows once for each device that has all of them.
+        return shard_helper(view, spelling, count)
+    return split_helper(view, spelling, count)
+
+
+def _merged(
+    view: FileView, calls: tuple[PlainCall, ...], step: Step, spelling: Spelling
+) -> tuple[list[FileEdit], tuple[FileEdit, ...]]:
+    """Edits after which the calls give the rows of all devices in one array, and the one that adds the helper."""
+    out = step.out
+    if not calls or out is None or (isinstance(out, tuple) and 0 not in out):
+        return [], ()
+    merge, helper = merge_helper(view, spelling)
+    if out == 0:
+        edits = [
+            edit
+            for call in calls
+            for edit in wrapping(view, view.span(call.whole), f"{merge}(", f", {_batch(view, call, step)})")
+        ]
+        return edits, helper
+    places = out if isinstance(out, tuple) else (out,)
+    return [_merged_below(view, call, places, merge, _batch(view, call, step)) for call in calls], helper
+
+
+def _batch(view: FileView, call: PlainCall, step: Step) -> str:
+    """The batch of a call as it is written, which says how many rows there are.
+
+    Raises:
+        Obstacle: it is no variable, and whatever makes it would run twice.
+    """
+    given = [value for value, axis in zip(call.values, step.axes, strict=True) if axis is not None]
+    plain = next((value for value in given if _is_plain(view, value)), None)
+    if plain is None:
+        message = f"line {line_of(view, call.whole)} hands over a batch without a name, and its rows have to be counted"
+        raise Obstacle("nameless-batch", message)
+    return view.text(Site(call.whole.path, call.whole.block, plain[1]))
+
+
+def _is_plain(view: FileView, value: Node) -> bool:
+    """Whether an expression gives the same whenever it is evaluated, and changes nothing."""
+    calls = [node[2] for node in walk(value) if node[0] == "call"]
+    names = [dotted_name(view, one) for one in calls]
+    is_pure = all(
+        (name.startswith(("jax.numpy.", "numpy.")) and ".random." not in name)
+        or (not name and one[0] == "attr" and one[3] in _VIEWS)
+        for one, name in zip(calls, names, strict=True)
+    )
+    return is_pure and all(node[0] in _PLAIN for node in walk(value))
+
+
+def _merged_below(view: FileView, call: PlainCall, out: tuple[int | None, ...], merge: str, batch: str) -> FileEdit:
+    """The line below a statement that binds the results of a call, which puts those together that are rows."""
+    above = parent_of(view, call.whole)
+    line = line_of(view, call.whole)
+    targets = above[2][0][2] if above[0] == "assign" and above[2][0][0] in ("tuple", "list") else ()
+    if len(above[2]) != 1 or len(targets) != len(out) or any(one[0] != "name" for one in targets):
+        message = f"line {line} does not give each result a name, and some are rows that have to be put together"
+        raise Obstacle("rows-among-results", message)
+    names = ", ".join(one[2] for one, axis in zip(targets, out, strict=True) if axis == 0)
+    span = view.span(Site(call.whole.path, call.whole.block, above[1]))
+    end = view.source.find(b"\n", span.end)
+    end = end if end >= 0 else len(view.source)
+    head = view.source[view.source.rfind(b"\n", 0, span.start) + 1 : span.start].decode("utf-8", "replace")
+    rest = view.source[span.end : end].strip()
+    if head.strip() or (rest and not rest.startswith(b"#")):
+        raise Obstacle("rows-among-results", f"line {line} holds more than one statement")
+    text = f"\n{head}{names} = {merge}({f'({names})' if ',' in names else names}, {batch})"
+    return FileEdit(view.path, Edit(Span(end, end), text))
 
 
 def _sharded(view: FileView, call: PlainCall, axes: tuple[int | None, ...], shard: str) -> list[FileEdit]:

@@ -77,6 +77,10 @@ def synchronize_gradients(view: FileView, span: Span, wishes: Wishes) -> Answer:
     try:
         axis = _axis(view, target, wishes)
         found = reductions(view, target, _shared(view, target))
+        if found.sums:
+            raise Obstacle(
+                "summed-loss", f'"{target.name}" sums over its rows, so its gradients are to be summed as well'
+            )
         if not found.lines and not found.inside:
             return None
         spelling = Spelling(view, view.span(target.at(target.node[1])).start)

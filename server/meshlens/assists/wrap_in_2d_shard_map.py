@@ -38,17 +38,38 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec as P
 
 
+@functools.cache
+def device_mesh():
+    \"\"\"Returns the mesh of all devices, made when it is first used.\"\"\"
+    return Mesh(np.array(jax.devices()[:8]).reshape(2, 4), ("batch", "model"))
+
+
+def on_all_devices(in_specs, out_specs, **options):
+    \"\"\"Runs a function on all devices, each with its rows; rows that do not divide go to each as a whole.\"\"\"
+
+    def decorate(function):
+        @functools.cache
+        def compiled(divides):
+            specs = (in_specs, out_specs) if divides else (P(), P())
+            mapped = jax.shard_map(function, mesh=device_mesh(), in_specs=specs[0], out_specs=specs[1], check_vma=False)
+            return jax.jit(mapped, **options)
+
+        @functools.wraps(function)
+        def run(*args):
+            count = device_mesh().shape["batch"]
+            batches = [arg for arg, spec in zip(args, in_specs, strict=True) if spec != P()]
+            return compiled(all(x.shape[0] % count == 0 for x in jax.tree.leaves(batches)))(*args)
+
+        return run
+
+    return decorate
+
+
 def loss_fn(params, batch):
     return jnp.mean((batch @ params) ** 2)
 
 
-mesh = Mesh(np.array(jax.devices()[:8]).reshape(2, 4), ("batch", "model"))
-
-
-@jax.jit
-@functools.partial(
-    jax.shard_map, mesh=mesh, in_specs=(P(), P("batch")), out_specs=P(), check_vma=False
-)
+@on_all_devices(in_specs=(P(), P("batch")), out_specs=P())
 def step(params, batch):
     loss, grads = jax.value_and_grad(loss_fn)(params, batch)
     loss, grads = jax.lax.pmean((loss, grads), axis_name="batch")

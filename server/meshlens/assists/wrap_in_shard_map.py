@@ -2,6 +2,7 @@
 
 What the step shares gets the spec `P()`, its batch `P("batch")`, so the calls stay what they are: each device gets its
 rows, and what all devices compute alike comes out once.
+No import starts the backend: the mesh and the compiled function are made at the first call, once.
 Gradients are averaged over the devices where they are taken; `check_vma=False` keeps `shard_map` from summing them by
 itself.
 The numbers are those of one device up to the order of the sums; where that cannot be had, the reason is given.
@@ -39,17 +40,38 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec as P
 
 
+@functools.cache
+def device_mesh():
+    \"\"\"Returns the mesh of all devices, made when it is first used.\"\"\"
+    return Mesh(np.array(jax.devices()), ("batch",))
+
+
+def on_all_devices(in_specs, out_specs, **options):
+    \"\"\"Runs a function on all devices, each with its rows; rows that do not divide go to each as a whole.\"\"\"
+
+    def decorate(function):
+        @functools.cache
+        def compiled(divides):
+            specs = (in_specs, out_specs) if divides else (P(), P())
+            mapped = jax.shard_map(function, mesh=device_mesh(), in_specs=specs[0], out_specs=specs[1], check_vma=False)
+            return jax.jit(mapped, **options)
+
+        @functools.wraps(function)
+        def run(*args):
+            count = device_mesh().shape["batch"]
+            batches = [arg for arg, spec in zip(args, in_specs, strict=True) if spec != P()]
+            return compiled(all(x.shape[0] % count == 0 for x in jax.tree.leaves(batches)))(*args)
+
+        return run
+
+    return decorate
+
+
 def loss_fn(params, batch):
     return jnp.mean((batch @ params) ** 2)
 
 
-mesh = Mesh(np.array(jax.devices()), ("batch",))
-
-
-@jax.jit
-@functools.partial(
-    jax.shard_map, mesh=mesh, in_specs=(P(), P("batch")), out_specs=P(), check_vma=False
-)
+@on_all_devices(in_specs=(P(), P("batch")), out_specs=P())
 def step(params, batch):
     loss, grads = jax.value_and_grad(loss_fn)(params, batch)
     loss, grads = jax.lax.pmean((loss, grads), axis_name="batch")
@@ -66,18 +88,20 @@ from __future__ import annotations
 
 from meshlens.assists._calls import wrapped
 from meshlens.assists._devices import device_mesh
-from meshlens.assists._form import as_decorator
-from meshlens.assists._functions import Target, function_at, maps_around, uses_jax
-from meshlens.assists._mesh import mesh_name
-from meshlens.assists._model import Answer, Wishes
-from meshlens.assists._offering import offered
-from meshlens.assists._placing import place_before
+from meshlens.assists._form import Form, as_decorator, form_of
+from meshlens.assists._functions import Target, function_at, maps_around, may_use_jax, uses_libraries
+from meshlens.assists._mentions import mentions_of
+from meshlens.assists._model import Answer, Proposal, Wishes
+from meshlens.assists._offering import offered_as
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._prefix import Items, specs_text
+from meshlens.assists._sharding import OnMesh, mesh_helper, on_devices_helper
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._step import Step, averaged, read_step
 from meshlens.assists._writing import Call, around, call_text, in_order, width_of
+from meshlens.axes.values import Site
 from meshlens.project.new_imports import import_edits
+from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
@@ -87,48 +111,65 @@ _TITLE = "wrap in shard_map"
 def wrap_in_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
     """Offers it on the name of a function that no map runs yet."""
     target = function_at(view, span)
-    if target is None or not uses_jax(view, target) or maps_around(view, target):
+    if target is None or not may_use_jax(view) or maps_around(view, target):
         return None
-    return offered(_TITLE, lambda: _written(view, target, wishes))
+    answer = offered_as(_TITLE, lambda: _written(view, target, span, wishes))
+    is_expected = uses_libraries(view, target) or bool(mentions_of(view, target.name))
+    return answer if isinstance(answer, Proposal) or is_expected else None
 
 
-def _written(view: FileView, target: Target, wishes: Wishes) -> tuple[FileEdit, ...]:
+def _title(step: Step) -> str:
+    return f"{_TITLE} (each device draws its own random numbers)" if step.draws else _TITLE
+
+
+def _form(view: FileView, target: Target, span: Span, wishes: Wishes) -> Form:
+    """The decorator, or the map in place of the call of `jit`, where nothing else uses the function."""
+    found = form_of(view, target, span, wishes)
+    return found if found.how == "call" and not found.others else as_decorator(view, target, wishes)
+
+
+def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tuple[str, tuple[FileEdit, ...]]:
     if target.is_method:
         raise Obstacle("method", f'"{target.name}" is a method, whose object shard_map would split')
-    step = read_step(view, target, wishes, as_decorator(view, target, wishes))
+    step = read_step(view, target, wishes, _form(view, target, span, wishes))
     if step.folded is not None and step.folded.static:
         raise Obstacle("static-arguments", f'"{target.name}" has static arguments, which have no spec')
+    if step.folded is not None and step.folded.keeps_objects:
+        message = f'"{target.name}" takes modules of equinox, which hold more than arrays: use jit with sharding'
+        raise Obstacle("objects", message)
     site = target.at(target.node[1])
-    place = place_before(view, site)
-    if place is None:
-        raise Obstacle("no-place", "there is no place for a mesh before this function")
     spelling = Spelling(view, view.span(site).start)
-    mesh = device_mesh(wishes, step.axis, spelling)
-    name, before = mesh_name(view, mesh, site, place)
+    mesh = OnMesh(device_mesh(wishes, step.axis, spelling), step.axis)
+    called, made = mesh_helper(view, spelling, mesh)
+    name, helper = on_devices_helper(view, spelling, mesh, called, sums=step.reductions.sums)
     averages = averaged(view, target, step, spelling)
-    decorators = _decorators(view, target, step, spelling, name)
-    calls = [
-        edit for call in step.form.calls for place in range(len(step.axes)) for edit in wrapped(view, call, place, "")
+    decorator = _decorator(view, target, step, spelling, name)
+    keywords = [
+        edit for call in step.form.calls for place in range(len(call.values)) for edit in wrapped(view, call, place, "")
     ]
-    return in_order((*import_edits(view, spelling.needed), *before, decorators, *averages, *calls))
+    edits = (*import_edits(view, spelling.needed), *made, *helper, decorator, *averages, *keywords)
+    return _title(step), in_order(edits)
 
 
-def _decorators(view: FileView, target: Target, step: Step, spelling: Spelling, mesh: str) -> FileEdit:
+def _decorator(view: FileView, target: Target, step: Step, spelling: Spelling, helper: str) -> FileEdit:
     spec = spelling.spec()
     out = Items("tuple", step.out) if isinstance(step.out, tuple) else step.out
     arguments = (
-        spelling.shard_map(),
-        f"mesh={mesh}",
         f"in_specs={specs_text(Items('tuple', step.axes), spec, step.axis)}",
         f"out_specs={specs_text(out, spec, step.axis)}",
-        spelling.unchecked(),
+        *(step.folded.arguments if step.folded is not None else ()),
     )
-    start = view.span(target.at(target.node[1])).start
-    indent, _ = around(view, Span(start, start))
-    call = Call(spelling.of("functools", "partial"), arguments)
-    text = call_text(call, indent, width_of(view), len(indent) + 1)
-    if step.folded is not None:
-        end = view.span(step.folded.site).end
-        return FileEdit(view.path, Edit(Span(end, end), f"\n{indent}@{text}"))
-    jit = spelling.of("jax", "jit")
-    return FileEdit(view.path, Edit(Span(start, start), f"@{jit}\n{indent}@{text}\n{indent}"))
+    span = view.span(step.folded.site if step.folded is not None else target.at(target.node[1]))
+    indent, _ = around(view, Span(span.start, span.start))
+    text = call_text(Call(helper, arguments), indent, width_of(view), len(indent) + 1)
+    if step.folded is None:
+        return FileEdit(view.path, Edit(Span(span.start, span.start), f"@{text}\n{indent}"))
+    if step.folded.comments:
+        raise Obstacle("comments", "comments stand between the arguments of this jit")
+    if step.form.how == "call":
+        site = step.folded.site
+        operand = view.text(Site(site.path, site.block, path_to(view, site)[-1][3][0][1]))
+        return FileEdit(
+            view.path, Edit(span, f"{call_text(Call(helper, arguments), indent, width_of(view), 0)}({operand})")
+        )
+    return FileEdit(view.path, Edit(span, text))
