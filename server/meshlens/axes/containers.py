@@ -11,6 +11,7 @@ from meshlens.axes.frames import Frame
 from meshlens.axes.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.labels import NONE, travelling
 from meshlens.axes.run import Run
+from meshlens.axes.shapes import indexed
 from meshlens.axes.unpacking import element
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Seq, Site, Union, Value
 
@@ -69,7 +70,9 @@ def _of_data(container: Data, index: Value) -> Value:
             labels - {"devices"} if container.shape and len(container.shape) == 1 else labels,
             container.shape[1:] if container.shape else None,
         )
-    return Data(travelling(container.labels) | travelling(labels_of(index)), None, None, is_array(container))
+    shape = indexed(container.shape, index) if container.shape is not None else None
+    labels = travelling(container.labels) | travelling(labels_of(index))
+    return Data(labels | {"uniform"} if shape is not None else labels, shape, None, is_array(container))
 
 
 def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | None, ...] | None:

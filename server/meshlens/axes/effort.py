@@ -181,8 +181,19 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         return False
     if any(_holds_function(arg.value) or arg.label in _HOLD_NAMES for arg in args):
         return False
+    if run.world.makes_arrays(function.path, function.block) and any(_has_sizes(arg.value) for arg in args):
+        return False
     handed = args[1:] if function.owner is not None and function.kind != "static" else args
     return not any(isinstance(arg.value, Instance) and _is_worthwhile(run, arg.value.cls) for arg in handed)
+
+
+def _has_sizes(value: Value) -> bool:
+    """Whether a value is a number or an array whose sizes are known."""
+    if isinstance(value, Const):
+        return type(value.value) is int
+    if isinstance(value, Data):
+        return bool(value.shape) and None not in (value.shape or ())
+    return any(map(_has_sizes, _parts(value)))
 
 
 def _is_worthwhile(run: Run, cls: Class) -> bool:
@@ -251,6 +262,7 @@ def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Contex
         ctx.expected,
         run.differentiating > 0,
         run.api_guard > run.broad_guard,
+        run.ambient[-1] if run.ambient else None,
     )
     try:
         return Key(parts)

@@ -14,6 +14,7 @@ from meshlens.axes.libraries import consume
 from meshlens.axes.naming import by_parameter
 from meshlens.axes.records import ApiCall
 from meshlens.axes.run import Run
+from meshlens.axes.shapes import shape_of_result
 from meshlens.axes.values import (
     UNKNOWN,
     Arg,
@@ -32,6 +33,8 @@ from meshlens.axes.values import (
 from meshlens.jaxapi.collectives import NAMED_METHODS
 from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.libraries import GENERATOR_SIZES, GENERATORS, INIT_METHODS, VERDICTS
+
+_MAY_REPEAT = frozenset({"uniform"})
 
 
 def call_method(
@@ -111,13 +114,22 @@ def _of_array(
                     ctx,
                 )
             )
-        shape = () if not args else None
+        shape = () if not args else shape_of_result(f"jax.numpy.{name}", (Arg(None, receiver, None, None), *args))
         if name == "sum" and not args:
             labels |= noise.summed_on_host(run, receiver.labels, site, ctx)
-        return Data(labels | ({"mean"} if name == "mean" else frozenset()), shape, None, arrays.is_array(receiver))
+        said = {"mean"} if name == "mean" else frozenset()
+        return Data(labels | said | (_MAY_REPEAT if shape else frozenset()), shape, None, arrays.is_array(receiver))
     if name in ("astype", "copy", "block_until_ready", "clip", "round"):
         return Data(labels | (receiver.labels & {"key", "keys", "fresh", "reduced", "same", "uniform"}), receiver.shape)
-    return Data(labels)
+    found = _shape_of_method(receiver, name, args) if receiver.shape is not None else None
+    return Data(labels | _MAY_REPEAT, found) if found is not None else Data(labels)
+
+
+def _shape_of_method(receiver: Data, name: str, args: tuple[Arg, ...]) -> arrays.Sizes | None:
+    if name == "transpose" and len(args) > 1:
+        args = (Arg(None, Seq("tuple", tuple(arg.value for arg in args)), None, None),)
+    known = {"flatten": "ravel"}.get(name, name)
+    return shape_of_result(f"jax.numpy.{known}", (Arg(None, receiver, None, None), *args))
 
 
 def _named_reduction(

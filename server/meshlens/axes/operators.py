@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes import arrays, noise
+from meshlens.axes.axis_sizes import as_number
 from meshlens.axes.context import Context
+from meshlens.axes.contractions import matmul
 from meshlens.axes.frames import Frame, site_of
 from meshlens.axes.gradients import divided, gradient_step
 from meshlens.axes.joining import labels_of
@@ -20,7 +22,8 @@ def binary(
     run: Run, node: Any, operator: str, left: Value, right: Value, sides: tuple[Any, Any], frame: Frame, ctx: Context
 ) -> Value:
     """The result of `left operator right`, whose expressions are the two sides."""
-    known = arrays.constant_operation(operator, left, right)
+    numbers = as_number(operator, left, right)
+    known = arrays.constant_operation(operator, *(numbers or (left, right)))
     if known is not None:
         if isinstance(known, Const):
             return Const(known.value, site_of(frame, node))
@@ -37,7 +40,8 @@ def binary(
         if operator != "@":
             noise.meet(run, (left_labels, right_labels), ctx)
         labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)
-    shape = arrays.broadcast(arrays.shape_of(left), arrays.shape_of(right))
+    combined = matmul if operator == "@" else arrays.broadcast
+    shape = combined(arrays.shape_of(left), arrays.shape_of(right))
     if all(isinstance(side, Const) or "uniform" in labels_of(side) for side in (left, right)):
         labels |= {"uniform"}
     return Data(labels, shape, None, arrays.gives_array(operator, left, right))

@@ -133,8 +133,7 @@ def _beside_module(world: World, path: str, name: str) -> Run:
 
 def run_root(world: World, path: str, name: str, value: Value) -> RootResult:
     """Runs a function that nobody calls, plain or wrapped, or a class whose methods nobody calls."""
-    run = Run(world, path, name)
-    world.module_state(path, run)
+    run = _beside_module(world, path, name)
     if isinstance(value, Class):
         _run_class(run, value)
     elif isinstance(value, Function):

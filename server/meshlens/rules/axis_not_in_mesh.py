@@ -35,8 +35,10 @@ from collections.abc import Iterator
 from meshlens.axes.context import Context
 from meshlens.axes.meshes import takes_mesh_in_force
 from meshlens.axes.naming import names_in
+from meshlens.axes.records import ApiCall
 from meshlens.axes.specs import possible_specs, sharding_parts, spec_names
 from meshlens.axes.values import Arg, Const, Mesh, Seq, Site, Spec, Value
+from meshlens.jaxapi.meshes import OUT_SHARDING, TAKE_SPECS
 from meshlens.project.view import FileView
 from meshlens.rules._did_you_mean import closest
 from meshlens.rules._model import Finding, Severity
@@ -45,6 +47,7 @@ from meshlens.rules._registry import rule
 from meshlens.rules._rename_axis import write_name
 from meshlens.rules._routes import certain
 from meshlens.rules._specs import argument_of, blamed, mesh_axes, mesh_place
+from meshlens.rules._spmd_names import spmd_names
 
 _Named = tuple[Const, Site, Arg, Value, Context, Spec | None]
 
@@ -53,7 +56,7 @@ _Named = tuple[Const, Site, Arg, Value, Context, Spec | None]
 def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
     """Compares every axis name of a spec with the axes of the mesh that it is used with."""
     places: dict[tuple[Site, str], list[_Named]] = defaultdict(list)
-    for named in (*_of_shardings(view), *_of_maps(view)):
+    for named in (*_of_shardings(view), *_of_constraints(view), *_of_maps(view)):
         name, site, arg, *_ = named
         place = blamed(view, name, site, arg.site)
         if place is not None:
@@ -70,14 +73,35 @@ def _of_shardings(view: FileView) -> Iterator[_Named]:
             mesh, _ = sharding_parts(call.result)
             spec = argument_of(call.args, "spec", 1)
         elif call.mesh is not None:
-            mesh, spec = call.mesh, argument_of(call.args, "shardings", 1)
+            mesh, spec = call.mesh, argument_of(call.args, *_place_of_spec(call))
         else:
             continue
         if mesh is None or spec is None:
             continue
+        yield from _added(call, mesh)
         for one, is_certain in possible_specs(spec.value):
             for name, site in spec_names(one):
                 yield name, site, spec, mesh, _under(call.context, is_certain), one
+
+
+def _place_of_spec(call: ApiCall) -> tuple[str, int]:
+    parameter = TAKE_SPECS.get(call.dotted)
+    return (parameter, 1) if parameter is not None else (OUT_SHARDING, -1)
+
+
+def _of_constraints(view: FileView) -> Iterator[_Named]:
+    """The axes that a vmap adds to a constraint whose sharding says the mesh."""
+    for call in view.records.calls:
+        sharding = argument_of(call.args, "shardings", 1)
+        mesh, spec = sharding_parts(sharding.value) if sharding is not None else (None, None)
+        if isinstance(mesh, Mesh) and isinstance(spec, Spec):
+            yield from _added(call, mesh)
+
+
+def _added(call: ApiCall, mesh: Value) -> Iterator[_Named]:
+    for name, arg in spmd_names(call):
+        if arg.site is not None:
+            yield name, arg.site, arg, mesh, call.context, None
 
 
 def _of_maps(view: FileView) -> Iterator[_Named]:
