@@ -85,6 +85,9 @@ def dated_keywords(view: FileView, wanted: Callable[[KeywordChange], bool]) -> I
         wanted: says which changes matter.
     """
     for mention in _reported(view, _takes_dated_keywords).values():
+        whole = change(mention.dotted)
+        if whole is not None and whole.removed is not None and whole.removed <= view.jax_version:
+            continue
         name = local_name(view, mention.site) if mention.imported else None
         calls = _calls_of(view, name) if name is not None else _call_at(view, mention.site)
         for site, call in calls:

@@ -44,7 +44,12 @@ def texts_handed_to_pmap(view: FileView) -> Iterator[Finding]:
 def _text(call: MappedCall) -> int | None:
     if any(name in ("*", "**") for name, _ in call.binder.arguments) or any(arg.label is not None for arg in call.args):
         return None
-    texts = (place for place, arg in enumerate(call.args) if _is_text(arg.value) and _is_dynamic(call, place))
+    # One that is mapped along an axis is no array for AX302 already.
+    texts = (
+        place
+        for place, arg in enumerate(call.args)
+        if _is_text(arg.value) and _is_dynamic(call, place) and not _is_mapped(call, place)
+    )
     return next(texts, None)
 
 
