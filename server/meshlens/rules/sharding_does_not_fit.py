@@ -19,8 +19,9 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
 mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
-bias = jax.device_put(jnp.zeros(16), NamedSharding(mesh, P(None, "model")))
-#                                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX211: the spec has 2 entries, the array has 1 axis
+columns = NamedSharding(mesh, P(None, "model"))
+bias = jax.device_put(jnp.zeros(16), columns)
+#                                    ^^^^^^^ AX211: the spec has 2 entries, the array has 1 axis
 ```
 
 With one entry it fits:
