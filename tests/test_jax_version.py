@@ -51,6 +51,9 @@ def no_environment(monkeypatch):
         ({"requirements.txt": "jax~=0.4.20\n"}, (0, 4, 38)),
         ({"requirements.txt": "jax==0.4.*\n"}, (0, 4, 38)),
         ({"requirements.txt": "jax!=0.4.20\n"}, None),
+        ({"requirements.txt": "jax>=0.4.30,!=0.11.0,<0.11.1\n"}, (0, 10, 2)),
+        ({"requirements.txt": "jax>=0.11,!=0.11.0,<0.11.2\n"}, (0, 11, 1)),
+        ({"requirements.txt": "jax<0.4.33\n"}, (0, 4, 31)),
         ({"requirements.txt": "jax<1.0\n"}, None),
         ({"requirements.txt": "jax\n"}, None),
         ({"requirements.txt": "# jax==0.1.0\n"}, None),
@@ -184,9 +187,10 @@ def test_a_folder_outside_the_project_says_nothing(tmp_path):
 
 
 def test_the_newest_version_is_newer_than_the_last_patches():
-    from meshlens.project.jax_requirements import _LAST_PATCHES
+    from meshlens.project.jax_requirements import RELEASES
 
-    assert sorted({*_LAST_PATCHES, NEWEST}) == [*_LAST_PATCHES, NEWEST]
+    assert sorted(set(RELEASES)) == list(RELEASES)
+    assert RELEASES[-1] == NEWEST
 
 
 def test_versions():

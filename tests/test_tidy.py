@@ -18,6 +18,9 @@ SOURCES = sorted(SERVER.rglob("*.py"))
 CLIENT = sorted((ROOT / "client" / "src").rglob("*.ts")) + sorted((ROOT / "client" / "test").rglob("*.ts"))
 RULES = sorted(path for path in (SERVER / "rules").glob("*.py") if not path.name.startswith("_"))
 
+RELEASED = SERVER / "jaxapi" / "released.py"
+"""A table that tests/bench/releases.py writes."""
+
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|root|work|tmp|Users)/\w+")
 
 
@@ -32,7 +35,7 @@ def test_a_file_is_small_and_says_what_it_is(path):
     if path.name == "__init__.py":
         assert lines <= 20, "an __init__ is a table of contents"
         return
-    assert lines <= 440, "split it by noun"
+    assert lines <= 440 or path == RELEASED, "split it by noun"
     docstring = ast.get_docstring(ast.parse(text))
     assert docstring, "no module docstring"
     first = docstring.split("\n")[0]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from meshlens.axes import transfer
 from meshlens.axes.arrays import is_array, shape_of
+from meshlens.axes.axis_sizes import COUNT, size_along_all
+from meshlens.axes.collected_shapes import shape_after
 from meshlens.axes.context import Context
 from meshlens.axes.joining import labels_of, options, variation_of, variations_in
 from meshlens.axes.labels import after_reduction, travelling
@@ -50,7 +54,14 @@ def apply_collective(run: Run, row: Collective, args: tuple[Arg, ...], site: Sit
     if row.reduces in ("sum", "mean"):
         note_repeats(run, row, value, names, "axis_index_groups" in found, site, ctx)
     is_plain = axis is not None and _are_known(axis.value) and "axis_index_groups" not in found and "to" not in found
-    return result(row, value, labels, site, names, is_plain or row.reduces == "cast")
+    answer = result(row, value, labels, site, names, is_plain or row.reduces == "cast")
+    counts = row.reduces == "size" or (row.reduces == "sum" and isinstance(value, Const) and value.value == 1)
+    if counts and isinstance(answer, Data) and "axis_index_groups" not in found:
+        size = size_along_all(ctx.env, names)
+        return replace(answer, labels=answer.labels | {(COUNT, size)}) if size is not None else answer
+    if isinstance(answer, Data) and isinstance(value, Data) and value.shape is not None and answer.shape is None:
+        return replace(answer, shape=shape_after(row.reduces, row.name, value.shape, found, ctx.env, names))
+    return answer
 
 
 def names_of(axis: Value) -> tuple[str, ...]:

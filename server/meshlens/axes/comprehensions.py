@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes import conditions
+from meshlens.axes.axis_sizes import count_of
 from meshlens.axes.constants import counted
 from meshlens.axes.context import Context
 from meshlens.axes.forgetting import forget
@@ -43,7 +44,8 @@ def _numbers(run: Run, iterable: Any, frame: Frame, ctx: Context) -> tuple[list[
     ):
         return [], False
     given = [arg.value for arg in arguments(run, iterable[3], frame, ctx) if arg.label is None]
-    numbers = [value.value for value in given if isinstance(value, Const) and type(value.value) is int]
+    counts = [count_of(value) for value in given]
+    numbers = [count for count in counts if count is not None]
     if not 0 < len(numbers) == len(given) <= 3 or numbers[2:] == [0]:
         return [], False
     turns = range(*numbers)

@@ -15,6 +15,7 @@ from meshlens.axes.keys import key_of
 from meshlens.axes.labels import NONE, travelling
 from meshlens.axes.operating import of_picked, of_sliced
 from meshlens.axes.run import Run
+from meshlens.axes.shapes import indexed
 from meshlens.axes.tables import updated
 from meshlens.axes.unpacking import element
 from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Seq, Site, Union, Value
@@ -79,8 +80,10 @@ def _of_data(container: Data, index: Value) -> Value:
             container.shape[1:] if container.shape else None,
             over=of_picked(container, index),
         )
+    shape = indexed(container.shape, index) if container.shape is not None else None
     labels = travelling(container.labels) | travelling(labels_of(index))
-    return Data(labels, None, None, is_array(container), of_picked(container, index))
+    labels |= {"uniform"} if shape is not None else set()
+    return Data(labels, shape, None, is_array(container), of_picked(container, index))
 
 
 def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | None, ...] | None:

@@ -10,7 +10,7 @@ from meshlens.axes.dependence import header_of
 from meshlens.axes.enums import number_members
 from meshlens.axes.frames import Frame, numbered, site_of
 from meshlens.axes.run import Run
-from meshlens.axes.values import Arg, Class, Ext, Function, Mapped, Value
+from meshlens.axes.values import Arg, Class, Const, Ext, Function, Made, Mapped, Partial, Value
 
 _DATACLASS_WORDS = (
     "dataclass",
@@ -163,6 +163,9 @@ def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     inner.owner = cls
     run_block(run, body, inner, ctx)
     number_members(cls)
+    if "__hash__" not in inner.vars and ("__eq__" in inner.vars or any(_compares(callee) for callee, _ in callees)):
+        # As Python does: what is compared by its contents cannot be hashed.
+        inner.vars["__hash__"] = Const(None)
     value: Value = cls
     for callee, decorator in callees:
         if not _makes_dataclass(callee):
@@ -180,13 +183,21 @@ def _class_variable(annotation: Any) -> bool:
 
 
 def _makes_dataclass(decorator: Value) -> bool:
-    from meshlens.axes.values import Made, Partial
-
     if isinstance(decorator, Partial):
         decorator = decorator.callee
     if not isinstance(decorator, (Ext, Made)):
         return False
     return decorator.dotted in _DATACLASS_WORDS or decorator.dotted.endswith(".dataclass")
+
+
+def _compares(decorator: Value) -> bool:
+    """Whether a decorator is that of the standard library, and makes a dataclass that may change."""
+    if isinstance(decorator, Ext):
+        return decorator.dotted == "dataclasses.dataclass"
+    if isinstance(decorator, Made) and decorator.dotted == "dataclasses.dataclass":
+        given = {str(name) for name, _ in decorator.arguments}
+        return given.isdisjoint({"frozen", "eq", "unsafe_hash", "*", "**"})
+    return False
 
 
 def _has_fields(base: Value) -> bool:

@@ -245,6 +245,8 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         return False
     if function.frame.parent is not None and _closes_over_axes(run, function):
         return False
+    if run.world.makes_arrays(function.path, function.block) and any(_has_sizes(arg.value) for arg in args):
+        return False
     handed = args[1:] if function.owner is not None and function.kind != "static" else args
     return not any(isinstance(arg.value, Instance) and _is_worthwhile(run, arg.value.cls) for arg in handed)
 
@@ -274,6 +276,15 @@ def _closes_over_axes(run: Run, function: Function) -> bool:
             if type(value) not in _HOLDS_NOTHING and any(_worthwhile(run, value)):
                 return True
     return False
+
+
+def _has_sizes(value: Value) -> bool:
+    """Whether a value is a number or an array whose sizes are known."""
+    if isinstance(value, Const):
+        return type(value.value) is int
+    if isinstance(value, Data):
+        return bool(value.shape) and None not in (value.shape or ())
+    return any(map(_has_sizes, _parts(value)))
 
 
 def _is_worthwhile(run: Run, cls: Class) -> bool:
@@ -373,6 +384,7 @@ def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Contex
         run.differentiating > 0,
         run.api_guard > run.broad_guard,
         run.epoch,
+        run.ambient[-1] if run.ambient else None,
     )
     try:
         return Key(parts)

@@ -23,7 +23,7 @@ from meshlens.axes.variation import ANYTHING
 from meshlens.jaxapi.binders import binder
 from meshlens.jaxapi.collectives import NAMED_REDUCTIONS, collective
 from meshlens.jaxapi.consumers import consumer
-from meshlens.jaxapi.meshes import MESH_CONTEXTS, MESHES, PARTITION_SPEC
+from meshlens.jaxapi.meshes import MESH_CONTEXTS, MESHES, OUT_SHARDING, PARTITION_SPEC, TAKE_SPECS
 from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.operations import OPERATIONS
 from meshlens.jaxapi.transparent import transparent
@@ -82,8 +82,9 @@ def call_external(
         result = _dispatch(run, kind, row, name, dotted, args, site, callee_site, frame, ctx, decorator)
     else:
         result = _ordinary(run, name, args, site, callee_site, frame, ctx, decorator)
-    if recorded and (recorded == "all" or any(_is_text(arg.value) for arg in args)):
-        mesh = run.ambient[-1] if run.ambient and name == "jax.lax.with_sharding_constraint" else None
+    takes_spec = name in TAKE_SPECS or any(arg.label == OUT_SHARDING for arg in args)
+    if recorded == "all" or (recorded and any(_is_text(arg.value) for arg in args)) or takes_spec:
+        mesh = run.ambient[-1] if run.ambient and takes_spec else None
         guarded = run.api_guard > 0 or ctx.expected
         written = dotted if dotted != name else ""
         run.records.calls.append(ApiCall(name, site, callee_site, args, result, ctx, decorator, guarded, mesh, written))

@@ -11,7 +11,7 @@ from meshlens.axes.records import ApiMention
 from meshlens.axes.run import Run
 from meshlens.axes.tables_of_modules import as_seen, take_over
 from meshlens.axes.values import UNKNOWN, Dict, Ext, Module, Site, Value
-from meshlens.jaxapi.history import change
+from meshlens.jaxapi.history import change, changed_keywords
 
 
 def import_modules(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
@@ -71,7 +71,7 @@ def note_mention(run: Run, dotted: str, site: Site, ctx: Context, how: Literal["
 @cache
 def is_dated(dotted: str) -> bool:
     """Whether history tells something of a name: only such mentions are worth a record."""
-    return change(dotted) is not None
+    return change(dotted) is not None or dotted in changed_keywords()
 
 
 def _module(run: Run, frame: Frame, dotted: str) -> Value:

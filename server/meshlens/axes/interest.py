@@ -24,6 +24,10 @@ from meshlens.facts.mentioned import LOCAL_FUNCTION, MAKES_FUNCTIONS, SERVES_REL
 from meshlens.facts.model import Block, FileFacts, Shape
 
 _SMALL = 12
+_SHORT = 40
+_MAKE_ARRAYS = frozenset(
+    "normal uniform truncated_normal zeros ones full reshape einsum one_hot concatenate stack transpose split".split()
+)
 _NEVER = 1 << 30
 _ENTRY_METHODS = ("__init__", "__call__", "setup", "__post_init__")
 
@@ -163,7 +167,8 @@ class Interest:
         near = [not closure.keys().isdisjoint(mentioned) for closure in closures]
         makes, draws = MAKES_FUNCTIONS in mentioned, not words_in_maps().isdisjoint(mentioned)
         is_light = len(mentioned) <= _SMALL or not CONFIGURATION_WORDS.isdisjoint(mentioned)
-        return (is_light, *near, makes, draws)
+        arrays = len(mentioned) <= _SHORT and not _MAKE_ARRAYS.isdisjoint(mentioned)
+        return (is_light, *near, makes, draws, arrays)
 
     def _mentioned_in(self, path: str, key: str) -> tuple[str, ...] | None:
         mentions = self._mentioned.get(path)
@@ -178,12 +183,17 @@ class Interest:
         reach = self.reach(path, key)
         if not reach:
             return True
-        is_light, binds, uses, makes, draws = reach
+        is_light, binds, uses, makes, draws, _ = reach
         if is_light or binds:
             return True
         if env.open and not env.maps and not makes:
             return False
         return uses or (draws and bool(env.maps))
+
+    def makes_arrays(self, path: str, key: str) -> bool:
+        """Whether a block is short and makes arrays, whose sizes are known where those of its arguments are."""
+        reach = self.reach(path, key)
+        return bool(reach) and reach[-1]
 
     def is_worth_a_root(self, path: str, key: str, *, starts: bool) -> bool:
         """Whether a block is worth running for itself.

@@ -8,7 +8,7 @@ from meshlens.facts.mentioned import HOLDS_MESH
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.collectives import COLLECTIVES, PROCESS_COLLECTIVES
 from meshlens.jaxapi.consumers import CONSUMERS
-from meshlens.jaxapi.history import CHANGES
+from meshlens.jaxapi.history import CHANGES, changed_keywords, changed_names
 from meshlens.jaxapi.libraries import DEVICE_COUNTS, DEVICE_LISTS, DRAWS
 from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES, SPECS
 
@@ -52,8 +52,8 @@ def root_words() -> frozenset[str]:
 
 @cache
 def dated_words() -> frozenset[str]:
-    """Names that some release of JAX does not have any more, or warns of."""
-    return frozenset(_last(dotted) for dotted, row in CHANGES.items() if row.removed or row.deprecated)
+    """Names that some release of JAX does not have any more, or warns of, and those whose arguments changed."""
+    return frozenset(_last(dotted) for dotted in changed_names() | changed_keywords())
 
 
 @cache

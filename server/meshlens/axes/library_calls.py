@@ -16,6 +16,7 @@ from meshlens.axes.labels import NONE, of_verdict, travelling
 from meshlens.axes.naming import by_parameter
 from meshlens.axes.records import RandomUse
 from meshlens.axes.run import Run
+from meshlens.axes.shapes import shape_of_result, split_in
 from meshlens.axes.train_states import is_state
 from meshlens.axes.transparent import wraps_function
 from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Made, Seq, Site, Value, Wrapped
@@ -44,6 +45,9 @@ _TABLES: tuple[Container[str], ...] = (
     libraries.PLACES,
 )
 _NO_CALLBACKS = ("jax.numpy.", "numpy.", "jax.nn.", "jax.random.", "jax.lax.", "os.", "logging.", "absl.logging.")
+
+
+_MAY_REPEAT = frozenset({"uniform"})
 
 
 def call_library(
@@ -101,7 +105,10 @@ def call_library(
     if short in ("zeros_like", "ones_like", "empty_like"):
         labels = frozenset()
     if shaped is not None:
-        result = _shaped(shaped, args, labels)
+        result = split_in(name, args) or _shaped(shaped, args, labels)
+        if isinstance(result, Data) and result.shape is None:
+            shape = shape_of_result(name, args)
+            result = replace(result, shape=shape, labels=result.labels | _MAY_REPEAT) if shape is not None else result
         alike = short in libraries.MAY_REPEAT and isinstance(result, Data)
         if alike and (count := _copies(shaped.how, args)) and isinstance(result, Data):
             result = replace(result, labels=result.labels | {("copies", site, count)})
@@ -137,7 +144,11 @@ def _how(name: str) -> str:
 
 def _array(run: Run, name: str, args: tuple[Arg, ...], labels: frozenset[object], frame: Frame, ctx: Context) -> Value:
     known = name.rsplit(".", 1)[-1] in libraries.GIVES_ARRAY
-    return Data(labels | _step(run, args, labels, frame, ctx), _elementwise(name, args), name if known else None, known)
+    shape = _elementwise(name, args)
+    labels |= _step(run, args, labels, frame, ctx)
+    if shape is None and (shape := shape_of_result(name, args)) is not None:
+        labels |= _MAY_REPEAT
+    return Data(labels, shape, name if known else None, known)
 
 
 def call_elsewhere(

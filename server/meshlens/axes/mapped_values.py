@@ -10,6 +10,7 @@ from meshlens.axes.arrays import is_array
 from meshlens.axes.joining import labels_of, variation_of
 from meshlens.axes.outside import axes_of
 from meshlens.axes.run import Run
+from meshlens.axes.sharded_shapes import part_of, whole_of
 from meshlens.axes.train_states import is_state
 from meshlens.axes.transfer import across
 from meshlens.axes.tree_objects import DEEPEST, fields_of, with_fields
@@ -214,7 +215,11 @@ def _differs(binder: Binder, value: Value, shared: bool | None) -> frozenset[str
 
 
 def _without_axis(shape: tuple[int | None, ...] | None, entry: Value, binder: Binder) -> tuple[int | None, ...] | None:
-    if shape is None or not isinstance(entry, Const):
+    if shape is None:
+        return None
+    if isinstance(entry, Spec):
+        return part_of(shape, entry, binder.mesh)
+    if not isinstance(entry, Const):
         return None
     if entry.value is None:
         return shape
@@ -233,16 +238,24 @@ def _is_static(binder: Binder, place: int) -> bool:
     return isinstance(value, Seq) and Const(place) in value.items
 
 
-def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0) -> Value:
+def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Value | None = None) -> Value:
     """What the caller of a mapped function gets."""
     if binder.kind == "axis_env":
         return UNKNOWN
+    if spec is None:
+        given = binder.argument("out_specs") if binder.kind == "shard_map" else None
+        spec = given.value if given is not None else UNKNOWN
     if isinstance(returned, Seq):
-        return Seq(returned.kind, tuple(stacked(run, binder, item, depth) for item in returned.items), returned.open)
+        alike = isinstance(spec, Seq) and not spec.open and len(spec.items) == len(returned.items)
+        specs = spec.items if alike and isinstance(spec, Seq) else (spec,) * len(returned.items)
+        parts = zip(returned.items, specs, strict=True)
+        return Seq(returned.kind, tuple(stacked(run, binder, item, depth, own) for item, own in parts), returned.open)
     if isinstance(returned, Dict):
-        return Dict(tuple((key, stacked(run, binder, item, depth)) for key, item in returned.items), returned.open)
+        held = spec if isinstance(spec, Spec) else UNKNOWN
+        parts_of_dict = ((key, stacked(run, binder, item, depth, held)) for key, item in returned.items)
+        return Dict(tuple(parts_of_dict), returned.open)
     if isinstance(returned, Instance) and depth < DEEPEST and fields_of(run, returned):
-        return with_fields(run, returned, lambda _, held: stacked(run, binder, held, depth + 1), binder.site)
+        return with_fields(run, returned, lambda _, held: stacked(run, binder, held, depth + 1, UNKNOWN), binder.site)
     if returned.__class__ is Data and binder.kind == "vmap":
         inner_over = across(transfer.left_by_row, without_axes(variation_of(returned), axes_of(binder)))
     else:
@@ -256,4 +269,7 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0) -> Value:
         and binder.argument("out_axes") is None
     ):
         kept |= {"replicated-result"}
-    return Data(kept, None, None, is_array(returned), inner_over)
+    shape = returned.shape if isinstance(returned, Data) and isinstance(spec, Spec) else None
+    whole = whole_of(shape, spec, binder.mesh) if shape is not None and isinstance(spec, Spec) else None
+    kept |= {"uniform"} if whole is not None else set()
+    return Data(kept, whole, None, is_array(returned), inner_over)

@@ -107,7 +107,7 @@ def make_mesh(row: MeshMaker, args: tuple[Arg, ...], site: Site) -> Value:
 
 def _sizes(row: MeshMaker, found: dict[str, Arg]) -> tuple[int | None, ...] | None:
     if row.shape is not None:
-        value = value_of(found, row.shape)
+        value = value_of(found, row.shape if row.shape in found else "axis_sizes")
         if isinstance(value, Seq) and value.items and all(isinstance(item, Seq) for item in value.items):
             return None
         return sizes(value) if value is not None else None

@@ -19,6 +19,7 @@ from meshlens.axes.objects import altered
 from meshlens.axes.operating import counts_rows, of_all, of_method
 from meshlens.axes.records import ApiCall
 from meshlens.axes.run import Run
+from meshlens.axes.shapes import shape_of_result
 from meshlens.axes.tables import call_table
 from meshlens.axes.values import (
     UNKNOWN,
@@ -38,6 +39,8 @@ from meshlens.axes.values import (
 from meshlens.jaxapi.collectives import NAMED_METHODS
 from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.libraries import GENERATOR_SIZES, GENERATORS, INIT_METHODS, VERDICTS
+
+_MAY_REPEAT = frozenset({"uniform"})
 
 
 def call_method(
@@ -120,16 +123,25 @@ def _of_array(
                     ctx,
                 )
             )
-        shape = () if not args else None
+        shape = () if not args else shape_of_result(f"jax.numpy.{name}", (Arg(None, receiver, None, None), *args))
         if name == "sum" and not args:
             labels |= noise.summed_on_host(run, receiver.labels, site, ctx)
         labels |= {"mean"} if name == "mean" else NONE
         labels |= {("counted", site)} if counts_rows(over) else NONE
+        labels |= _MAY_REPEAT if shape else NONE
         return Data(labels, shape, None, arrays.is_array(receiver), over)
     if name in ("astype", "copy", "block_until_ready", "clip", "round"):
         labels |= receiver.labels & {"key", "keys", "fresh", "reduced", "same", "uniform"}
         return Data(labels, receiver.shape, over=over)
-    return Data(labels, over=over)
+    found = _shape_of_method(receiver, name, args) if receiver.shape is not None else None
+    return Data(labels | _MAY_REPEAT, found, over=over) if found is not None else Data(labels, over=over)
+
+
+def _shape_of_method(receiver: Data, name: str, args: tuple[Arg, ...]) -> arrays.Sizes | None:
+    if name == "transpose" and len(args) > 1:
+        args = (Arg(None, Seq("tuple", tuple(arg.value for arg in args)), None, None),)
+    known = {"flatten": "ravel"}.get(name, name)
+    return shape_of_result(f"jax.numpy.{known}", (Arg(None, receiver, None, None), *args))
 
 
 def _named_reduction(

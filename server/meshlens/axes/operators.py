@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes import arrays, noise
+from meshlens.axes.axis_sizes import as_number
 from meshlens.axes.context import Context
+from meshlens.axes.contractions import matmul
 from meshlens.axes.frames import Frame, site_of
 from meshlens.axes.gradients import divided, drift, gradient_step, note_quotient
 from meshlens.axes.joining import labels_of
@@ -21,7 +23,8 @@ def binary(
     run: Run, node: Any, operator: str, left: Value, right: Value, sides: tuple[Any, Any], frame: Frame, ctx: Context
 ) -> Value:
     """The result of `left operator right`, whose expressions are the two sides."""
-    known = arrays.constant_operation(operator, left, right)
+    numbers = as_number(operator, left, right)
+    known = arrays.constant_operation(operator, *(numbers or (left, right)))
     if known is not None:
         if isinstance(known, Const):
             return Const(known.value, site_of(frame, node))
@@ -40,7 +43,8 @@ def binary(
         labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)
         if "of-gradient" in labels and ctx.env.maps:
             labels |= drift((left, right))
-    shape = arrays.broadcast(arrays.shape_of(left), arrays.shape_of(right))
+    combined = matmul if operator == "@" else arrays.broadcast
+    shape = combined(arrays.shape_of(left), arrays.shape_of(right))
     if all(isinstance(side, Const) or "uniform" in labels_of(side) for side in (left, right)):
         labels |= {"uniform"}
     if operator == "/" and ctx.env.maps:

@@ -136,10 +136,7 @@ def _beside_module(world: World, path: str, name: str) -> Run:
 
 def run_root(world: World, path: str, name: str, value: Value) -> RootResult:
     """Runs a function that nobody calls, plain or wrapped, or a class whose methods nobody calls."""
-    run = Run(world, path, name)
-    state = world.module_state(path, run)
-    if state is not None:
-        run.grown = dict(state.grown)
+    run = _beside_module(world, path, name)
     if isinstance(value, Class):
         _run_class(run, value)
     elif isinstance(value, Function):

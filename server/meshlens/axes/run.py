@@ -67,6 +67,10 @@ class World(Protocol):
         """Whether calling a block in an environment can tell anything about axes."""
         ...
 
+    def makes_arrays(self, path: str, block: str) -> bool:
+        """Whether a block is short and makes arrays."""
+        ...
+
     def is_worth_a_root(self, path: str, block: str, *, starts: bool) -> bool:
         """Whether a block is worth running for itself."""
         ...

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from meshlens.axes import transfer
 from meshlens.axes.carrying import carried, note_carried
+from meshlens.axes.compiled_calls import note_shardings
 from meshlens.axes.context import AxisEnv, Context
 from meshlens.axes.custom_rules import run_rules
 from meshlens.axes.differentiation import call_gradient
@@ -126,6 +127,8 @@ def call_wrapped(
         given = padded(wrapped, args)
         return unpadded(wrapped, call(run, wrapped.operand, given, site, callee_site, frame, ctx))
     how = "jit" if canonical(wrapped.dotted) in COMPILES else "run"
+    if how == "jit":
+        note_shardings(run, wrapped, args, site, ctx)
     value = call(run, wrapped.operand, args, site, callee_site, frame, ctx, how=how)
     value = run_rules(run, wrapped, value, args, site, callee_site, frame, ctx)
     if wrapped.how == "make_jaxpr":

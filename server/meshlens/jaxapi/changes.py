@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from meshlens.jaxapi.released import RELEASES
+
 Version = tuple[int, ...]
 
 OLDEST: Version = (0, 4, 30)
 """The first release whose signatures were measured; what older ones took is known here and there."""
-
-NEWEST: Version = (0, 11, 0)
-"""The newest version of JAX that the tables know."""
 
 _DIGITS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,9}(?!\.?[0-9])")
 
@@ -85,3 +84,7 @@ def parse_version(text: str) -> Version | None:
 def spell_version(version: Version) -> str:
     """A version as people write it: "0.10.2"."""
     return ".".join(str(number) for number in version)
+
+
+NEWEST: Version = parse_version(RELEASES.rpartition(" ")[2]) or OLDEST
+"""The newest version of JAX that the tables know."""

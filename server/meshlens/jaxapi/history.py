@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from meshlens.jaxapi import history_core, history_sharding
+from functools import cache
+
+from meshlens.jaxapi import history_core, history_sharding, released
 from meshlens.jaxapi.changes import NEWEST, Change, KeywordChange, Version, parse_version, spell_version
 
 __all__ = [
@@ -14,6 +16,8 @@ __all__ = [
     "KeywordChange",
     "Version",
     "change",
+    "changed_keywords",
+    "changed_names",
     "holds",
     "keyword_change",
     "parse_version",
@@ -30,8 +34,8 @@ _KEYWORDS = (
     KeywordChange("jax.pmap", "global_arg_shapes", (0, 10, 0), (0, 4, 8), note="it has no effect", rewrite="drop"),
     KeywordChange("jax.jit", "fun", (0, 7, 0), (0, 6, 0), note="pass the function by position", rewrite="positional"),
     KeywordChange("jax.jit", "abstracted_axes", (0, 8, 2)),
-    KeywordChange("jax.jit", "device", deprecated=(0, 4, 1), note="use in_shardings or jax.device_put"),
-    KeywordChange("jax.jit", "backend", deprecated=(0, 4, 1), note="use in_shardings or jax.device_put"),
+    KeywordChange("jax.jit", "device", deprecated=(0, 4, 2), note="use in_shardings or jax.device_put"),
+    KeywordChange("jax.jit", "backend", deprecated=(0, 4, 2), note="use in_shardings or jax.device_put"),
     KeywordChange("jax.make_jaxpr", "abstracted_axes", (0, 8, 2)),
     KeywordChange(_OLD_SHARD_MAP, "auto", (0, 8, 0), replacement="axis_names", note=_COMPLEMENT),
     KeywordChange(_SHARD_MAP, "auto", (0, 6, 1), replacement="axis_names", note=_COMPLEMENT),
@@ -41,6 +45,15 @@ _KEYWORDS = (
     KeywordChange("jax.make_mesh", "axis_types", since=(0, 5, 0)),
     KeywordChange("jax.lax.all_gather", "to", since=(0, 8, 2)),
 )
+
+_QUANTILES = ("percentile", "quantile", "nanpercentile", "nanquantile")
+NEW_KEYWORDS: dict[tuple[str, str], str] = {
+    ("jax.numpy.clip", "a_min"): "min",
+    ("jax.numpy.clip", "a_max"): "max",
+    ("jax.numpy.reshape", "newshape"): "shape",
+    **{(f"jax.numpy.{name}", "interpolation"): "method" for name in _QUANTILES},
+}
+"""The keywords that take the place of those that are gone, as far as nothing else changes in a call."""
 
 KEYWORD_CHANGES: dict[tuple[str, str], KeywordChange] = {(row.dotted, row.keyword): row for row in _KEYWORDS}
 
@@ -64,6 +77,8 @@ BEHAVIOURS: dict[str, Version] = {
 def change(dotted: str) -> Change | None:
     """What became of a name, or of a module that it lies in.
 
+    A row by hand goes before what the releases say, as it knows what takes the name's place.
+
     Args:
         dotted: the name as the program writes it, with its own aliases undone; not canonical, since history
             is about spellings.
@@ -71,21 +86,69 @@ def change(dotted: str) -> Change | None:
     Returns:
         The row of the longest known prefix, or None. A prefix counts only if it is gone altogether.
     """
-    row = CHANGES.get(dotted)
+    row = _row(dotted)
     if row is not None:
         return row
     prefix = dotted
     while "." in prefix:
         prefix = prefix.rpartition(".")[0]
-        row = CHANGES.get(prefix)
+        row = _row(prefix)
         if row is not None and (row.removed is not None or row.deprecated is not None):
             return row
     return None
 
 
+def _row(dotted: str) -> Change | None:
+    row = CHANGES.get(dotted)
+    return row if row is not None else _released().get(dotted)
+
+
 def keyword_change(dotted: str, keyword: str) -> KeywordChange | None:
     """What became of a keyword argument of a callable, or None."""
-    return KEYWORD_CHANGES.get((dotted, keyword))
+    return KEYWORD_CHANGES.get((dotted, keyword)) or _released_keywords().get(dotted, {}).get(keyword)
+
+
+@cache
+def changed_names() -> frozenset[str]:
+    """The names that some release removed or deprecated."""
+    by_hand = {row.dotted for row in CHANGES.values() if row.removed or row.deprecated}
+    return frozenset(by_hand | _released().keys())
+
+
+@cache
+def changed_keywords() -> frozenset[str]:
+    """The functions of which some release removed or deprecated a keyword argument."""
+    return frozenset({dotted for dotted, _ in KEYWORD_CHANGES} | _released_keywords().keys())
+
+
+@cache
+def _released() -> dict[str, Change]:
+    return {
+        (dotted := f"{module}.{name}"): Change(dotted, removed, deprecated)
+        for module, text in released.NAMES.items()
+        for name, deprecated, removed in _lives(text)
+    }
+
+
+@cache
+def _released_keywords() -> dict[str, dict[str, KeywordChange]]:
+    return {
+        dotted: {
+            name: KeywordChange(dotted, name, removed, deprecated, None, NEW_KEYWORDS.get((dotted, name)))
+            for name, deprecated, removed in _lives(text)
+        }
+        for dotted, text in released.KEYWORDS.items()
+    }
+
+
+def _lives(text: str) -> list[tuple[str, Version | None, Version | None]]:
+    """Reads the rows of one place: each name, the first release that warns of it, the first without it."""
+    found = []
+    for part in text.split("; "):
+        when, *names = part.split(" ")
+        first, _, last = when.partition("-")
+        found += [(name, parse_version(first), parse_version(last)) for name in names]
+    return found
 
 
 def holds(behaviour: str, version: Version) -> bool:

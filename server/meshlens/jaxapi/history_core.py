@@ -46,7 +46,7 @@ _TREE_ROWS = (
     Change("jax.treedef_is_leaf", (0, 6, 0), (0, 3, 15), None, "jax.tree_util.treedef_is_leaf", rewrite="rename"),
     Change("jax.tree_multimap", (0, 3, 16), (0, 3, 5), None, "jax.tree.map", "", "tree", _TREE_SINCE),
     Change("jax.tree_util.tree_multimap", (0, 3, 16), (0, 3, 5), None, "jax.tree.map", "", "tree", _TREE_SINCE),
-    Change("jax.tree_util.build_tree", (0, 7, 0), (0, 6, 0), None, "jax.tree.unflatten"),
+    Change("jax.tree_util.build_tree", (0, 7, 0), (0, 6, 1), None, "jax.tree.unflatten"),
     Change("jax.tree", since=_TREE_SINCE),
 )
 
@@ -94,7 +94,7 @@ _HOMES = (
     Change("jax.util", (0, 8, 0), (0, 7, 0)),
     Change("jax.cloud_tpu_init.cloud_tpu_init", (0, 10, 0), (0, 8, 1), note="JAX does this itself", rewrite="drop"),
     Change("jax.cloud_tpu_init", (0, 11, 0), (0, 8, 1), note="JAX does this itself", rewrite="drop"),
-    Change("jax.abstract_arrays", (0, 4, 24), (0, 4, 4), note="use jax.core.ShapedArray"),
+    Change("jax.abstract_arrays", (0, 4, 17), (0, 4, 4), note="use jax.core.ShapedArray"),
     Change(
         "jax.lib.xla_bridge.get_backend",
         (0, 8, 0),
@@ -138,17 +138,60 @@ _ARRAYS = (
     Change(
         "jax.random.shuffle",
         (0, 4, 31),
-        (0, 4, 26),
+        (0, 4, 21),
         None,
         "jax.random.permutation",
         "use jax.random.permutation(…, independent=True)",
     ),
-    Change("jax.nn.normalize", (0, 4, 30), (0, 4, 26), None, "jax.nn.standardize", rewrite="rename"),
-    Change("jax.numpy.trapz", (0, 4, 26), None, None, "jax.numpy.trapezoid", rewrite="rename"),
+    Change("jax.nn.normalize", (0, 4, 29), (0, 4, 21), None, "jax.nn.standardize", rewrite="rename"),
+    Change("jax.numpy.trapz", (0, 4, 24), (0, 4, 18), None, "jax.numpy.trapezoid", rewrite="rename"),
     Change("jax.numpy.fix", (0, 10, 0), (0, 9, 0), None, "jax.numpy.trunc", rewrite="rename"),
-    Change("jax.lax.tie_in", (0, 4, 30), (0, 4, 26), None, None, "drop it and use its second argument"),
+    Change("jax.lax.tie_in", (0, 4, 29), (0, 4, 24), None, None, "drop it and use its second argument"),
     Change("jax.lax.zeros_like_array", (0, 9, 0), (0, 7, 1), None, "jax.numpy.zeros_like", rewrite="rename"),
     Change("jax.scipy.special.sph_harm", (0, 10, 0), (0, 7, 0), None, "jax.scipy.special.sph_harm_y"),
 )
 
-ROWS = (*_TREE_ROWS, *_CORE_ROWS, *_HOMES, *_ARRAYS)
+_PALLAS = "jax.experimental.pallas"
+_INDEXED = "read and write the reference itself: ref[index]"
+_PALLAS_ROWS = (
+    Change(f"{_PALLAS}.load", (0, 9, 0), (0, 7, 1), note=_INDEXED),
+    Change(f"{_PALLAS}.store", (0, 9, 0), (0, 7, 1), note=_INDEXED),
+    Change(
+        f"{_PALLAS}.tpu.TPUCompilerParams",
+        (0, 7, 2),
+        (0, 6, 2),
+        None,
+        f"{_PALLAS}.tpu.CompilerParams",
+        "",
+        "rename",
+        (0, 6, 2),
+    ),
+    Change(
+        f"{_PALLAS}.tpu.TPUMemorySpace",
+        (0, 7, 2),
+        (0, 6, 2),
+        None,
+        f"{_PALLAS}.tpu.MemorySpace",
+        "",
+        "rename",
+        (0, 6, 2),
+    ),
+    Change(
+        f"{_PALLAS}.triton.TritonCompilerParams",
+        (0, 7, 2),
+        (0, 6, 2),
+        None,
+        f"{_PALLAS}.triton.CompilerParams",
+        "",
+        "rename",
+        (0, 6, 2),
+    ),
+    Change(f"{_PALLAS}.tpu.repeat", (0, 10, 2), (0, 9, 1), None, "jax.numpy.repeat"),
+)
+
+_SPELLINGS = (
+    Change("jax.numpy.NINF", (0, 4, 24), (0, 4, 18), None, None, "use -jax.numpy.inf"),
+    Change("jax.dlpack.to_dlpack", (0, 7, 0), (0, 6, 0), None, None, "hand the array to the consumer's from_dlpack"),
+)
+
+ROWS = (*_TREE_ROWS, *_CORE_ROWS, *_HOMES, *_ARRAYS, *_PALLAS_ROWS, *_SPELLINGS)

@@ -22,20 +22,20 @@ ROWS = (
     ),
     Change("jax.experimental.maps.xmap", (0, 4, 31), (0, 4, 26), None, "jax.shard_map", _XMAP, "", (0, 6, 1)),
     Change("jax.experimental.maps.SerialLoop", (0, 4, 31), (0, 4, 26), note=_XMAP),
-    Change("jax.experimental.maps.Mesh", (0, 4, 26), (0, 4, 4), None, "jax.sharding.Mesh", rewrite="rename"),
-    Change("jax.experimental.maps.mesh", (0, 4, 26), (0, 4, 4), None, "jax.sharding.Mesh"),
+    Change("jax.experimental.maps.Mesh", (0, 4, 11), (0, 4, 4), None, "jax.sharding.Mesh", rewrite="rename"),
+    Change("jax.experimental.maps.mesh", (0, 4, 11), (0, 4, 4), None, "jax.sharding.Mesh"),
     Change("jax.soft_pmap", (0, 3, 18), None, None, "jax.pmap"),
     Change("jax.experimental.pjit.pjit", None, (0, 8, 0), None, "jax.jit", rewrite="rename"),
     Change(
         "jax.experimental.pjit.with_sharding_constraint",
-        (0, 4, 26),
+        (0, 4, 24),
         (0, 4, 16),
         None,
         "jax.lax.with_sharding_constraint",
         rewrite="rename",
     ),
     *(
-        Change(dotted, (0, 4, 26), (0, 4, 4), None, "jax.sharding.PartitionSpec", rewrite="rename")
+        Change(dotted, (0, 4, 11), (0, 4, 4), None, "jax.sharding.PartitionSpec", rewrite="rename")
         for dotted in (
             "jax.experimental.PartitionSpec",
             "jax.experimental.pjit.PartitionSpec",
@@ -44,7 +44,7 @@ ROWS = (
         )
     ),
     *(
-        Change(dotted, (0, 4, 26), (0, 4, 4), None, "jax.sharding.Mesh", rewrite="rename")
+        Change(dotted, (0, 4, 11), (0, 4, 4), None, "jax.sharding.Mesh", rewrite="rename")
         for dotted in ("jax.experimental.pjit.Mesh", "jax.interpreters.pxla.Mesh")
     ),
     Change("jax.interpreters.pxla.ShardedDeviceArray", (0, 4, 14), (0, 4, 7), None, "jax.Array", rewrite="rename"),
@@ -106,7 +106,7 @@ ROWS = (
     ),
     Change(f"{_SHARDING}.GSPMDSharding", (0, 7, 0), (0, 6, 0), None, f"{_SHARDING}.NamedSharding"),
     Change(
-        f"{_SHARDING}.XLACompatibleSharding", (0, 4, 34), (0, 4, 30), None, f"{_SHARDING}.Sharding", rewrite="rename"
+        f"{_SHARDING}.XLACompatibleSharding", (0, 4, 34), (0, 4, 29), None, f"{_SHARDING}.Sharding", rewrite="rename"
     ),
     Change(f"{_SHARDING}.PmapSharding", (0, 10, 0), (0, 8, 1), None, f"{_SHARDING}.NamedSharding"),
     Change("jax.device_put_replicated", (0, 10, 0), (0, 8, 1), None, "jax.device_put", _DROP_IN),

@@ -7,7 +7,7 @@ from functools import cache
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.changes import NEWEST, OLDEST
 from meshlens.jaxapi.collectives import COLLECTIVES
-from meshlens.jaxapi.history import KEYWORD_CHANGES
+from meshlens.jaxapi.history import keyword_change
 from meshlens.jaxapi.meshes import MESHES
 
 Version = tuple[int, ...]
@@ -98,7 +98,7 @@ def may_take(dotted: str, keyword: str, version: Version) -> bool:
     accepted = keywords(dotted, version)
     if accepted is None or keyword in accepted:
         return True
-    row = KEYWORD_CHANGES.get((dotted, keyword))
+    row = keyword_change(dotted, keyword)
     _, until = VERSIONED.get((dotted, keyword), (None, None))
     went = until is not None or (row is not None and row.removed is not None)
     if version < OLDEST:
@@ -119,7 +119,9 @@ def _all_keywords(dotted: str) -> tuple[str, ...] | None:
 
 def _accepted(dotted: str, name: str, version: Version) -> bool:
     since, until = VERSIONED.get((dotted, name), (None, None))
-    return (since is None or version >= since) and (until is None or version < until)
+    row = keyword_change(dotted, name)
+    gone = row.removed if row is not None and until is None else until
+    return (since is None or version >= since) and (gone is None or version < gone)
 
 
 MEANT: dict[tuple[str, str], str] = {
@@ -144,6 +146,7 @@ MEANT: dict[tuple[str, str], str] = {
     ("jax.make_mesh", "shape"): "axis_shapes",
     ("jax.make_mesh", "mesh_shape"): "axis_shapes",
     ("jax.make_mesh", "axis_sizes"): "axis_shapes",
+    ("jax.make_mesh", "axis_shapes"): "axis_sizes",
     ("jax.make_mesh", "names"): "axis_names",
 }
 """The keyword that was probably meant by one that a callable does not take."""

@@ -138,6 +138,16 @@ SPECS: dict[str, tuple[str, ...]] = {
 }
 """Callables that take or make specs, with the names of their positional parameters."""
 
+TAKE_SPECS: dict[str, str] = {
+    "jax.lax.with_sharding_constraint": "shardings",
+    "jax.reshard": "out_shardings",
+    "jax.device_put": "device",
+}
+"""What takes a bare spec as its second argument, under that name, for the mesh that is in force."""
+
+OUT_SHARDING = "out_sharding"
+"""The keyword under which functions of arrays take a spec for their result, for the mesh that is in force."""
+
 DEVICE_GRIDS: dict[str, tuple[str, ...]] = {
     "jax.experimental.mesh_utils.create_device_mesh": ("mesh_shape", "devices"),
     "jax.experimental.mesh_utils.create_hybrid_device_mesh": ("mesh_shape", "dcn_mesh_shape", "devices"),

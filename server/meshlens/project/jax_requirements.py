@@ -12,15 +12,16 @@ from itertools import islice
 from pathlib import Path
 
 from meshlens.foreign_files import CONFIGURATION, read_text
+from meshlens.jaxapi import released
 from meshlens.jaxapi.changes import NEWEST, Version, parse_version, spell_version
 from meshlens.project.toml_text import Table, parse_toml
 
-_LAST_PATCHES: tuple[Version, ...] = (
-    (0, 1, 77), (0, 2, 28), (0, 3, 25), (0, 4, 38), (0, 5, 3), (0, 6, 2), (0, 7, 2), (0, 8, 3), (0, 9, 2), (0, 10, 2),
-)  # fmt: skip
+_LAST_PATCHES: tuple[Version, ...] = ((0, 1, 77), (0, 2, 28), (0, 3, 25), (0, 4, 17))
+"""The last releases of each series before those that were read."""
+
 RELEASES: tuple[Version, ...] = (
     *((*last[:-1], patch) for last in _LAST_PATCHES for patch in range(last[-1] + 1)),
-    NEWEST,
+    *(tuple(int(part) for part in release.split(".")) for release in released.RELEASES.split()),
 )
 
 _LINE = re.compile(r"[\s\"'-]*jax(?![\w.-])[ \t]*(?:\[[^\]]*\])?[ \t]*(?P<bounds>\(?[<>=!~][^;#@\\\"']*)")

@@ -13,6 +13,7 @@ from meshlens.devices.topology import Topology, parse_topology
 from meshlens.facts.model import FileFacts
 from meshlens.facts.reading import read_again, resume, whole_edit
 from meshlens.foreign_files import Unread
+from meshlens.jaxapi.changes import NEWEST
 from meshlens.project.cache import FactsCache
 from meshlens.project.jax_folders import JaxFolders
 from meshlens.project.modules import ModuleIndex
@@ -24,8 +25,6 @@ from meshlens.project.source_files import SourceFile, read_all, read_file
 from meshlens.project.texts import Texts
 from meshlens.project.view import FileView
 from meshlens.text import Edit, LineIndex
-
-NEWEST_JAX = (0, 11, 0)
 
 
 @dataclass(frozen=True)
@@ -261,7 +260,7 @@ def open_workspace(
         tuple(root.absolute() for root in roots),
         dict(sorted(read.items())),
         tuple(path for path in checked if str(path) in read),
-        jax_version or NEWEST_JAX,
+        jax_version or NEWEST,
         parse_topology(devices) if isinstance(devices, int) else devices,
         tuple(problems),
         jax_folders=jax_folders,

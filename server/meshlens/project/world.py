@@ -46,6 +46,7 @@ class SolvingWorld:
         self._solution = solution
         self.ledgers = ledgers
         self.reaches = interest.reaches
+        self.makes_arrays = interest.makes_arrays
         self.is_worth_a_root = interest.is_worth_a_root
         self.names_axes = interest.names_axes
         self.watched = watched or {}

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 from meshlens.axes.records import ApiMention
-from meshlens.jaxapi.history import Change, change
+from meshlens.axes.values import Site
+from meshlens.axes.words import said_by
+from meshlens.facts.walking import nodes
+from meshlens.jaxapi.history import NEWEST, Change, KeywordChange, change, changed_keywords, keyword_change
+from meshlens.jaxapi.keywords import keywords
+from meshlens.jaxapi.names import canonical
+from meshlens.project.import_statements import local_name
 from meshlens.project.view import FileView
 from meshlens.rules._spelled_names import spelled_names
+from meshlens.rules._uses_of_names import uses_of_expression
 from meshlens.text import Span
 
 
@@ -28,6 +36,19 @@ class Dated:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class DatedKeyword:
+    """A keyword argument of JAX's history.
+
+    Attributes:
+        change: what became of it.
+        span: the argument, keyword and value.
+    """
+
+    change: KeywordChange
+    span: Span
+
+
 def dated_names(view: FileView, wanted: Callable[[Change], bool]) -> Iterator[Dated]:
     """The places that name something whose change is wanted, in order.
 
@@ -40,14 +61,73 @@ def dated_names(view: FileView, wanted: Callable[[Change], bool]) -> Iterator[Da
         wanted: says which changes matter.
     """
     found: dict[Span, Dated] = {}
+    for span, mention in _reported(view, lambda mention: _dated(mention, wanted) is not None).items():
+        row = _dated(mention, wanted)
+        if row is not None:
+            found[span] = Dated(mention, row, span)
+    imported = {dated.mention.dotted for dated in found.values() if dated.mention.imported}
+    outermost: list[Dated] = []
+    for span in sorted(found, key=lambda span: (span.start, -span.end)):
+        dated = found[span]
+        if any(other.span.contains(span) for other in outermost[-1:]):
+            continue
+        if not dated.mention.imported and any(dated.mention.dotted.startswith(f"{name}.") for name in imported):
+            continue
+        outermost.append(dated)
+    yield from outermost
+
+
+def dated_keywords(view: FileView, wanted: Callable[[KeywordChange], bool]) -> Iterator[DatedKeyword]:
+    """The keyword arguments whose change is wanted, of functions that the tables know by their releases alone.
+
+    Args:
+        view: the file.
+        wanted: says which changes matter.
+    """
+    for mention in _reported(view, _takes_dated_keywords).values():
+        whole = change(mention.dotted)
+        if whole is not None and whole.removed is not None and whole.removed <= view.jax_version:
+            continue
+        name = local_name(view, mention.site) if mention.imported else None
+        calls = _calls_of(view, name) if name is not None else _call_at(view, mention.site)
+        for site, call in calls:
+            for label, whole, _ in call[3]:
+                row = keyword_change(mention.dotted, label) if label else None
+                if row is not None and wanted(row):
+                    yield DatedKeyword(row, view.span(site._replace(index=whole)))
+
+
+def _takes_dated_keywords(mention: ApiMention) -> bool:
+    return mention.dotted in changed_keywords() and keywords(canonical(mention.dotted), NEWEST) is None
+
+
+def _calls_of(view: FileView, name: str) -> list[tuple[Site, Any]]:
+    return [(use.site, use.call) for use in uses_of_expression(view, name) if use.call is not None and not use.partial]
+
+
+def _call_at(view: FileView, site: Site) -> list[tuple[Site, Any]]:
+    shape = view.facts.blocks[site.block].shape if site.block in view.facts.blocks else ()
+    calls = (node for node in nodes(shape) if node[0] == "call" and len(node) == 4 and isinstance(node[2], tuple))
+    return [(site, node) for node in calls if node[2][1] == site.index]
+
+
+def _dated(mention: ApiMention, wanted: Callable[[Change], bool]) -> Change | None:
+    row = change(mention.dotted)
+    if row is None or not wanted(row) or (row.dotted != mention.dotted and not mention.imported):
+        return None
+    return row
+
+
+def _reported(view: FileView, matters: Callable[[ApiMention], bool]) -> dict[Span, ApiMention]:
+    """The places of mentions that matter and that no guard keeps from running."""
+    found: dict[Span, ApiMention] = {}
     guarded: set[Span] = set()
     reached_freely: set[Span] = set()
     certain: set[Span] = set()
     reached = {mention.site for mention in view.records.mentions}
     unreached = (mention for mention in spelled_names(view) if mention.site not in reached)
     for mention in chain(view.records.mentions, unreached):
-        row = change(mention.dotted)
-        if row is None or not wanted(row) or (row.dotted != mention.dotted and not mention.imported):
+        if not matters(mention):
             continue
         span = view.span(mention.site)
         if mention.guarded is True:
@@ -56,16 +136,24 @@ def dated_names(view: FileView, wanted: Callable[[Change], bool]) -> Iterator[Da
             reached_freely.add(span)
             if mention.certain:
                 certain.add(span)
-        found.setdefault(span, Dated(mention, row, span))
-    imported = {dated.mention.dotted for dated in found.values() if dated.mention.imported}
-    outermost: list[Dated] = []
-    for span in sorted(found, key=lambda span: (span.start, -span.end)):
-        dated = found[span]
-        if (span in guarded or span not in reached_freely) and span not in certain:
-            continue
-        if any(other.span.contains(span) for other in outermost[-1:]):
-            continue
-        if not dated.mention.imported and any(dated.mention.dotted.startswith(f"{name}.") for name in imported):
-            continue
-        outermost.append(dated)
-    yield from outermost
+        found.setdefault(span, mention)
+    free = (reached_freely - guarded) | certain
+    shielded = _definitions_for_releases(view) if found else ()
+    return {
+        span: mention
+        for span, mention in found.items()
+        if span in free and not any(one.contains(span) for one in shielded)
+    }
+
+
+def _definitions_for_releases(view: FileView) -> list[Span]:
+    """The statements at the top level that define functions for some releases of JAX, and others for the rest."""
+    found = []
+    for key in view.facts.top:
+        block = view.facts.blocks[key]
+        shape = block.shape
+        asks = shape[0] == "if" and said_by(shape[2]).version
+        chooses = asks or (shape[0] == "try" and shape[3])
+        if chooses and any(node[0] in ("fn", "def", "class") for node in nodes(shape)):
+            found.append(block.span(0))
+    return found

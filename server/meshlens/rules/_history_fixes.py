@@ -7,8 +7,8 @@ import re
 from meshlens.jaxapi.history import change, spell_version
 from meshlens.project.import_statements import import_from_elsewhere, local_name, name_of_module
 from meshlens.project.view import FileView
-from meshlens.rules._history import Dated
-from meshlens.rules._model import Fix
+from meshlens.rules._history import Dated, DatedKeyword
+from meshlens.rules._model import Finding, Fix
 from meshlens.rules._renames import renamed, respelled
 from meshlens.rules._uses_of_names import UseOfName, uses_of_expression, with_keywords
 from meshlens.text import Edit, FileEdit, Span
@@ -62,6 +62,16 @@ def history_fixes(view: FileView, dated: Dated) -> tuple[Fix, ...]:
     if row.dotted in _COPIES:
         return _copies(view, dated)
     return ()
+
+
+def keyword_finding(view: FileView, dated: DatedKeyword, message: str) -> Finding:
+    """The finding at a keyword argument, with a fix that renames it if another one takes its place."""
+    row, start = dated.change, dated.span.start
+    span = Span(start, start + len(row.keyword.encode()))
+    if row.replacement is None or view.source[span.start : span.end].decode() != row.keyword:
+        return Finding(dated.span, f"{message}; {row.note}" if row.note else message)
+    fix = Fix(f'rename the argument to "{row.replacement}"', (FileEdit(view.path, Edit(span, row.replacement)),))
+    return Finding(span, f'{message}; use "{row.replacement}"', (fix,))
 
 
 def _uses(view: FileView, dated: Dated) -> list[UseOfName] | None:

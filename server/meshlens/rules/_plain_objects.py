@@ -9,7 +9,7 @@ from meshlens.axes.mapped_values import axis_of
 from meshlens.axes.mapping import name_of
 from meshlens.axes.objects import class_attribute, has_unknown_base, lineage
 from meshlens.axes.records import MappedCall
-from meshlens.axes.values import Arg, Class, Const, Instance, Site
+from meshlens.axes.values import Arg, Class, Const, Instance, Site, Value
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.rules._model import Finding, Related
@@ -23,6 +23,38 @@ _Wants = Callable[[MappedCall, int], bool]
 def handed_to_pmap(view: FileView) -> Iterator[Finding]:
     """Reports each object that a `pmap` gets at a place that is not static."""
     yield from _objects(view, "jax.pmap", _is_dynamic, "make it static")
+
+
+def texts_handed_to_pmap(view: FileView) -> Iterator[Finding]:
+    """Reports each string that a `pmap` gets at a place that is not static."""
+    by_call: dict[Site, list[MappedCall]] = defaultdict(list)
+    for call in view.records.mapped_calls:
+        if call.visible and canonical(call.binder.dotted) == "jax.pmap":
+            by_call[call.call].append(call)
+    for calls in by_call.values():
+        found = certain((call, call.context, _text(call) is not None) for call in calls)
+        place = _text(found) if found is not None else None
+        site = found.args[place].site if found is not None and place is not None else None
+        if found is not None and place is not None and site is not None and view.is_here(site):
+            made = Related(view.path_of(found.binder.site), view.span(found.binder.site), "mapped here")
+            text = f'argument {place} of "{name_of(found.binder.operand)}" is a string; it has to be static'
+            yield Finding(view.span(site), text, (), (made,))
+
+
+def _text(call: MappedCall) -> int | None:
+    if any(name in ("*", "**") for name, _ in call.binder.arguments) or any(arg.label is not None for arg in call.args):
+        return None
+    # One that is mapped along an axis is no array for AX302 already.
+    texts = (
+        place
+        for place, arg in enumerate(call.args)
+        if _is_text(arg.value) and _is_dynamic(call, place) and not _is_mapped(call, place)
+    )
+    return next(texts, None)
+
+
+def _is_text(value: Value) -> bool:
+    return isinstance(value, Const) and isinstance(value.value, str)
 
 
 def mapped_by_vmap(view: FileView) -> Iterator[Finding]:

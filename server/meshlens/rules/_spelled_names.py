@@ -12,11 +12,12 @@ from meshlens.axes.values import Site
 from meshlens.axes.words import mentions
 from meshlens.facts.model import Block, Shape
 from meshlens.facts.walking import is_parameter, nodes
-from meshlens.jaxapi.history import CHANGES
+from meshlens.jaxapi.history import changed_keywords, changed_names
 from meshlens.project.view import FileView
 
 _GUARDS = frozenset({"hasattr", "getattr", "__version__", "__version_info__", "version", "TYPE_CHECKING"})
 _LONGEST = 200
+_ATTRIBUTE = re.compile(rb"\.(\w+)")
 _CHAIN_BACKWARDS = re.compile(rb"\w+(?:[\s\\]*\.[\s\\]*\w+)*")
 
 
@@ -29,13 +30,16 @@ class Written(NamedTuple):
 
 @cache
 def _dated() -> frozenset[str]:
-    return frozenset(row.dotted for row in CHANGES.values() if row.removed or row.deprecated)
+    return changed_names() | changed_keywords()
 
 
 @cache
-def _words() -> re.Pattern[bytes]:
-    names = {dotted.rsplit(".", 1)[-1] for dotted in _dated()}
-    return re.compile(rb"\.(?:" + "|".join(sorted(names)).encode() + rb")\b")
+def _words() -> frozenset[bytes]:
+    return frozenset(dotted.rsplit(".", 1)[-1].encode() for dotted in _dated())
+
+
+def _dated_words(text: bytes) -> frozenset[bytes]:
+    return _words().intersection(_ATTRIBUTE.findall(text))
 
 
 def spelled_names(view: FileView) -> tuple[ApiMention, ...]:
@@ -50,7 +54,7 @@ def spells_alike(was: Written, now: Written) -> bool:
         was: a simple statement.
         now: what stands in its place.
     """
-    if _words().search(was.text) or _words().search(now.text):
+    if _dated_words(was.text) or _dated_words(now.text):
         return False
     return _bound(was.shape) == _bound(now.shape) and mentions(was.shape, _GUARDS) == mentions(now.shape, _GUARDS)
 
@@ -91,14 +95,19 @@ def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str],
 
 
 def _dated_places(source: bytes, modules: dict[str, str]) -> list[int]:
-    """Where the text writes something dated behind one of the names, so that the trees there are worth a walk."""
+    """Where the text writes something dated after one of the names, so that the trees there are worth a walk."""
     places: list[int] = []
-    for found in _words().finditer(source):
-        chain = _CHAIN_BACKWARDS.match(source[max(0, found.start() - _LONGEST) : found.end()][::-1])
-        written = chain.group()[::-1].translate(None, b" \t\r\n\f\v\\") if chain is not None else b""
-        head, _, rest = written.decode().partition(".")
-        if head in modules and f"{modules[head]}.{rest}" in _dated():
-            places.append(found.start())
+    for word in _dated_words(source):
+        at = source.find(b"." + word)
+        while at >= 0:
+            end = at + 1 + len(word)
+            if not source[end : end + 1].isalnum() and source[end : end + 1] != b"_":
+                chain = _CHAIN_BACKWARDS.match(source[max(0, at - _LONGEST) : end][::-1])
+                written = chain.group()[::-1].translate(None, b" \t\r\n\f\v\\") if chain is not None else b""
+                head, _, rest = written.decode().partition(".")
+                if head in modules and f"{modules[head]}.{rest}" in _dated():
+                    places.append(at)
+            at = source.find(b"." + word, end)
     return places
 
 

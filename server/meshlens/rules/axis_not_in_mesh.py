@@ -36,9 +36,10 @@ from meshlens.axes.context import Context
 from meshlens.axes.logical_rules import PARTITIONED, TO_SHARDINGS, assigned
 from meshlens.axes.meshes import takes_mesh_in_force
 from meshlens.axes.naming import names_in
-from meshlens.axes.records import Records
+from meshlens.axes.records import ApiCall, Records
 from meshlens.axes.specs import possible_specs, sharding_parts, spec_names
 from meshlens.axes.values import Arg, Const, Mesh, Seq, Site, Spec, Value
+from meshlens.jaxapi.meshes import OUT_SHARDING, TAKE_SPECS
 from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.rules._did_you_mean import closest
@@ -48,6 +49,7 @@ from meshlens.rules._registry import rule
 from meshlens.rules._rename_axis import write_name
 from meshlens.rules._routes import certain
 from meshlens.rules._specs import argument_of, blamed, mesh_axes, mesh_place
+from meshlens.rules._spmd_names import spmd_names
 
 _MOST_RELATED = 4
 _Named = tuple[Const, Site, Arg, Value, Context, Spec | None]
@@ -102,6 +104,7 @@ def _place_of_mesh(named: _Named) -> Site | None:
 
 def _named(records: Records) -> Iterator[_Named]:
     yield from _of_shardings(records)
+    yield from _of_constraints(records)
     yield from _of_maps(records)
 
 
@@ -111,11 +114,12 @@ def _of_shardings(records: Records) -> Iterator[_Named]:
             mesh, _ = sharding_parts(call.result)
             spec = argument_of(call.args, "spec", 1)
         elif call.mesh is not None:
-            mesh, spec = call.mesh, argument_of(call.args, "shardings", 1)
+            mesh, spec = call.mesh, argument_of(call.args, *_place_of_spec(call))
         else:
             continue
         if mesh is None or spec is None:
             continue
+        yield from _added(call, mesh)
         for one, is_certain in possible_specs(spec.value):
             for name, site in spec_names(one):
                 yield name, site, spec, mesh, _under(call.context, is_certain), one
@@ -140,6 +144,26 @@ def _of_rules(records: Records, used: tuple[Value, ...]) -> Iterator[_Named]:
             for entry in assigned(names, rules.value) or ():
                 for name in names_in(entry)[0]:
                     yield name, name.origin or rules.site, rules, mesh.value, call.context, None
+
+
+def _place_of_spec(call: ApiCall) -> tuple[str, int]:
+    parameter = TAKE_SPECS.get(call.dotted)
+    return (parameter, 1) if parameter is not None else (OUT_SHARDING, -1)
+
+
+def _of_constraints(records: Records) -> Iterator[_Named]:
+    """The axes that a vmap adds to a constraint whose sharding says the mesh."""
+    for call in records.calls:
+        sharding = argument_of(call.args, "shardings", 1)
+        mesh, spec = sharding_parts(sharding.value) if sharding is not None else (None, None)
+        if isinstance(mesh, Mesh) and isinstance(spec, Spec):
+            yield from _added(call, mesh)
+
+
+def _added(call: ApiCall, mesh: Value) -> Iterator[_Named]:
+    for name, arg in spmd_names(call):
+        if arg.site is not None:
+            yield name, arg.site, arg, mesh, call.context, None
 
 
 def _of_maps(records: Records) -> Iterator[_Named]:

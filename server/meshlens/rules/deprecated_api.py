@@ -34,11 +34,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlens.axes.values import Const, Data
-from meshlens.jaxapi.history import BEHAVIOURS, Change, holds, keyword_change
+from meshlens.jaxapi.history import BEHAVIOURS, Change, KeywordChange, holds, keyword_change
 from meshlens.project.import_statements import name_of_module
 from meshlens.project.view import FileView
-from meshlens.rules._history import dated_names
-from meshlens.rules._history_fixes import history_fixes, version_words, wording
+from meshlens.rules._history import dated_keywords, dated_names
+from meshlens.rules._history_fixes import history_fixes, keyword_finding, version_words, wording
 from meshlens.rules._model import Finding, Fix, Severity
 from meshlens.rules._registry import rule
 from meshlens.text import Edit, FileEdit, Span
@@ -61,6 +61,16 @@ def deprecated_api(view: FileView) -> Iterator[Finding]:
         message = f'"{dated.change.dotted}" has been deprecated since {since}{wording(dated, version)}'
         yield Finding(dated.span, message, history_fixes(view, dated))
     yield from _keywords(view)
+
+    def warned_of(row: KeywordChange) -> bool:
+        gone = row.removed is not None and row.removed <= version
+        return row.deprecated is not None and row.deprecated <= version and not gone
+
+    for keyword in dated_keywords(view, warned_of):
+        assert keyword.change.deprecated is not None
+        since = version_words(keyword.change.deprecated)
+        message = f'argument "{keyword.change.keyword}" of "{keyword.change.dotted}" is deprecated since {since}'
+        yield keyword_finding(view, keyword, message)
     if holds("mesh-context-is-deprecated", version):
         yield from _mesh_contexts(view)
 

@@ -1,8 +1,9 @@
-"""A `ppermute` sends twice to one index, or twice from one.
+"""A `ppermute` sends twice to one index, twice from one, or to an index that the axis does not have.
 
 The pairs of `perm` are `(source, destination)`, and each index may appear once on either side.
 JAX raises `ValueError: ppermute sources and destinations must be unique`; under `vmap` an `AssertionError`
 (`Permutation doesn't match the axis size!`).
+An index beyond the axis ends in `IndexError: list index out of range` when the program is lowered.
 To send one value to every device, use `all_gather`, or a `psum` of a masked value.
 
 ```python
@@ -35,6 +36,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from meshlens.axes.axis_sizes import size_along
 from meshlens.axes.records import AxisUse
 from meshlens.axes.values import Arg, Const, Seq, Site, Value
 from meshlens.project.view import FileView
@@ -81,7 +83,17 @@ def _complaint(use: AxisUse) -> str | None:
         return f"destination {source} appears twice (from {destination[0]} and from {destination[1]})"
     for source, destination in _clashes(known):
         return f"source {source} appears twice (to {destination[0]} and to {destination[1]})"
-    return None
+    return _beyond(use, known)
+
+
+def _beyond(use: AxisUse, pairs: list[tuple[int, int]]) -> str | None:
+    """Says which index of a permutation the axis does not have."""
+    name = use.name.value if isinstance(use.name, Const) and use.whole == use.name else None
+    size = size_along(use.context.env, name) if isinstance(name, str) else None
+    strange = next((one for pair in pairs for one in pair if size is not None and not 0 <= one < size), None)
+    if size is None or strange is None:
+        return None
+    return f'index {strange} is not on axis "{name}", which has the indices 0 to {size - 1}'
 
 
 def _pair(value: Value) -> tuple[int, int] | None:

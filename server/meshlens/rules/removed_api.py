@@ -34,8 +34,8 @@ from collections.abc import Iterator
 from meshlens.jaxapi.history import Change, holds
 from meshlens.project.view import FileView
 from meshlens.rules._callees import callee_span
-from meshlens.rules._history import dated_names
-from meshlens.rules._history_fixes import history_fixes, version_words, wording
+from meshlens.rules._history import dated_keywords, dated_names
+from meshlens.rules._history_fixes import history_fixes, keyword_finding, version_words, wording
 from meshlens.rules._model import Finding, Related, Severity
 from meshlens.rules._registry import rule
 from meshlens.text import Span
@@ -53,8 +53,19 @@ def removed_api(view: FileView) -> Iterator[Finding]:
         since = version_words(dated.change.removed)
         message = f'"{dated.change.dotted}" was removed in {since}{wording(dated, view.jax_version)}'
         yield Finding(dated.span, message, history_fixes(view, dated))
+    yield from _keywords(view)
     if holds("nested-pmap-fails", view.jax_version) and b"fake_pmap" not in view.source:
         yield from _nested(view)
+
+
+def _keywords(view: FileView) -> Iterator[Finding]:
+    version = view.jax_version
+    for dated in dated_keywords(view, lambda row: row.removed is not None and row.removed <= version):
+        row = dated.change
+        assert row.removed is not None
+        since = version_words(row.removed)
+        message = f'argument "{row.keyword}" of "{row.dotted}" was removed in {since}'
+        yield keyword_finding(view, dated, message)
 
 
 def _nested(view: FileView) -> Iterator[Finding]:

@@ -3,6 +3,9 @@
 A collective raises `ValueError: repeated axis` (under `vmap`: `duplicate value in 'axes' of reduction`).
 A spec can be made, but a sharding made of it raises `DuplicateSpecError`: a mesh axis can split one dimension
 of an array only.
+`vmap(spmd_axis_name=…)` adds its axis to the sharding constraints inside, which must not name it themselves:
+`ValueError: vmap spmd_axis_name ('ensemble',) cannot appear in with_sharding_constraint spec, but got spec
+P('ensemble', None)`.
 A mesh is accepted without a word, and then has one axis where two were meant.
 
 ```python
@@ -35,12 +38,15 @@ from collections.abc import Iterator
 
 from meshlens.axes.context import Context
 from meshlens.axes.records import AxisUse
+from meshlens.axes.specs import sharding_parts, spec_names
 from meshlens.axes.values import Const, Mesh, Seq, Site, Spec, Value
 from meshlens.project.view import FileView
 from meshlens.rules._displays import is_display, without_item
 from meshlens.rules._model import Finding, Fix, Related, Severity
 from meshlens.rules._registry import rule
+from meshlens.rules._specs import argument_of, blamed
 from meshlens.rules._specs_in_use import specs_in_use
+from meshlens.rules._spmd_names import spmd_names
 
 _HARMLESS = frozenset({"axis_index", "axis_size", "pcast", "pvary"})
 
@@ -49,7 +55,7 @@ _HARMLESS = frozenset({"axis_index", "axis_size", "pcast", "pvary"})
 def repeated_axis(view: FileView) -> Iterator[Finding]:
     """Reports each collective, each spec in use and each mesh that certainly names an axis twice."""
     seen: set[Site] = set()
-    for site, finding in (*_collectives(view), *_specs(view), *_meshes(view)):
+    for site, finding in (*_collectives(view), *_specs(view), *_meshes(view), *_of_vmaps(view)):
         if site not in seen:
             seen.add(site)
             yield finding
@@ -121,6 +127,27 @@ def _specs(view: FileView) -> Iterator[tuple[Site, Finding]]:
         message = f'axis "{name.value}" is named twice in this spec; an axis can split only one dimension'
         related = (Related(view.path_of(user), view.span(user), "the spec is used here"),)
         yield spec.site, Finding(view.span(site), message, (), related)
+
+
+def _of_vmaps(view: FileView) -> Iterator[tuple[Site, Finding]]:
+    """Constraints whose spec names an axis that a vmap around them adds."""
+    for call in view.records.calls:
+        sharding = argument_of(call.args, "shardings", 1)
+        if sharding is None or not _certain(call.context) or call.context.conditional:
+            continue
+        added = {name.value: arg for name, arg in spmd_names(call)}
+        _, spec = sharding_parts(sharding.value)
+        spec = spec if spec is not None else sharding.value
+        for name, site in spec_names(spec) if isinstance(spec, Spec) else ():
+            place = blamed(view, name, site, sharding.site)
+            vmap = added.get(name.value)
+            if vmap is None or place is None:
+                continue
+            message = f'axis "{name.value}" is added to this constraint by the spmd_axis_name of a vmap'
+            related: tuple[Related, ...] = ()
+            if vmap.whole is not None:
+                related = (Related(view.path_of(vmap.whole), view.span(vmap.whole), "the vmap adds it here"),)
+            yield place, Finding(view.span(place), message, (), related)
 
 
 def _flat(spec: Spec) -> tuple[Value, ...]:

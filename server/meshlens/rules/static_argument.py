@@ -47,15 +47,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from meshlens.axes.objects import class_attribute
 from meshlens.axes.records import Binding, MappedCall
-from meshlens.axes.values import Arg, Data, Dict, Seq, Site
+from meshlens.axes.values import Arg, Const, Data, Dict, Instance, Seq, Site
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.rules._counting import counted
 from meshlens.rules._entries import as_tuple, entries_at
 from meshlens.rules._miscounts import keyword_arguments, positional
 from meshlens.rules._model import Finding, Fix, Related, Severity
-from meshlens.rules._plain_objects import handed_to_pmap
+from meshlens.rules._plain_objects import handed_to_pmap, texts_handed_to_pmap
 from meshlens.rules._registry import rule
 from meshlens.rules._routes import certain
 from meshlens.rules._static import integers, static_places
@@ -85,6 +86,7 @@ def static_argument(view: FileView) -> Iterator[Finding]:
     for calls in by_call.values():
         yield from _unhashable(view, calls)
     yield from handed_to_pmap(view)
+    yield from texts_handed_to_pmap(view)
 
 
 def _both(binding: Binding) -> tuple[int, ...]:
@@ -184,4 +186,6 @@ def _kind(arg: Arg) -> str:
         return "a list"
     if isinstance(arg.value, Dict):
         return "a dictionary"
+    if isinstance(arg.value, Instance) and class_attribute(arg.value.cls, "__hash__") == Const(None):
+        return f'an object of "{arg.value.cls.name}", which is not'
     return "an array" if isinstance(arg.value, Data) and bool(arg.value.shape) else ""

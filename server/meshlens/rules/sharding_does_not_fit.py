@@ -1,0 +1,159 @@
+"""A sharding does not fit the array that it is for: it has too many entries, or splits an axis into unequal parts.
+
+`device_put` and `jit` give each device an equal part, so the size of an axis has to be a multiple of the product of the
+mesh axes that split it: `IndivisibleError: Sharding NamedSharding(…) implies that array axis 0 is partitioned 4 times,
+but the dimension size is 6`.
+A spec with more entries than the array has axes raises `ValueError: One of device_put args is incompatible with its
+sharding annotation NamedSharding(…): … is only valid for values of rank at least 2`.
+A tuple of `in_shardings` has one entry for each argument: `ValueError: pjit in_shardings specification must be a tree
+prefix of the positional arguments tuple`.
+Both are looked at for `jax.device_put`, for calls of `jit(in_shardings=…)` and, as far as the rank goes, for
+`with_sharding_constraint`, where the sizes of the arrays are known.
+
+`devices: 8`
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
+columns = NamedSharding(mesh, P(None, "model"))
+bias = jax.device_put(jnp.zeros(16), columns)
+#                                    ^^^^^^^ AX211: the spec has 2 entries, the array has 1 axis
+```
+
+With one entry it fits:
+
+`devices: 8`
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
+bias = jax.device_put(jnp.zeros(16), NamedSharding(mesh, P("model")))
+```
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from meshlens.axes.arrays import shape_of
+from meshlens.axes.compiled_calls import CALLED
+from meshlens.axes.context import Context
+from meshlens.axes.records import ApiCall
+from meshlens.axes.sharded_shapes import parts_along
+from meshlens.axes.specs import sharding_parts
+from meshlens.axes.values import Arg, Dict, Seq, Site, Spec, Value
+from meshlens.jaxapi.meshes import TAKE_SPECS
+from meshlens.project.view import FileView
+from meshlens.rules._counting import counted
+from meshlens.rules._model import Finding, Severity
+from meshlens.rules._registry import rule
+from meshlens.rules._routes import certain
+from meshlens.rules._specs import argument_of, mesh_place
+
+_CONSTRAINT = "jax.lax.with_sharding_constraint"
+
+
+class _Fit(NamedTuple):
+    """What a call lays out, and how.
+
+    Attributes:
+        value: the arrays.
+        sharding: one sharding, or a tree of them.
+        site: the place to underline.
+        divides: whether the parts have to be equal.
+        mesh: the mesh in force, for bare specs.
+        context: the circumstances.
+        called: whether a jitted function is called, with its arguments as the arrays.
+    """
+
+    value: Value
+    sharding: Value
+    site: Site
+    divides: bool
+    mesh: Value | None
+    context: Context
+    called: bool = False
+
+
+@rule("AX211", Severity.ERROR, reads="places")
+def sharding_does_not_fit(view: FileView) -> Iterator[Finding]:
+    """Compares the shardings of placed and constrained arrays with their shapes."""
+    places: dict[Site, list[_Fit]] = defaultdict(list)
+    for call in view.records.calls:
+        for fit in _fits(call):
+            if view.is_here(fit.site):
+                places[fit.site].append(fit)
+    for site, fits in places.items():
+        found = certain((fit, fit.context, _judged(fit)) for fit in fits)
+        said = _complaint(found.value, found.sharding, found) if found is not None else None
+        if said is not None:
+            yield Finding(view.span(site), said[0], (), mesh_place(view, said[1]))
+
+
+def _fits(call: ApiCall) -> Iterator[_Fit]:
+    if call.dotted == CALLED and not call.guarded:
+        values, shardings = call.args
+        yield _Fit(values.value, shardings.value, call.call, True, call.mesh, call.context, True)
+        return
+    if call.guarded or call.dotted not in TAKE_SPECS or any(arg.label in ("*", "**") for arg in call.args):
+        return
+    value: Arg | None = argument_of(call.args, "x", 0)
+    sharding = argument_of(call.args, TAKE_SPECS[call.dotted], 1)
+    if value is not None and sharding is not None:
+        site = sharding.site or call.call
+        divides = call.dotted != _CONSTRAINT
+        yield _Fit(value.value, sharding.value, site, divides, call.mesh, call.context)
+
+
+def _judged(fit: _Fit) -> bool | None:
+    if _complaint(fit.value, fit.sharding, fit) is not None:
+        return True
+    return None if shape_of(fit.value) is None else False
+
+
+def _complaint(value: Value, sharding: Value, fit: _Fit) -> tuple[str, Value | None] | None:
+    """What is wrong with the first array that a sharding does not fit; None if nothing is for certain."""
+    if isinstance(value, Seq) and not value.open:
+        if fit.called and value is fit.value and isinstance(sharding, Seq) and not sharding.open:
+            wanted, passed = len(sharding.items), len(value.items)
+            if sharding.kind in ("tuple", "list") and wanted != passed:
+                entries, passes = counted(wanted, "entry", "entries"), counted(passed, "argument")
+                return f"in_shardings has {entries}, the call passes {passes}", None
+        alike = isinstance(sharding, Seq) and not sharding.open and len(sharding.items) == len(value.items)
+        own = sharding.items if alike and isinstance(sharding, Seq) else (sharding,) * len(value.items)
+        if isinstance(sharding, (Seq, Dict)) and not alike:
+            return None
+        found = (_complaint(item, one, fit) for item, one in zip(value.items, own, strict=True))
+        return next((said for said in found if said is not None), None)
+    if isinstance(value, Dict):
+        for key, item in value.items:
+            one = sharding.get(key) if isinstance(sharding, Dict) else sharding
+            said = _complaint(item, one, fit) if one is not None else None
+            if said is not None:
+                return said
+        return None
+    mesh, spec = sharding_parts(sharding)
+    mesh, spec = (fit.mesh, sharding) if isinstance(sharding, Spec) else (mesh, spec)
+    shape = shape_of(value)
+    if not isinstance(spec, Spec) or spec.open or shape is None:
+        return None
+    if len(spec.entries) > len(shape):
+        entries, axes = counted(len(spec.entries), "entry", "entries"), counted(len(shape), "axis", "axes")
+        return f"the spec has {entries}, the array has {axes}", mesh
+    for place, (size, entry) in enumerate(zip(shape, spec.entries, strict=False)):
+        parts = parts_along(mesh, entry)
+        if place == 0 and not fit.called and value is fit.value:
+            continue  # AX301 says it of the rows.
+        if fit.divides and size is not None and parts is not None and parts > 1 and size % parts:
+            return f"axis {place} has size {size}, which cannot be split into {parts} equal parts", mesh
+    return None
