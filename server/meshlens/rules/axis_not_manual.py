@@ -17,8 +17,9 @@ def scale(x):
     return x * 2
 
 
-f = jax.shard_map(scale, mesh=mesh, in_specs=P("dp", "tp"), out_specs=P("dp"), axis_names={"dp"})
+f = jax.shard_map(scale, mesh=mesh, in_specs=P("dp", "tp"), out_specs=P("dp", "tp"), axis_names={"dp"})
 #                                                    ^^^^ AX204: axis "tp" is not manual here (axis_names: "dp")
+#                                                                             ^^^^ AX204: axis "tp" is not manual here (axis_names: "dp")
 ```
 
 becomes
@@ -35,7 +36,7 @@ def scale(x):
     return x * 2
 
 
-f = jax.shard_map(scale, mesh=mesh, in_specs=P("dp", "tp"), out_specs=P("dp"), axis_names={"dp", "tp"})
+f = jax.shard_map(scale, mesh=mesh, in_specs=P("dp", "tp"), out_specs=P("dp", "tp"), axis_names={"dp", "tp"})
 ```
 """
 

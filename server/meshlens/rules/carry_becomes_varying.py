@@ -1,9 +1,9 @@
-"""What a loop carries varies between the devices after a step, and did not before the first one.
+"""A loop carries a value that differs between devices after a step, and not before the first one.
 
 In a checked `shard_map` JAX wants a `scan`, `fori_loop` or `while_loop` to carry one type: zeros are the same on all
 devices, what a step adds to them is not, and JAX raises `TypeError: scan body function carry input and carry output
 must have equal types`.
-Cast the start to varying, or reduce in the step.
+Cast the start, as with `jax.lax.pcast(jnp.zeros(()), "data", to="varying")`, or reduce in the step.
 
 ```python
 import jax
@@ -22,27 +22,6 @@ def total(x):
 
     carry, _ = jax.lax.scan(add, jnp.zeros(()), x)
     #                            ^^^^^^^^^^^^^ AX406: this is the same everywhere and varies over "data" after a step
-    return jax.lax.psum(carry, "data")
-```
-
-becomes
-
-```python
-import jax
-import jax.numpy as jnp
-import numpy as np
-from functools import partial
-from jax.sharding import Mesh, PartitionSpec as P
-
-mesh = Mesh(np.array(jax.devices()), ("data",))
-
-
-@partial(jax.shard_map, mesh=mesh, in_specs=P("data"), out_specs=P())
-def total(x):
-    def add(carry, row):
-        return carry + jnp.sum(row), None
-
-    carry, _ = jax.lax.scan(add, jax.lax.pcast(jnp.zeros(()), "data", to="varying"), x)
     return jax.lax.psum(carry, "data")
 ```
 """

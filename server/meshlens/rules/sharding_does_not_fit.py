@@ -51,7 +51,7 @@ from meshlens.axes.context import Context
 from meshlens.axes.records import ApiCall
 from meshlens.axes.sharded_shapes import parts_along
 from meshlens.axes.specs import sharding_parts
-from meshlens.axes.values import Arg, Dict, Seq, Site, Spec, Value
+from meshlens.axes.values import Arg, Dict, Made, Seq, Site, Spec, Value
 from meshlens.jaxapi.meshes import TAKE_SPECS
 from meshlens.project.view import FileView
 from meshlens.rules._counting import counted
@@ -111,7 +111,9 @@ def _fits(call: ApiCall) -> Iterator[_Fit]:
     sharding = argument_of(call.args, TAKE_SPECS[call.dotted], 1)
     if value is not None and sharding is not None:
         site = sharding.site or call.call
-        divides = call.dotted != _CONSTRAINT
+        # AX301 says it of one sharding for all that is put on a mesh.
+        is_put = call.dotted == "jax.device_put" and isinstance(sharding.value, Made)
+        divides = call.dotted != _CONSTRAINT and not is_put
         yield _Fit(value.value, sharding.value, site, divides, call.mesh, call.context)
 
 
@@ -152,8 +154,6 @@ def _complaint(value: Value, sharding: Value, fit: _Fit) -> tuple[str, Value | N
         return f"the spec has {entries}, the array has {axes}", mesh
     for place, (size, entry) in enumerate(zip(shape, spec.entries, strict=False)):
         parts = parts_along(mesh, entry)
-        if place == 0 and not fit.called and value is fit.value:
-            continue  # AX301 says it of the rows.
         if fit.divides and size is not None and parts is not None and parts > 1 and size % parts:
             return f"axis {place} has size {size}, which cannot be split into {parts} equal parts", mesh
     return None

@@ -2,28 +2,9 @@
 
 A total of all devices that is divided by a count of one of them is too large, and a mean of sums that is divided by the
 number of all rows is too small: as many times as there are devices.
+Sum the count as well: `count = jax.lax.psum(jnp.sum(mask), "data")`.
 A mean of quotients, such as masked means, weighs a row on a device with few of them more than the others; so does a
 mean of a loss that compares the rows of a device with each other: these are hints.
-
-```python
-import jax
-import jax.numpy as jnp
-import numpy as np
-from functools import partial
-from jax.sharding import Mesh, PartitionSpec as P
-
-mesh = Mesh(np.array(jax.devices()), ("data",))
-
-
-@partial(jax.shard_map, mesh=mesh, in_specs=(P("data"), P("data")), out_specs=P("data"), check_vma=False)
-def mean(x, mask):
-    total = jax.lax.psum(jnp.sum(x * mask), "data")
-    count = jnp.sum(mask)
-    #       ^^^^^^^^^^^^^ AX407: the total over "data" is divided by this count of one device
-    return x - total / count
-```
-
-becomes
 
 ```python
 import jax

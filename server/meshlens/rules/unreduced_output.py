@@ -29,6 +29,7 @@ from meshlens.axes.variation import SOME_AXIS, VARYING, is_different
 from meshlens.project.view import FileView
 from meshlens.rules._model import Finding, Severity
 from meshlens.rules._registry import rule
+from meshlens.rules._specs import mesh_axes
 from meshlens.text import Span
 
 
@@ -94,6 +95,10 @@ def _left_out(binder: Binder, entry: Value) -> tuple[str, ...]:
             if not isinstance(one, Const):
                 return ()
             named.add(one.value)
+    known = mesh_axes(binder.mesh) if binder.mesh is not None else None
+    # A name that the mesh does not have is the fault, and may stand for any of those that it has.
+    if known is not None and not named <= {*known, None}:
+        return ()
     return tuple(axis for axis in axes_of(binder) if axis not in named)
 
 
