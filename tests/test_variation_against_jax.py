@@ -66,7 +66,7 @@ def said_by_jax() -> Said:
 
 
 @pytest.mark.jax
-@pytest.mark.slow
+@pytest.mark.deep
 def test_we_say_of_operations_what_jax_says(said_by_jax: Said, tmp_path: Path) -> None:
     found = ours({name: str(said["call"]) for name, said in said_by_jax.items()}, tmp_path)
     told = {name: {label: along.typed for label, along in labels.items()} for name, labels in found.items()}
@@ -78,7 +78,7 @@ def test_we_say_of_operations_what_jax_says(said_by_jax: Said, tmp_path: Path) -
 
 
 @pytest.mark.jax
-@pytest.mark.slow
+@pytest.mark.deep
 def test_rows_sums_and_means_are_those_of_the_whole_batch(said_by_jax: Said, tmp_path: Path) -> None:
     found = ours({name: str(said["call"]) for name, said in said_by_jax.items()}, tmp_path)
     claims = {name: labels["first"].truth for name, labels in found.items()}

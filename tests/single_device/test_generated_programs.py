@@ -27,7 +27,7 @@ def runner() -> Iterator[Remembered]:
 
 
 @pytest.mark.jax
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_converted_program_prints_the_same(seed: int, tmp_path: Path, runner: Remembered) -> None:
     assert [(one.target, one.wrong) for one in measure(seed, TARGETS, tmp_path, runner) if one.wrong] == []
