@@ -113,7 +113,7 @@ export const pretended: Suite = {
       const items = asked[0]?.[0] as vscode.QuickPickItem[];
       assert.deepEqual(
         items.map(({ label }) => label),
-        ["jit + sharding", "$(circle-slash) pmap"],
+        ["jit + sharding", "$(circle-slash) pmap", "shard_map"],
       );
       assert.equal(items[1]?.detail, '"step" draws random numbers');
       assert.equal(document.lineAt(0).text, "# jit over rows on 2");
@@ -128,6 +128,29 @@ export const pretended: Suite = {
       );
       assert.deepEqual(shown, [['MeshLens: "step" draws random numbers (random-numbers)', "Use jit + sharding"]]);
       assert.ok(!document.isDirty);
+    },
+
+    "the button of a refusal leads on to the way that it names": async () => {
+      const document = await open("single.py", "step(params");
+      const second = (items: vscode.QuickPickItem[]) => items[1];
+      await answering("showInformationMessage", ["Use jit + sharding"], () =>
+        answering("showQuickPick", [second], () =>
+          answering("showInputBox", ["rows", "2"], () => command("parallelize")),
+        ),
+      );
+      assert.equal(document.lineAt(0).text, "# jit over rows on 2");
+      await revert();
+    },
+
+    "where only the batch is in question, it is asked for, with the axis of its rows": async () => {
+      const document = await open("single.py", "step(params");
+      const third = (items: vscode.QuickPickItem[]) => items[2];
+      const asked = await answering("showQuickPick", [third, "batch"], () =>
+        answering("showInputBox", [" 1", "rows", "2"], () => command("parallelize")),
+      );
+      assert.deepEqual(asked[1]?.[0], ["params", "batch"]);
+      assert.equal(document.lineAt(0).text, "# shard_map over rows on 2 with batch:1");
+      await revert();
     },
 
     "the target topology is written where the workspace keeps its settings": async () => {

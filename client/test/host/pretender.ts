@@ -19,6 +19,7 @@ function converted(params: {
   textDocument: { uri: string };
   axisName?: string;
   devices?: string;
+  batch?: string;
   to: string;
 }): unknown {
   if (params.axisName === "taken") {
@@ -29,7 +30,8 @@ function converted(params: {
       places: 0,
     };
   }
-  const newText = `# ${params.to} over ${params.axisName ?? "?"} on ${params.devices ?? "?"}\n`;
+  const batch = params.batch === undefined ? "" : ` with ${params.batch}`;
+  const newText = `# ${params.to} over ${params.axisName ?? "?"} on ${params.devices ?? "?"}${batch}\n`;
   const at = { start: range.start, end: range.start };
   return {
     edit: { changes: { [params.textDocument.uri]: [{ range: at, newText }] } },
@@ -62,6 +64,13 @@ const ANSWERS: Record<string, (params: never) => unknown> = {
         title: "pmap",
         detail: "the older map",
         refused: { code: "random-numbers", message: '"step" draws random numbers' },
+      },
+      {
+        to: "shard_map",
+        strategy: "data",
+        title: "shard_map",
+        detail: "each device runs the body",
+        refused: { code: "which-batch", message: "which argument holds the batch?" },
       },
     ],
     arguments: ["params", "batch"],

@@ -17,6 +17,7 @@ await play(async (workbench, page) => {
   await toast.waitFor();
   await workbench.shot("parallelize-refused");
   check(!(await workbench.read(FILE)).includes("shard_batch"), "a refusal changed the file");
+  await workbench.command("Notifications: Clear All Notifications");
 
   await workbench.find(FILE, "def train_st");
   await workbench.command(COMMAND);
@@ -25,6 +26,9 @@ await play(async (workbench, page) => {
   await workbench.answer("How many devices", "");
   const preview = page.locator(".bulk-edit-panel");
   await preview.locator(".monaco-list-row", { hasText: "single.py" }).first().waitFor();
+  // Away from the path of the file, which has a hover.
+  await page.mouse.move(600, 652);
+  await workbench.faded("parallelize-jit-preview");
   await preview.locator(".monaco-button", { hasText: "Apply" }).click();
   await workbench.save(FILE, (text) => text.includes("params, speed = replicate((params, speed))"));
   await workbench.shot("parallelize-jit");
