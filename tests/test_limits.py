@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from meshlens.axes.run import MOST_CONTEXTS
+from meshlens.axes.specs import possible_specs, specs_in
 from meshlens.axes.spending import MOST_BODIES_OUTSIDE
+from meshlens.axes.values import Const, Dict, Site, Spec, Union, Value
 from meshlens.project.workspace import open_workspace
 from meshlens.rules._check import check
 from meshlens.settings import Settings
@@ -78,5 +80,23 @@ def test_a_helper_that_ran_often_under_one_map_runs_under_the_next() -> None:
     text = GATHER.format("".join(f'    x = gather(x, "{number}")\n' for number in range(MOST_CONTEXTS + 5)))
     workspace = open_workspace([PATH.parent], files=[PATH], overlay={PATH: text.encode()})
     assert [one.finding.message for one in check(workspace.view(PATH), Settings())] == [
-        'axis "data" is not bound on this route (bound: "batch"), all_gather needs it'
+        'axis "data", which all_gather uses, is not bound on this route (bound: "batch")'
     ]
+
+
+def test_a_spec_that_a_tree_holds_500_times_is_met_once() -> None:
+    spec = Spec((Const("data"),), Site("program.py", "main", 1))
+    tree: Value = spec
+    for _ in range(9):
+        tree = Dict((("left", tree), ("right", tree)))
+    assert list(specs_in(tree)) == [spec]
+    one_of_them = Dict((("certain", tree), ("possible", Union((tree, Const(None))))))
+    assert list(possible_specs(one_of_them)) == [(spec, True), (spec, False)]
+
+
+def test_five_thousand_partials_around_a_function_hide_nothing() -> None:
+    fault = 'import jax\nfrom functools import partial\n\n\ndef g(x):\n    return jax.lax.psum(x, "bacth")\n\n\n'
+    partials = "g = partial(g)\n" * 5_000
+    text = f'{fault}{partials}jax.pmap(g, axis_name="batch")(1)\n'
+    workspace = open_workspace([PATH.parent], files=[PATH], overlay={PATH: text.encode()})
+    assert "AX101" in [one.code for one in check(workspace.view(PATH), Settings())]

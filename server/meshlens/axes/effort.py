@@ -284,7 +284,7 @@ def _has_sizes(value: Value) -> bool:
         return type(value.value) is int
     if isinstance(value, Data):
         return bool(value.shape) and None not in (value.shape or ())
-    return any(map(_has_sizes, _parts(value)))
+    return any(map(_has_sizes, _leaves(value)))
 
 
 def _is_worthwhile(run: Run, cls: Class) -> bool:
@@ -304,7 +304,7 @@ def _holds_function(value: Value) -> bool:
         return True
     if isinstance(value, Bound):
         return isinstance(value.function, (Function, Mapped, Wrapped))
-    return any(map(_holds_function, _parts(value)))
+    return any(map(_holds_function, _leaves(value)))
 
 
 def _worthwhile(run: Run, value: Value) -> Iterator[Site]:
@@ -323,9 +323,23 @@ def _worthwhile(run: Run, value: Value) -> Iterator[Site]:
     elif isinstance(value, Wrapped):
         yield from _worthwhile(run, value.operand)
     else:
-        for part in _parts(value):
-            if type(part) not in _HOLDS_NOTHING:
-                yield from _worthwhile(run, part)
+        for leaf in _leaves(value):
+            if type(leaf) not in _HOLDS_NOTHING:
+                yield from _worthwhile(run, leaf)
+
+
+def _leaves(value: Value) -> Iterator[Value]:
+    """What a tree of values comes down to; a part that stands in it a thousand times is gone through once."""
+    met: set[int] = set()
+    waiting = list(_parts(value))
+    waiting.reverse()
+    while waiting:
+        part = waiting.pop()
+        if not isinstance(part, (Seq, Dict, Union)):
+            yield part
+        elif id(part) not in met:
+            met.add(id(part))
+            waiting.extend(reversed(tuple(_parts(part))))
 
 
 def _parts(value: Value) -> Iterable[Value]:

@@ -9,26 +9,32 @@ from meshlens.axes.values import Const, Dict, Made, Seq, Site, Spec, Union, Valu
 
 def specs_in(value: Value) -> Iterator[Spec]:
     """Every spec of a tree of specs and shardings; where one of several is possible, none."""
-    if isinstance(value, Spec):
-        yield value
-    elif isinstance(value, Seq):
-        for item in value.items:
-            yield from specs_in(item)
-    elif isinstance(value, Dict):
-        for _, item in value.items:
-            yield from specs_in(item)
+    for spec, is_certain in possible_specs(value):
+        if is_certain:
+            yield spec
 
 
-def possible_specs(value: Value, certain: bool = True) -> Iterator[tuple[Spec, bool]]:
-    """Every spec that a tree of specs may hold, and whether it certainly holds that one."""
-    if isinstance(value, Spec):
-        yield value, certain
-    elif isinstance(value, (Seq, Dict)):
-        for item in value.items:
-            yield from possible_specs(item[1] if isinstance(item, tuple) else item, certain)
-    elif isinstance(value, Union):
-        for option in value.options:
-            yield from possible_specs(option, False)
+def possible_specs(value: Value) -> Iterator[tuple[Spec, bool]]:
+    """Every spec that a tree of specs may hold, and whether it certainly holds that one.
+
+    A part that stands in several places of the tree is gone through once, as a tree may hold one of its parts a
+    thousand times.
+    """
+    met: set[tuple[int, bool]] = set()
+    waiting: list[tuple[Value, bool]] = [(value, True)]
+    while waiting:
+        part, certain = waiting.pop()
+        if (id(part), certain) in met:
+            continue
+        met.add((id(part), certain))
+        if isinstance(part, Spec):
+            yield part, certain
+        elif isinstance(part, Seq):
+            waiting.extend([(item, certain) for item in reversed(part.items)])
+        elif isinstance(part, Dict):
+            waiting.extend([(item, certain) for _, item in reversed(part.items)])
+        elif isinstance(part, Union):
+            waiting.extend([(option, False) for option in reversed(part.options)])
 
 
 def spec_names(spec: Spec) -> Iterator[tuple[Const, Site]]:

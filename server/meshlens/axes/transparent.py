@@ -93,8 +93,17 @@ def apply_transparent(
         )
         return Wrapped(row.how, dotted, value, site, labelled if len(labelled) == len(rest) else rest)
     if row.how in ("partial", "partialmethod"):
-        return Partial(operands[0].value, _without(args, operands[0]), site)
+        return _partial(operands[0].value, _without(args, operands[0]), site)
     return _run_now(run, row, found, args, operands, site, frame, ctx)
+
+
+def _partial(callee: Value, args: tuple[Arg, ...], site: Site) -> Partial:
+    """A partial; that of a partial has the arguments of both, as in Python, so that a row of them stays shallow."""
+    from meshlens.axes.calls import with_partial
+
+    if isinstance(callee, Partial):
+        return Partial(callee.callee, with_partial(callee, args), site)
+    return Partial(callee, args, site)
 
 
 def is_callable(value: Value) -> bool:

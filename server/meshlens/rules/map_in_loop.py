@@ -67,10 +67,14 @@ def map_in_loop(view: FileView) -> Iterator[Finding]:
     if _TESTS.search(view.path.name):
         return
     seen: set[Site] = set()
+    paths: dict[Site, tuple[Node, ...]] = {}
     for made in _all_made(view):
         if made.site in seen or not _runs_eagerly(made.context):
             continue
-        finding = _in_loop(view, made) or _in_function(view, made)
+        if made.site not in paths:
+            paths[made.site] = path_to(view, made.site)
+        path = paths[made.site]
+        finding = _in_loop(view, made, path) or _in_function(view, made, path)
         if finding is not None:
             seen.add(made.site)
             yield finding
@@ -91,8 +95,7 @@ def _runs_eagerly(context: Context) -> bool:
     return not traced and not tested and context.sure and not context.guarded and not context.expected
 
 
-def _in_loop(view: FileView, made: _Made) -> Finding | None:
-    path = path_to(view, made.site)
+def _in_loop(view: FileView, made: _Made, path: tuple[Node, ...]) -> Finding | None:
     inside = enclosing_loop(path)
     if inside is None or not turns_often(view, inside[0], made.site):
         return None
@@ -104,10 +107,9 @@ def _in_loop(view: FileView, made: _Made) -> Finding | None:
     return Finding(callee_span(view, made.site, made.kind), message, _fixes(view, made, inside))
 
 
-def _in_function(view: FileView, made: _Made) -> Finding | None:
+def _in_function(view: FileView, made: _Made, path: tuple[Node, ...]) -> Finding | None:
     """The same in a function that a loop calls."""
     loop = _loop_on_the_route(view, made.context)
-    path = path_to(view, made.site)
     owner, inside, block = _owner(view, made.site, path)
     if loop is None or owner is None or any(node[0] in _SOMETIMES for node in inside):
         return None

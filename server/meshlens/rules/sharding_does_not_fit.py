@@ -125,6 +125,16 @@ def _judged(fit: _Fit) -> bool | None:
 
 def _complaint(value: Value, sharding: Value, fit: _Fit) -> tuple[str, Value | None] | None:
     """What is wrong with the first array that a sharding does not fit; None if nothing is for certain."""
+    return _complaint_of(value, sharding, fit, set())
+
+
+def _complaint_of(
+    value: Value, sharding: Value, fit: _Fit, met: set[tuple[int, int]]
+) -> tuple[str, Value | None] | None:
+    # A tree may hold one of its parts a thousand times.
+    if (id(value), id(sharding)) in met:
+        return None
+    met.add((id(value), id(sharding)))
     if isinstance(value, Seq) and not value.open:
         if fit.called and value is fit.value and isinstance(sharding, Seq) and not sharding.open:
             wanted, passed = len(sharding.items), len(value.items)
@@ -135,12 +145,13 @@ def _complaint(value: Value, sharding: Value, fit: _Fit) -> tuple[str, Value | N
         own = sharding.items if alike and isinstance(sharding, Seq) else (sharding,) * len(value.items)
         if isinstance(sharding, (Seq, Dict)) and not alike:
             return None
-        found = (_complaint(item, one, fit) for item, one in zip(value.items, own, strict=True))
+        found = (_complaint_of(item, one, fit, met) for item, one in zip(value.items, own, strict=True))
         return next((said for said in found if said is not None), None)
     if isinstance(value, Dict):
+        given = {(type(key), key): one for key, one in sharding.items} if isinstance(sharding, Dict) else {}
         for key, item in value.items:
-            one = sharding.get(key) if isinstance(sharding, Dict) else sharding
-            said = _complaint(item, one, fit) if one is not None else None
+            one = given.get((type(key), key)) if isinstance(sharding, Dict) else sharding
+            said = _complaint_of(item, one, fit, met) if one is not None else None
             if said is not None:
                 return said
         return None
