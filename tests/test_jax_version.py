@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from base64 import urlsafe_b64encode
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from command_line import write
+from command_line import meshlens, write
 from meshlens.jaxapi.changes import NEWEST
 from meshlens.project.jax_folders import find_jax_folders, nearest_jax_version, version_in
 from meshlens.project.jax_version import find_jax_version, locate_jax_version
@@ -54,6 +56,13 @@ def no_environment(monkeypatch):
         ({"requirements.txt": "jax>=0.4.30,!=0.11.0,<0.11.1\n"}, (0, 10, 2)),
         ({"requirements.txt": "jax>=0.11,!=0.11.0,<0.11.2\n"}, (0, 11, 1)),
         ({"requirements.txt": "jax<0.4.33\n"}, (0, 4, 31)),
+        ({"requirements.txt": "jax>=0.4.30,<0.12\n"}, (0, 11, 0)),
+        ({"requirements.txt": "jax<=0.12.0\n"}, None),
+        ({"requirements.txt": "jax>=0.11.0\n"}, None),
+        ({"requirements.txt": "jax>=0.11.1\n"}, (0, 11, 1)),
+        ({"requirements.txt": "jax>0.11.1\n"}, (0, 11, 2)),
+        ({"requirements.txt": "jax~=0.12.0\n"}, (0, 12, 0)),
+        ({"requirements.txt": "jax>=99.1,<100\n"}, (99, 1, 0)),
         ({"requirements.txt": "jax<1.0\n"}, None),
         ({"requirements.txt": "jax\n"}, None),
         ({"requirements.txt": "# jax==0.1.0\n"}, None),
@@ -197,3 +206,31 @@ def test_versions():
     assert parse_version("0.4.30") == (0, 4, 30)
     assert parse_version("0.4") == (0, 4, 0)
     assert parse_version("0.4.30.dev1+g1") == (0, 4, 30)
+
+
+YOUNG = """\
+import jax
+from jax.experimental import hijax
+
+class Twice(hijax.HiPrimitive):
+    pass
+
+mesh = jax.make_mesh(axis_shapes=(8,), axis_names=("data",))
+also = jax.make_mesh(axis_sizes=(8,), axis_names=("data",))
+"""
+GONE = "import jax\n\nprint(jax.tree_map)\n"
+
+
+@pytest.mark.parametrize(
+    ("requirement", "codes"),
+    [
+        ("jax", {("gone.py", "AX501")}),
+        ("jax>=0.10", {("gone.py", "AX501")}),
+        ("jax>=0.12", {("gone.py", "AX501"), ("young.py", "AX501"), ("young.py", "AX208")}),
+        ("jax<0.6", {("gone.py", "AX502"), ("young.py", "AX208")}),
+    ],
+)
+def test_changes_that_a_project_may_not_have_met_accuse_nobody(tmp_path, requirement, codes):
+    files = {"meshlens.toml": "", "requirements.txt": f"{requirement}\n", "young.py": YOUNG, "gone.py": GONE}
+    found = meshlens("check", "--output-format", "json", cwd=write(tmp_path, files)).out
+    assert {(Path(one["filename"]).name, one["code"]) for one in json.loads(found)} == codes

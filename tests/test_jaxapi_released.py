@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import importlib
 import inspect
 import warnings
@@ -56,7 +57,9 @@ def test_keywords(dotted):
     except (AttributeError, ImportError):
         return
     try:
-        parameters = inspect.signature(found).parameters.values()
+        # The signature of a member of an enumeration is that of its class.
+        called = found.__call__ if isinstance(found, enum.Enum) else found
+        parameters = inspect.signature(called).parameters.values()
     except (TypeError, ValueError):
         return
     taken = {one.name for one in parameters if one.kind is not one.POSITIONAL_ONLY}

@@ -23,6 +23,8 @@ def assign(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> N
     tag = target[0]
     if tag == "name":
         home = frame.home(target[2])
+        if target[2] in frame.given:
+            _rebind(target[2], frame, ctx)
         if home is frame or home.path == run.path or home.parent is not None:
             home.vars[target[2]] = value
         return
@@ -37,13 +39,23 @@ def assign(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> N
             assign(run, item[2] if item[0] == "star" else item, part, frame, ctx)
 
 
-def delete(target: Any, frame: Frame) -> None:
+def delete(target: Any, frame: Frame, ctx: Context) -> None:
     """Forgets a name."""
     if target[0] == "name":
+        if target[2] in frame.given:
+            _rebind(target[2], frame, ctx)
         frame.vars.pop(target[2], None)
     elif target[0] in ("tuple", "list"):
         for item in target[2]:
-            delete(item, frame)
+            delete(item, frame, ctx)
+
+
+def _rebind(name: str, frame: Frame, ctx: Context) -> None:
+    """Notes that a parameter does not hold, or may not hold, the container any more that the caller gave."""
+    if name in frame.altered or ctx.conditional or ctx.loop:
+        frame.blurred |= {name}
+    else:
+        frame.given -= {name}
 
 
 def _to_attribute(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
@@ -97,6 +109,10 @@ def _to_item(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) ->
         from meshlens.axes.joining import labels_of
 
         after = Data(container.labels | labels_of(value), container.shape, container.made_by)
+    elif any(isinstance(option, (Dict, Seq)) for option in options(container)):
+        key = key_of(index)
+        every = changed(container, lambda one: with_entry(one, key[0], value)) if key is not None else None
+        after = UNKNOWN if every is None else every
     else:
         return
     change_in_place(run, target[2], container, after, frame, ctx)
@@ -133,7 +149,7 @@ def change_in_place(run: Run, target: Any, before: Value, after: Value, frame: F
     home.vars[name] = after
     if home is not frame:
         run.epoch += 1
-    elif name in frame.parameters:
+    elif name in frame.given:
         frame.altered |= {name}
     if isinstance(before, Dict) and before.attributes:
         _blur_others(run, name, before, join(before, after), frame)
@@ -152,7 +168,7 @@ def _blur_others(run: Run, name: str, before: Dict, both: Value, frame: Frame) -
                 _change_module(run, home, other, value, blurred)
             else:
                 home.vars[other] = blurred
-            if other in home.parameters:
+            if other in home.given:
                 home.altered |= {other}
 
 

@@ -315,9 +315,11 @@ def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Conte
     broad, run.broad_guard = run.broad_guard, 0
     run.api_guard -= broad
     given = [(name, values[name]) for name in values if type(values[name]) in (Dict, Seq)]
+    frame.given = frozenset([name for name, _ in given])
     run_block(run, run.body(function), frame, ctx)
     if frame.altered:
-        run.altered.extend([(value, frame.vars[name]) for name, value in given if name in frame.altered])
+        known = {name: UNKNOWN if name in frame.blurred else frame.vars.get(name, UNKNOWN) for name in frame.altered}
+        run.altered.extend([(value, known[name]) for name, value in given if name in known])
     run.api_guard += broad
     run.broad_guard = broad
     if "generator" in function.flags:

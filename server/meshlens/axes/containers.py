@@ -128,6 +128,8 @@ def mutate(run: Run, callee: Any, args: tuple[Arg, ...], frame: Frame, ctx: Cont
             result = element(receiver)
     elif isinstance(receiver, Dict):
         changed, result = _change_dict(receiver, method, args)
+    elif isinstance(receiver, Union) and any(isinstance(option, (Dict, Seq)) for option in receiver.options):
+        changed, result = UNKNOWN, UNKNOWN
     if changed is None:
         return None
     if callee[2][0] in ("name", "attr", "sub"):

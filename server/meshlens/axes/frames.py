@@ -29,7 +29,9 @@ class Frame:
         parameters: names of the parameters, to tell what came in from what is made here.
         returned: values of the return statements passed so far.
         yielded: values of the yield expressions passed so far.
-        altered: the parameters whose container was changed in place.
+        given: the parameters that hold the container that the caller gave.
+        altered: those of them whose container was changed in place.
+        blurred: those that may have been bound anew, after a change or on one way of several.
         owner, receiver: the class and the object of the method that runs, for `super()`.
         maps: in how many maps the code runs.
         open_loops: how many loops are running here whose turns are not known one by one.
@@ -40,7 +42,9 @@ class Frame:
     __slots__ = (
         "altered",
         "block",
+        "blurred",
         "exits",
+        "given",
         "globals",
         "maps",
         "module",
@@ -72,7 +76,9 @@ class Frame:
         self.returned: list[Value] = []
         self.yielded: list[Value] = []
         self.exits = _NO_NAMES
+        self.given = _NO_NAMES
         self.altered = _NO_NAMES
+        self.blurred = _NO_NAMES
         self.open_loops = 0
         self.maps: int = parent.maps if parent is not None else 0
         self.owner: Class | None = parent.owner if parent is not None else None

@@ -129,7 +129,9 @@ def _beside_module(world: World, path: str, name: str) -> Run:
     run = Run(world, path, name)
     state = world.module_state(path, run)
     if state is not None:
-        run.ambient = list(state.ambient)
+        # Where several meshes were in force in turn, nothing says under which one a caller comes.
+        several = any(mesh != state.ambient[0] for mesh in state.ambient)
+        run.ambient = [UNKNOWN] if several else list(state.ambient)
         run.grown = dict(state.grown)
     return run
 

@@ -106,7 +106,7 @@ def run_watched(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     begun = _lengths(run.records)
     before = _copied(frame)
     heap = {key: dict(held) for key, held in run.heap.items()}
-    told = (len(run.written), len(run.ambient), run.entrances, run.epoch, run.overlaid, frame.altered)
+    told = (len(run.written), len(run.ambient), run.entrances, run.epoch, run.overlaid, _handed(frame))
     calls, work, stack, ambient = run.calls, _work(run), tuple(run.stack), tuple(run.ambient)
     sets = run.entered, run.made, run.mapped, run.called
     run.entered, run.made, run.mapped, run.called = set(), {}, {}, set()
@@ -117,7 +117,7 @@ def run_watched(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     sets[2].update([item for item in run.mapped.items() if item[0] not in sets[2]])
     sets[3].update(run.called)
     run.entered, run.made, run.mapped, run.called = sets
-    now = (len(run.written), len(run.ambient), run.entrances, run.epoch, run.overlaid, frame.altered)
+    now = (len(run.written), len(run.ambient), run.entrances, run.epoch, run.overlaid, _handed(frame))
     if not is_alone or told != now or run.moments is None:
         run.moments = None
         return
@@ -181,7 +181,7 @@ def run_alone(world: World, root: tuple[str, str], moment: Moment, statement: An
         or run.written
         or run.epoch
         or run.overlaid
-        or frame.altered
+        or _handed(frame) != _handed(moment.frame)
         or len(run.ambient) != len(moment.ambient)
     ):
         return None
@@ -297,6 +297,11 @@ def _changes(before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[st
     return changed
 
 
+def _handed(frame: Frame) -> tuple[frozenset[str], ...]:
+    """What became of the containers that a caller gave."""
+    return frame.given, frame.altered, frame.blurred
+
+
 def _copied(frame: Frame) -> Frame:
     """A frame as it is now, with those around it; modules stay themselves."""
     parent = frame.parent
@@ -308,6 +313,7 @@ def _copied_one(frame: Frame, parent: Frame | None) -> Frame:
     made.maps = frame.maps
     made.vars = dict(frame.vars)
     made.globals, made.nonlocals, made.parameters = frame.globals, frame.nonlocals, frame.parameters
+    made.given, made.altered, made.blurred = frame.given, frame.altered, frame.blurred
     made.returned, made.yielded, made.exits = list(frame.returned), list(frame.yielded), frame.exits
     made.owner, made.receiver = frame.owner, frame.receiver
     return made

@@ -60,7 +60,7 @@ def _assign(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     value = evaluate(run, node[3], frame, ctx)
     targets: tuple[Any, ...] = node[2]
     for target in targets:
-        if target[0] == "name" and not frame.globals and not frame.nonlocals:
+        if target[0] == "name" and not frame.globals and not frame.nonlocals and target[2] not in frame.given:
             frame.vars[target[2]] = value
         else:
             assign(run, target, value, frame, ctx)
@@ -154,7 +154,7 @@ def _assert(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
 
 def _delete(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     for target in node[2]:
-        delete(target, frame)
+        delete(target, frame, ctx)
 
 
 def _global(run: Run, node: Any, frame: Frame, ctx: Context) -> None:

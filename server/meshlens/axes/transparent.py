@@ -218,10 +218,12 @@ def _run_now(
     if how == "fori":
         value = given(row.parameters[-1])
         return behind(found.get(row.parameters[-1]), value, run_operand(first, positional(STATIC, value)))
-    if how in ("map", "builtin_map", "builtin_filter", "tree_map", "tree_map_with_path", "solve", "associative_scan"):
+    if how == "map":
+        steps = positional(*(step_of(run, arg.value, site) for arg in _rest_of_map(row, args)))
+        return _stacked(run, run_operand(first, steps), site)
+    if how in ("builtin_map", "builtin_filter", "tree_map", "tree_map_with_path", "solve", "associative_scan"):
         trees = [
-            element(arg.value) if how.startswith("builtin") or how == "map" else leaf(arg.value)
-            for arg in _rest_of_map(row, args)
+            element(arg.value) if how.startswith("builtin") else leaf(arg.value) for arg in _rest_of_map(row, args)
         ]
         if how == "associative_scan":
             trees = trees * 2

@@ -88,3 +88,10 @@ def spell_version(version: Version) -> str:
 
 NEWEST: Version = parse_version(RELEASES.rpartition(" ")[2]) or OLDEST
 """The newest version of JAX that the tables know."""
+
+SETTLED: Version = parse_version(RELEASES.split()[-4]) or OLDEST
+"""The version that is assumed where nothing says one: three releases before the newest.
+
+JAX keeps what it deprecates for about three months, and there is a release about every month.  A project that names
+no version may not have met what went since.
+"""

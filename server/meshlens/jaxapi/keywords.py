@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from meshlens.jaxapi.binders import BINDERS
-from meshlens.jaxapi.changes import NEWEST, OLDEST
+from meshlens.jaxapi.changes import NEWEST, OLDEST, SETTLED
 from meshlens.jaxapi.collectives import COLLECTIVES
 from meshlens.jaxapi.history import keyword_change
 from meshlens.jaxapi.meshes import MESHES
@@ -88,7 +88,8 @@ def may_take(dotted: str, keyword: str, version: Version) -> bool:
     """Whether a callable may take a keyword, as far as the tables can tell.
 
     A release that is newer than the tables may have brought any keyword, but none that was there and went.
-    One that is older may have had any but those that are a known mistake.
+    One that is older may have had any but those that are a known mistake.  The one that is assumed where nothing
+    says stands for the newer ones too, so what they brought is taken.
 
     Args:
         dotted: canonical name of the callable.
@@ -99,7 +100,9 @@ def may_take(dotted: str, keyword: str, version: Version) -> bool:
     if accepted is None or keyword in accepted:
         return True
     row = keyword_change(dotted, keyword)
-    _, until = VERSIONED.get((dotted, keyword), (None, None))
+    since, until = VERSIONED.get((dotted, keyword), (None, None))
+    if version == SETTLED and since is not None and SETTLED < since <= NEWEST:
+        return True
     went = until is not None or (row is not None and row.removed is not None)
     if version < OLDEST:
         return (dotted, keyword) not in MEANT

@@ -415,14 +415,11 @@ KEYWORDS: dict[str, str] = {
         "next_fetch_sreg swap; -0.12.0 _buffer_count; -0.4.33 sem_recv sem_send; -0.4.34 vmem_ref; -0.6.2 buffer_type "
         "next_slot spec; -0.7.0 _current_slot_reg current_slot; -0.8.2 dtype"
     ),
-    "jax.experimental.pallas.tpu.CMEM": "-0.4.23 dtype shape",
     "jax.experimental.pallas.tpu.CompilerParams": "-0.10.1 kernel_type",
     "jax.experimental.pallas.tpu.InterpretParams": (
         "-0.8.2 num_cores_per_device; -0.9.0 num_cores_or_threads_per_device"
     ),
-    "jax.experimental.pallas.tpu.SMEM": "-0.4.23 dtype shape",
     "jax.experimental.pallas.tpu.TPUCompilerParams": "-0.6.1 device_type",
-    "jax.experimental.pallas.tpu.VMEM": "-0.4.23 dtype shape",
     "jax.experimental.pallas.tpu.emit_pipeline": (
         "-0.10.0 should_accumulate_out; -0.7.1 use_lookahead use_sreg_for_state"
     ),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from meshlens.foreign_files import CONFIGURATION, read_text
 from meshlens.jaxapi import released
-from meshlens.jaxapi.changes import NEWEST, Version, parse_version, spell_version
+from meshlens.jaxapi.changes import NEWEST, SETTLED, Version, parse_version, spell_version
 from meshlens.project.toml_text import Table, parse_toml
 
 _LAST_PATCHES: tuple[Version, ...] = ((0, 1, 77), (0, 2, 28), (0, 3, 25), (0, 4, 17))
@@ -36,7 +36,10 @@ _DEEPEST = 20
 
 
 def required_version(root: Path) -> tuple[Version, str] | None:
-    """Returns the version that a project's requirements mean, and how: one that is pinned, or the newest allowed.
+    """Returns the version that a project's requirements mean, and how.
+
+    That is one that is pinned; else the newest that they allow, but none that came after `SETTLED`, which the project
+    may not have met, unless they allow no older one; else None.
 
     Args:
         root: the folder of the project.
@@ -47,7 +50,7 @@ def required_version(root: Path) -> tuple[Version, str] | None:
         if exact is not None:
             return exact, f"pinned in {name}"
         if newest is not None and (capped is None or newest < capped[0]):
-            capped = newest, f"the newest that {name} allows"
+            capped = newest, f"allowed in {name}"
     return capped
 
 
@@ -114,8 +117,11 @@ def _from_poetry(bound: str) -> str:
 
 
 def _meant(bounds: str) -> tuple[Version | None, Version | None]:
-    """The version that is pinned, or the newest known one that is allowed, if a newer one is not."""
-    if len(bounds) > _LONGEST_BOUNDS or not any(how in bounds for how in ("=", "<", "~")):
+    """The version that is pinned, or the newest that is allowed, if the bounds exclude what would be assumed.
+
+    Of the releases after `SETTLED` it is the oldest that is allowed: the bounds show no more than that.
+    """
+    if len(bounds) > _LONGEST_BOUNDS or not any(how in bounds for how in ("=", "<", ">", "~")):
         return None, None
     # It takes a few milliseconds, and most projects say more than bounds.
     from packaging.specifiers import SpecifierSet
@@ -125,8 +131,13 @@ def _meant(bounds: str) -> tuple[Version | None, Version | None]:
         for one in allowed:
             if one.operator in ("==", "===") and not one.version.endswith(".*"):
                 return parse_version(one.version), None
-        releases = ((one, spell_version(one)) for one in reversed(RELEASES))
-        newest = next((one for one, spelled in releases if allowed.contains(spelled, prereleases=True)), None)
+        fit = [one for one in RELEASES if allowed.contains(spell_version(one), prereleases=True)]
     except ValueError:
         return None, None
-    return None, newest if newest != NEWEST else None
+    if not fit:
+        unknown = (parse_version(one.version) for one in allowed if one.operator.startswith((">", "~")))
+        return None, max((one for one in unknown if one is not None and one > NEWEST), default=None)
+    settled = [one for one in fit if one <= SETTLED]
+    if fit[-1] == NEWEST and settled[-1:] == [SETTLED]:
+        return None, None
+    return None, settled[-1] if settled else fit[0]

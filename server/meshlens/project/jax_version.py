@@ -13,7 +13,7 @@ from pathlib import Path
 
 from meshlens.devices.environments import environment_of, environments_of, packages_of
 from meshlens.foreign_files import CONFIGURATION, LOCK, read_text
-from meshlens.jaxapi.changes import NEWEST, Version, parse_version
+from meshlens.jaxapi.changes import SETTLED, Version, parse_version
 from meshlens.project.jax_locks import LOCKS, locked_version
 from meshlens.project.jax_requirements import required_version
 from meshlens.settings import Settings, spell_version
@@ -80,8 +80,8 @@ def speaks_of_versions(folder: Path) -> bool:
 
 
 def default_jax_version() -> JaxVersion:
-    """What is assumed where nothing says: the newest version that the tables know."""
-    return JaxVersion(NEWEST, "the newest that is known")
+    """What is assumed where nothing says, or the bounds allow older and newer versions alike."""
+    return JaxVersion(SETTLED, "assumed, as nothing names one")
 
 
 def package_folders(root: Path, settings: Settings) -> Iterator[Path]:

@@ -13,7 +13,7 @@ from meshlens.devices.topology import Topology, parse_topology
 from meshlens.facts.model import FileFacts
 from meshlens.facts.reading import read_again, resume, whole_edit
 from meshlens.foreign_files import Unread
-from meshlens.jaxapi.changes import NEWEST
+from meshlens.jaxapi.changes import SETTLED
 from meshlens.project.cache import FactsCache
 from meshlens.project.jax_folders import JaxFolders
 from meshlens.project.modules import ModuleIndex
@@ -234,7 +234,7 @@ def open_workspace(
     Args:
         roots: folders that imports are resolved from.
         files: the files to check.
-        jax_version: the version that the project uses; the newest known one if nothing says.
+        jax_version: the version that the project uses; one that has settled if nothing says.
         jax_folders: folders that say themselves which version their files use.
         devices: the devices that the code is meant for; a number of them will do.
         overlay: texts that stand in for what is on disk.
@@ -260,7 +260,7 @@ def open_workspace(
         tuple(root.absolute() for root in roots),
         dict(sorted(read.items())),
         tuple(path for path in checked if str(path) in read),
-        jax_version or NEWEST,
+        jax_version or SETTLED,
         parse_topology(devices) if isinstance(devices, int) else devices,
         tuple(problems),
         jax_folders=jax_folders,

@@ -17,15 +17,10 @@ def scale(x):
     return x * 2
 
 
-f = jax.shard_map(
-    scale,
-    mesh=mesh,
-    in_specs=P("dp", "tp"),
-    #                ^^^^ AX204: axis "tp" is not manual here (axis_names: "dp")
-    out_specs=P("dp", "tp"),
-    #                 ^^^^ AX204: axis "tp" is not manual here (axis_names: "dp")
-    axis_names={"dp"},
-)
+f = jax.shard_map(scale, mesh=mesh, in_specs=P("dp", "tp"), out_specs=P("dp", "tp"), axis_names={"dp"})
+#                                                    ^^^^ AX204: axis "tp" is not manual here (axis_names: "dp")
+#                                                                             ^^^^ AX204: axis "tp" is not manual \\
+#                                                                             here (axis_names: "dp")
 ```
 
 becomes
