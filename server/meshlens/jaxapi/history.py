@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from meshlens.jaxapi import history_core, history_sharding, released
@@ -113,6 +114,28 @@ def changed_names() -> frozenset[str]:
     """The names that some release removed or deprecated."""
     by_hand = {row.dotted for row in CHANGES.values() if row.removed or row.deprecated}
     return frozenset(by_hand | _released().keys())
+
+
+_KEYWORD = re.compile(rb"(\w+)\s*=")
+
+
+@cache
+def _functions_by_keyword() -> dict[bytes, frozenset[str]]:
+    found: dict[bytes, set[str]] = {}
+    given = [
+        *KEYWORD_CHANGES,
+        *((dotted, label) for dotted, labels in _released_keywords().items() for label in labels),
+    ]
+    for dotted, label in given:
+        found.setdefault(label.encode(), set()).add(dotted)
+    return {label: frozenset(functions) for label, functions in found.items()}
+
+
+def functions_with_dated_keywords(source: bytes) -> frozenset[str]:
+    """Returns the functions of which a text may pass a keyword argument that some release removed or deprecated."""
+    known = _functions_by_keyword()
+    written = known.keys() & set(_KEYWORD.findall(source))
+    return frozenset().union(*(known[label] for label in written))
 
 
 @cache

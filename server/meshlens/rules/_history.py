@@ -11,7 +11,7 @@ from meshlens.axes.records import ApiMention
 from meshlens.axes.values import Site
 from meshlens.axes.words import said_by
 from meshlens.facts.walking import nodes
-from meshlens.jaxapi.history import NEWEST, Change, KeywordChange, change, changed_keywords, keyword_change
+from meshlens.jaxapi.history import NEWEST, Change, KeywordChange, change, functions_with_dated_keywords, keyword_change
 from meshlens.jaxapi.keywords import keywords
 from meshlens.jaxapi.names import canonical
 from meshlens.project.import_statements import local_name
@@ -84,7 +84,10 @@ def dated_keywords(view: FileView, wanted: Callable[[KeywordChange], bool]) -> I
         view: the file.
         wanted: says which changes matter.
     """
-    for mention in _reported(view, _takes_dated_keywords).values():
+    written = functions_with_dated_keywords(view.source)
+    if not written:
+        return
+    for mention in _reported(view, lambda mention: _takes_dated_keywords(mention, written)).values():
         whole = change(mention.dotted)
         if whole is not None and whole.removed is not None and whole.removed <= view.jax_version:
             continue
@@ -97,8 +100,8 @@ def dated_keywords(view: FileView, wanted: Callable[[KeywordChange], bool]) -> I
                     yield DatedKeyword(row, view.span(site._replace(index=whole)))
 
 
-def _takes_dated_keywords(mention: ApiMention) -> bool:
-    return mention.dotted in changed_keywords() and keywords(canonical(mention.dotted), NEWEST) is None
+def _takes_dated_keywords(mention: ApiMention, written: frozenset[str]) -> bool:
+    return mention.dotted in written and keywords(canonical(mention.dotted), NEWEST) is None
 
 
 def _calls_of(view: FileView, name: str) -> list[tuple[Site, Any]]:

@@ -12,7 +12,7 @@ from meshlens.axes.values import Site
 from meshlens.axes.words import mentions
 from meshlens.facts.model import Block, Shape
 from meshlens.facts.walking import is_parameter, nodes
-from meshlens.jaxapi.history import changed_keywords, changed_names
+from meshlens.jaxapi.history import changed_keywords, changed_names, functions_with_dated_keywords
 from meshlens.project.view import FileView
 
 _GUARDS = frozenset({"hasattr", "getattr", "__version__", "__version_info__", "version", "TYPE_CHECKING"})
@@ -31,6 +31,11 @@ class Written(NamedTuple):
 @cache
 def _dated() -> frozenset[str]:
     return changed_names() | changed_keywords()
+
+
+def _dated_in(source: bytes) -> frozenset[str]:
+    """The names that a text may use as some release does not have them."""
+    return changed_names() | functions_with_dated_keywords(source)
 
 
 @cache
@@ -97,6 +102,7 @@ def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str],
 def _dated_places(source: bytes, modules: dict[str, str]) -> list[int]:
     """Where the text writes something dated after one of the names, so that the trees there are worth a walk."""
     places: list[int] = []
+    dated = _dated_in(source)
     for word in _dated_words(source):
         at = source.find(b"." + word)
         while at >= 0:
@@ -105,7 +111,7 @@ def _dated_places(source: bytes, modules: dict[str, str]) -> list[int]:
                 chain = _CHAIN_BACKWARDS.match(source[max(0, at - _LONGEST) : end][::-1])
                 written = chain.group()[::-1].translate(None, b" \t\r\n\f\v\\") if chain is not None else b""
                 head, _, rest = written.decode().partition(".")
-                if head in modules and f"{modules[head]}.{rest}" in _dated():
+                if head in modules and f"{modules[head]}.{rest}" in dated:
                     places.append(at)
             at = source.find(b"." + word, end)
     return places

@@ -56,6 +56,7 @@ from collections.abc import Iterator
 from meshlens.axes.joining import labels_of
 from meshlens.axes.records import AxisUse, MappedCall
 from meshlens.axes.values import Binder, Site
+from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.rules._callees import callee_span
 from meshlens.rules._model import Finding, Fix, Related, Severity
@@ -92,20 +93,27 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
 
 def _over_one_axis_only(view: FileView, seen: set[Span]) -> Iterator[Finding]:
     """Gradients that are reduced over one axis, and not over another one over which the parameters are the same."""
-    for records in view.solution.by_file.values():
+    for site, axis, binder in view.solution.once("drifted", _drifted):
+        if not view.is_here(site) or view.span(site) in seen:
+            continue
+        seen.add(view.span(site))
+        text = f'this gradient is not reduced over "{axis}" too, where the parameters are the same'
+        place = Related(view.path_of(binder.site), view.span(binder.site), "the axis is bound here")
+        yield Finding(view.span(site), f"{text}, so they drift apart", (), (place,))
+
+
+def _drifted(solution: Solution) -> list[tuple[Site, str, Binder]]:
+    """The gradients that come out of a map although they were not reduced over one of its axes."""
+    found = []
+    for records in solution.by_file.values():
         for call in records.mapped_calls:
             if not call.context.sure or call.context.guarded or call.context.expected:
                 continue
             axes = {str(name.value) for name in call.binder.names}
             for label in labels_of(call.returned):
-                if not isinstance(label, tuple) or label[0] != "drifted" or label[2] not in axes:
-                    continue
-                if not view.is_here(label[1]) or view.span(label[1]) in seen:
-                    continue
-                seen.add(view.span(label[1]))
-                text = f'this gradient is not reduced over "{label[2]}" too, where the parameters are the same'
-                place = Related(view.path_of(call.binder.site), view.span(call.binder.site), "the axis is bound here")
-                yield Finding(view.span(label[1]), f"{text}, so they drift apart", (), (place,))
+                if isinstance(label, tuple) and label[0] == "drifted" and label[2] in axes:
+                    found.append((label[1], label[2], call.binder))
+    return found
 
 
 def _drifts(view: FileView, site: Site, binder: Binder, reductions: list[AxisUse]) -> bool:
