@@ -39,6 +39,7 @@ _ON_LAST_AXIS = frozenset(
     "softmax_cross_entropy_with_integer_labels poly_loss_cross_entropy smooth_labels cosine_similarity cosine_distance "
     "kl_divergence kl_divergence_with_log_targets convex_kl_divergence ctc_loss".split()
 )
+_OF_CLASSES = frozenset({"one_hot", "softmax_cross_entropy_with_integer_labels"})
 _AXIS_SECOND = frozenset({"softmax", "log_softmax", "glu"})
 _NOWHERE = 99
 _ALONG = {
@@ -147,7 +148,7 @@ def _is_along_last(node: Node) -> bool:
     is_along = name in _ALONG or name in ("sum", "mean", "take_along_axis", "concatenate")
     values = [*said, *(value for label, _, value in node[3] if label is None and is_along)]
     is_negative = any(value[0] == "unary" and value[2] == "-" and value[3][0] == "const" for value in values)
-    return is_negative or (name in _ON_LAST_AXIS | {"top_k"} and not said)
+    return is_negative or (name in (_ON_LAST_AXIS | {"top_k"}) - _OF_CLASSES and not said)
 
 
 def _has_two_axes(view: FileView, node: Node) -> bool:
@@ -161,9 +162,10 @@ def _has_two_axes(view: FileView, node: Node) -> bool:
     if any(type(value[2]) is int and value[2] > 0 for value in axes):
         return True
     callee = node[2]
-    return (callee[0] == "attr" and callee[3] in ("apply", "apply_fn")) or (
-        callee[0] == "call" and dotted_name(view, callee[2]) in ("jax.vmap", "equinox.filter_vmap")
-    )
+    if callee[-1] in _OF_CLASSES or (callee[0] == "attr" and callee[3] in ("apply", "apply_fn")):
+        return True
+    maker = dotted_name(view, callee[2]) if callee[0] == "call" else ""
+    return maker in ("jax.vmap", "equinox.filter_vmap") or maker.startswith(("flax.linen.", "haiku."))
 
 
 def turned(kind: str) -> str:
@@ -189,7 +191,18 @@ def _reshape(given: Given) -> str:
         return "mixed"
     first = shape[2][0] if shape[0] in ("tuple", "list") and shape[2] else shape
     rest = {flat(kind) for kind in given.kinds[1:]} - {"same", "shape", "count"}
-    return "rows" if (_number(first) == -1 or given.kind(first) == "count") and not rest else "mixed"
+    if rest:
+        return "mixed"
+    if given.kind(first) == "count":
+        return "rows"
+    sizes = shape[2][1:] if shape[0] in ("tuple", "list") else given.values[2:]
+    return "rows" if _number(first) == -1 and all(map(_is_own_size, sizes)) else "mixed"
+
+
+def _is_own_size(size: Node) -> bool:
+    """Tells whether what a row holds certainly divides by a size: 1, or one that the array itself has."""
+    is_shape = size[0] == "sub" and size[2][0] == "attr" and size[2][3] == "shape"
+    return _number(size) == 1 or (is_shape and _number(size[3]) != 0)
 
 
 def _flat_rows(given: Given) -> str:
