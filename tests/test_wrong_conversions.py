@@ -540,10 +540,19 @@ def loss_fn(params, batch):
         "jax.nn.log_softmax(batch * params) ** 2",
         "jnp.cumsum(batch * params, axis=-1) ** 2",
         "jax.nn.softmax(batch @ params) ** 2",
+        "jax.nn.softmax(jnp.tanh(batch @ params)) ** 2",
     ],
 )
 def test_a_mean_over_what_works_along_the_last_axis_may_be_over_that_of_the_batch(tmp_path, value):
     assert _refused(tmp_path, FLAT.replace("VALUE", value)) == "last-axis"
+
+
+def test_a_name_that_is_bound_again_may_have_lost_its_last_axis(tmp_path):
+    loss = LOSS.replace(
+        "    return jnp.mean((batch @ params - 1) ** 2)", "    batch = batch @ params\n    return VALUE"
+    )
+    text = HEAD + loss.replace("VALUE", "jnp.mean(jax.nn.softmax(batch) ** 2)") + STEP + CALLS
+    assert _refused(tmp_path, text) == "last-axis"
 
 
 @pytest.mark.parametrize("shape", ["-1, 48", "-1, 6", "(-1, 2, 3)"])

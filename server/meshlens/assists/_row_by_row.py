@@ -5,12 +5,13 @@ Only what stands in these tables does; of every other function of these librarie
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from meshlens.assists._functions import Target, dotted_name, reached
 from meshlens.assists._kinds import Kind, applied, flat, is_product, over_rows
-from meshlens.project.trees import Node, walk
+from meshlens.project.trees import Node, bound_by, walk
 from meshlens.project.view import FileView
 
 _LIBRARIES = ("jax.", "numpy.", "scipy.", "optax.", "math.", "builtins.")
@@ -136,8 +137,30 @@ def row_by_row(given: Given) -> str:
 
 def may_be_flat(view: FileView, target: Target) -> bool:
     """Tells whether a function works along the last axis of arrays that may have no axis but that of the rows."""
-    nodes = [node for root in reached(view, target) for node in walk(root)]
-    return any(map(_is_along_last, nodes)) and not any(_has_two_axes(view, node) for node in nodes)
+    roots = reached(view, target)
+    return any(map(_is_along_last_of_unknown, roots)) and not any(
+        _has_two_axes(view, node) for root in roots for node in walk(root)
+    )
+
+
+def _is_along_last_of_unknown(root: Node) -> bool:
+    """Tells whether a function works along the last axis of what it multiplies with no matrix from the right."""
+    nodes = tuple(walk(root))
+    # A product from the right takes up an axis, which is not that of the rows.
+    several = {node[3][2] for node in nodes if node[0] == "bin" and node[2] == "@" and node[3][0] == "name"}
+    parameters = root[2][2] if root[0] == "fn" else root[2] if root[0] == "lambda" else ()
+    bound = Counter(name for node in nodes if node[0] != "comp" for name in bound_by(node))
+    bound.update(parameter[0] for parameter in parameters)
+    several = {name for name in several if bound[name] < 2}
+    return any(_is_along_last(node) and not _is_spread_over(node, several) for node in nodes)
+
+
+def _is_spread_over(call: Node, names: set[str]) -> bool:
+    """Tells whether a function is given an expression that works on the entries of one of these arrays."""
+    given = [walk(value) for label, _, value in call[3] if label is None][:1]
+    parts = [node for nodes in given for node in nodes]
+    is_plain = all(node[0] in ("name", "const", "unary") or (node[0] == "bin" and node[2] != "@") for node in parts)
+    return is_plain and not names.isdisjoint(node[2] for node in parts if node[0] == "name")
 
 
 def _is_along_last(node: Node) -> bool:
