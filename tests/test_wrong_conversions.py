@@ -523,3 +523,70 @@ def step(params, batch, sample_weights):
         ran = meshlens("convert", "main.py::step", "--to", target, "--write", cwd=tmp_path)
         assert ran.code == 0, ran.err
         assert "jax.lax.psum((loss, grads)" in (tmp_path / "main.py").read_text()
+
+
+FLAT = HEAD + """
+
+def loss_fn(params, batch):
+    return jnp.mean(VALUE)
+
+""" + STEP + CALLS.replace(".reshape(16, 3)", "").replace("jnp.ones(3)", "jnp.ones(())")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "jax.nn.softmax(batch * params) ** 2",
+        "jax.nn.log_softmax(batch * params) ** 2",
+        "jnp.cumsum(batch * params, axis=-1) ** 2",
+        "jax.nn.softmax(batch @ params) ** 2",
+        "jax.nn.softmax(jnp.tanh(batch @ params)) ** 2",
+    ],
+)
+def test_a_mean_over_what_works_along_the_last_axis_may_be_over_that_of_the_batch(tmp_path, value):
+    assert _refused(tmp_path, FLAT.replace("VALUE", value)) == "last-axis"
+
+
+def test_a_name_that_is_bound_again_may_have_lost_its_last_axis(tmp_path):
+    loss = LOSS.replace(
+        "    return jnp.mean((batch @ params - 1) ** 2)", "    batch = batch @ params\n    return VALUE"
+    )
+    text = HEAD + loss.replace("VALUE", "jnp.mean(jax.nn.softmax(batch) ** 2)") + STEP + CALLS
+    assert _refused(tmp_path, text) == "last-axis"
+
+
+@pytest.mark.parametrize("shape", ["-1, 48", "-1, 6", "(-1, 2, 3)"])
+def test_rows_that_another_shape_joins_stop_a_conversion(tmp_path, shape):
+    assert _refused(tmp_path, FLAT.replace("VALUE", f"batch.reshape({shape}) ** 2 * params")) == "no-mean"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("shape", ["-1", "-1, 1", "-1, batch.shape[-1]"])
+def test_rows_keep_what_they_hold_in_shapes_of_their_own_sizes(tmp_path, target, shape):
+    loss = LOSS.replace("(batch @ params - 1)", f"(batch.reshape({shape}) - params[0])")
+    text = HEAD + loss + STEP + CALLS
+    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+
+
+RAGGED = """
+params, losses = jnp.ones(3), []
+rows = jnp.sin(jnp.arange(66.0)).reshape(22, 3)
+for start in range(0, 22, 8):
+    batch = rows[start : start + 8]
+    params, loss = step(params, batch)
+    losses.append(loss)
+"""
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_sums_count_the_rows_of_a_ragged_batch_once(tmp_path, target):
+    step = STEP.replace("0.1", "0.01")
+    text = HEAD + LOSS.replace("jnp.mean", "jnp.sum") + step + RAGGED
+    write(tmp_path, {"main.py": text})
+    ran = meshlens("convert", "main.py::step", "--to", target, "--write", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    converted = (tmp_path / "main.py").read_text()
+    assert "jax.lax.psum((loss, grads)" in converted
+    _runs_alike(tmp_path, text, converted)

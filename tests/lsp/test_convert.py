@@ -100,12 +100,13 @@ async def test_what_a_client_can_suggest(tmp_path: Path):
 
 async def test_every_refusal_has_a_code_and_a_sentence(tmp_path: Path):
     async with editor(tmp_path) as ed:
-        ed.open("train.py", STEP)
+        ed.open("train.py", STEP.replace("batch * 2", "batch[::-1]"))
         rows = await _ask(ed, "rows(batch)")
         assert (rows["edit"], rows["places"]) == (None, 0)
         assert rows["refused"] == {
             "code": "unreduced-output",
-            "message": '"rows" returns a different value on each device',
+            "message": 'what comes out of "rows" differs between the devices, '
+            "and is not known to have a row for each row of the batch",
         }
         nothing = await _ask(ed, "text =")
         assert nothing["refused"] == {"code": "nothing-here", "message": "nothing at the cursor can become a pmap"}

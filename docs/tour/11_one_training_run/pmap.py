@@ -8,12 +8,12 @@ import numpy as np
 
 
 def shard(tree):
-    """Splits the rows of every array into one block for each device."""
+    """Gives each device a block of the rows of every array, or all rows where they do not divide."""
     count = jax.local_device_count()
 
     def split(x):
         if x.shape[0] % count:
-            raise ValueError(f"{x.shape[0]} rows do not split over {count} devices: take a multiple of {count}")
+            return jnp.broadcast_to(x, (count, *x.shape))
         return x.reshape(count, -1, *x.shape[1:])
 
     return jax.tree.map(split, tree)

@@ -24,12 +24,12 @@ def without_mapped_axis(function, in_axes=0, out_axes=0):
 
 
 def shard(tree):
-    """Splits the rows of every array into one block for each device."""
+    """Gives each device a block of the rows of every array, or all rows where they do not divide."""
     count = jax.local_device_count()
 
     def split(x):
         if x.shape[0] % count:
-            raise ValueError(f"{x.shape[0]} rows do not split over {count} devices: take a multiple of {count}")
+            return jnp.broadcast_to(x, (count, *x.shape))
         return x.reshape(count, -1, *x.shape[1:])
 
     return jax.tree.map(split, tree)
@@ -73,7 +73,9 @@ mesh = Mesh(np.array(jax.devices()), ("batch",))
 
 
 @jax.jit
-@functools.partial(jax.shard_map, mesh=mesh, in_specs=(P(), P(), P("batch")), out_specs=P(), check_vma=False)
+@functools.partial(
+    jax.shard_map, mesh=mesh, in_specs=(P(), P(), P("batch")), out_specs=P(), check_vma=False
+)
 @functools.partial(without_mapped_axis, in_axes=(None, None, 0), out_axes=None)
 def train_step(params, speed, batch):
     loss, grads = jax.value_and_grad(loss_fn)(params, batch)

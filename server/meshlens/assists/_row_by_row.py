@@ -5,12 +5,13 @@ Only what stands in these tables does; of every other function of these librarie
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from meshlens.assists._functions import Target, dotted_name, reached
 from meshlens.assists._kinds import Kind, applied, flat, is_product, over_rows
-from meshlens.project.trees import Node, walk
+from meshlens.project.trees import Node, bound_by, walk
 from meshlens.project.view import FileView
 
 _LIBRARIES = ("jax.", "numpy.", "scipy.", "optax.", "math.", "builtins.")
@@ -39,6 +40,7 @@ _ON_LAST_AXIS = frozenset(
     "softmax_cross_entropy_with_integer_labels poly_loss_cross_entropy smooth_labels cosine_similarity cosine_distance "
     "kl_divergence kl_divergence_with_log_targets convex_kl_divergence ctc_loss".split()
 )
+_OF_CLASSES = frozenset({"one_hot", "softmax_cross_entropy_with_integer_labels"})
 _AXIS_SECOND = frozenset({"softmax", "log_softmax", "glu"})
 _NOWHERE = 99
 _ALONG = {
@@ -135,8 +137,30 @@ def row_by_row(given: Given) -> str:
 
 def may_be_flat(view: FileView, target: Target) -> bool:
     """Tells whether a function works along the last axis of arrays that may have no axis but that of the rows."""
-    nodes = [node for root in reached(view, target) for node in walk(root)]
-    return any(map(_is_along_last, nodes)) and not any(_has_two_axes(view, node) for node in nodes)
+    roots = reached(view, target)
+    return any(map(_is_along_last_of_unknown, roots)) and not any(
+        _has_two_axes(view, node) for root in roots for node in walk(root)
+    )
+
+
+def _is_along_last_of_unknown(root: Node) -> bool:
+    """Tells whether a function works along the last axis of what it multiplies with no matrix from the right."""
+    nodes = tuple(walk(root))
+    # A product from the right takes up an axis, which is not that of the rows.
+    several = {node[3][2] for node in nodes if node[0] == "bin" and node[2] == "@" and node[3][0] == "name"}
+    parameters = root[2][2] if root[0] == "fn" else root[2] if root[0] == "lambda" else ()
+    bound = Counter(name for node in nodes if node[0] != "comp" for name in bound_by(node))
+    bound.update(parameter[0] for parameter in parameters)
+    several = {name for name in several if bound[name] < 2}
+    return any(_is_along_last(node) and not _is_spread_over(node, several) for node in nodes)
+
+
+def _is_spread_over(call: Node, names: set[str]) -> bool:
+    """Tells whether a function is given an expression that works on the entries of one of these arrays."""
+    given = [walk(value) for label, _, value in call[3] if label is None][:1]
+    parts = [node for nodes in given for node in nodes]
+    is_plain = all(node[0] in ("name", "const", "unary") or (node[0] == "bin" and node[2] != "@") for node in parts)
+    return is_plain and not names.isdisjoint(node[2] for node in parts if node[0] == "name")
 
 
 def _is_along_last(node: Node) -> bool:
@@ -147,7 +171,7 @@ def _is_along_last(node: Node) -> bool:
     is_along = name in _ALONG or name in ("sum", "mean", "take_along_axis", "concatenate")
     values = [*said, *(value for label, _, value in node[3] if label is None and is_along)]
     is_negative = any(value[0] == "unary" and value[2] == "-" and value[3][0] == "const" for value in values)
-    return is_negative or (name in _ON_LAST_AXIS | {"top_k"} and not said)
+    return is_negative or (name in (_ON_LAST_AXIS | {"top_k"}) - _OF_CLASSES and not said)
 
 
 def _has_two_axes(view: FileView, node: Node) -> bool:
@@ -161,9 +185,10 @@ def _has_two_axes(view: FileView, node: Node) -> bool:
     if any(type(value[2]) is int and value[2] > 0 for value in axes):
         return True
     callee = node[2]
-    return (callee[0] == "attr" and callee[3] in ("apply", "apply_fn")) or (
-        callee[0] == "call" and dotted_name(view, callee[2]) in ("jax.vmap", "equinox.filter_vmap")
-    )
+    if callee[-1] in _OF_CLASSES or (callee[0] == "attr" and callee[3] in ("apply", "apply_fn")):
+        return True
+    maker = dotted_name(view, callee[2]) if callee[0] == "call" else ""
+    return maker in ("jax.vmap", "equinox.filter_vmap") or maker.startswith(("flax.linen.", "haiku."))
 
 
 def turned(kind: str) -> str:
@@ -189,7 +214,18 @@ def _reshape(given: Given) -> str:
         return "mixed"
     first = shape[2][0] if shape[0] in ("tuple", "list") and shape[2] else shape
     rest = {flat(kind) for kind in given.kinds[1:]} - {"same", "shape", "count"}
-    return "rows" if (_number(first) == -1 or given.kind(first) == "count") and not rest else "mixed"
+    if rest:
+        return "mixed"
+    if given.kind(first) == "count":
+        return "rows"
+    sizes = shape[2][1:] if shape[0] in ("tuple", "list") else given.values[2:]
+    return "rows" if _number(first) == -1 and all(map(_is_own_size, sizes)) else "mixed"
+
+
+def _is_own_size(size: Node) -> bool:
+    """Tells whether what a row holds certainly divides by a size: 1, or one that the array itself has."""
+    is_shape = size[0] == "sub" and size[2][0] == "attr" and size[2][3] == "shape"
+    return _number(size) == 1 or (is_shape and _number(size[3]) != 0)
 
 
 def _flat_rows(given: Given) -> str:

@@ -51,6 +51,18 @@ def {name}(tree):
 
     return {tree_map}(split, tree)'''
 
+_SPLIT_OR_ALONE = '''\
+def {name}(tree):
+    """Gives each device a block of the rows of every array, or one device all rows where they do not divide."""
+    count = {count}
+
+    def split(x):
+        if x.shape[0] % count:
+            return x[None]
+        return x.reshape(count, -1, *x.shape[1:])
+
+    return {tree_map}(split, tree)'''
+
 _MERGE = '''\
 def {name}(tree, batch):
     """Puts the rows together that the devices hold; where those of the batch did not divide, each holds all."""
@@ -68,6 +80,19 @@ def split_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
     """
     tree_map, broadcast_to = spelling.tree_map(), spelling.jax_numpy("broadcast_to")
     return with_helper(view, "shard", _SPLIT, spelling.at, count=count, broadcast_to=broadcast_to, tree_map=tree_map)
+
+
+def split_or_alone_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
+    """The function that splits a batch, and gives all of it to one device where its rows do not divide.
+
+    A sum over the devices would count rows once for each device that holds them.
+
+    Args:
+        view: the file.
+        spelling: spells the names.
+        count: the number of devices as code.
+    """
+    return with_helper(view, "shard", _SPLIT_OR_ALONE, spelling.at, count=count, tree_map=spelling.tree_map())
 
 
 def merge_helper(view: FileView, spelling: Spelling) -> Helper:
@@ -213,17 +238,23 @@ def {name}(in_specs, out_specs, **options):
 
 _SUMMED_OVER_DEVICES = '''\
 def {name}(in_specs, out_specs, **options):
-    """Runs a function on all devices, each with its rows, which have to divide."""
+    """Runs a function on all devices, each with its rows; rows that do not divide stay together."""
 
     def decorate(function):
         @{cache}
-        def compiled():
-            mapped = {shard_map}(function, mesh={mesh}(), in_specs=in_specs, out_specs=out_specs, {unchecked})
-            return {jit}(mapped, **options)
+        def compiled(divides):
+            if divides:
+                mapped = {shard_map}(function, mesh={mesh}(), in_specs=in_specs, out_specs=out_specs, {unchecked})
+                return {jit}(mapped, **options)
+            # An axis of size 1 has the name of that of the devices, so that sums over it change nothing.
+            alone = {vmap}(function, in_axes=None, axis_name={axis}, axis_size=1)
+            return {jit}(lambda *args: {tree_map}(lambda x: x[0], alone(*args)), **options)
 
         @{wraps}(function)
         def run(*args):
-            return compiled()(*args)
+            count = {mesh}().shape[{axis}]
+            batches = [arg for arg, spec in zip(args, in_specs, strict=True) if spec != {spec}()]
+            return compiled(all(x.shape[0] % count == 0 for x in {leaves}(batches)))(*args)
 
         return run
 
@@ -280,9 +311,10 @@ def on_devices_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: 
         "jit": spelling.of("jax", "jit"),
         "mesh": called,
     }
-    if sums:
-        return with_helper(view, "on_all_devices", _SUMMED_OVER_DEVICES, spelling.at, **names)
     names |= {"spec": spelling.spec(), "axis": mesh.axis, "leaves": tree_leaves(spelling)}
+    if sums:
+        names |= {"vmap": spelling.of("jax", "vmap"), "tree_map": spelling.tree_map()}
+        return with_helper(view, "on_all_devices", _SUMMED_OVER_DEVICES, spelling.at, **names)
     return with_helper(view, "on_all_devices", _ON_ALL_DEVICES, spelling.at, **names)
 
 

@@ -28,6 +28,9 @@ from meshlens.project.view import FileView
 from meshlens.text import FileEdit
 
 _DEFAULT = "batch"
+_COUNTING = frozenset(
+    f"jax.lax.{name}" for name in "psum psum_scatter all_gather all_to_all axis_index axis_size ppermute".split()
+)
 _MOVES_ROWS = frozenset("concatenate concat stack hstack vstack append squeeze tile arange".split())
 _WHY = {
     "mixed": "and is not known to have a row for each row of the batch",
@@ -74,12 +77,14 @@ class Step:
         reductions: what it has to reduce over the devices.
         axis: the axis name as it is to be written.
         axes: for every argument, 0 if it is split and None if it is shared.
+        sums: whether something is summed over the devices, which counts rows once for each device that holds them.
     """
 
     form: Form
     reductions: Reductions
     axis: str
     axes: tuple[int | None, ...]
+    sums: bool
 
     @property
     def out(self) -> OutAxes:
@@ -125,7 +130,13 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     _must_come_together(view, target, found)
     for call in form.calls:
         _must_stay_state(view, call, axes, found)
-    return Step(form, found, axis, axes)
+    return Step(form, found, axis, axes, found.sums or _counts_devices(view, target))
+
+
+def _counts_devices(view: FileView, target: Target) -> bool:
+    """Whether a function calls collectives itself that give more where more devices hold the same rows."""
+    calls = (node for root in reached(view, target) for node in walk(root) if node[0] == "call")
+    return any(dotted_name(view, call[2]) in _COUNTING for call in calls)
 
 
 def _must_come_together(view: FileView, target: Target, found: Reductions) -> None:
@@ -137,17 +148,15 @@ def _must_come_together(view: FileView, target: Target, found: Reductions) -> No
     results = found.results if isinstance(found.results, tuple) else (found.results,)
     for number, kind in enumerate(results):
         one = kind if isinstance(kind, str) else _whole(kind)
-        if one in SAME:
+        if one in SAME or (one in ("rows", "tree") and not _moves_rows(view, target)):
             continue
         if one in ("rows", "tree") and may_be_flat(view, target):
-            message = (
-                f'"{target.name}" works along the last axis, which is that of the batch if its arrays have one axis'
-            )
-            raise Obstacle("last-axis", message)
-        if one in ("rows", "tree") and not _moves_rows(view, target):
-            continue
+            break
         which = f"result {number} of" if len(results) > 1 else "what comes out of"
         raise Obstacle("unreduced-output", f'{which} "{target.name}" differs between the devices, {_WHY.get(one, "")}')
+    if may_be_flat(view, target):
+        message = f'"{target.name}" works along the last axis, which is that of the batch if its arrays have one axis'
+        raise Obstacle("last-axis", message)
 
 
 def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ...], found: Reductions) -> None:

@@ -89,7 +89,7 @@ from meshlens.assists._model import Answer, Proposal, Wishes
 from meshlens.assists._offering import offered_as
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._scopes import parent_of
-from meshlens.assists._sharding import merge_helper, shard_helper, split_helper
+from meshlens.assists._sharding import merge_helper, shard_helper, split_helper, split_or_alone_helper
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._step import Step, averaged, read_step
 from meshlens.assists._writing import in_order, wrapping
@@ -134,10 +134,11 @@ def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tupl
 
 def _shard(view: FileView, spelling: Spelling, wishes: Wishes, step: Step) -> tuple[str, tuple[FileEdit, ...]]:
     count = str(prod(wishes.devices)) if wishes.devices else f"{spelling.of('jax', 'local_device_count')}()"
-    if step.reductions.sums:
-        # Sums would count rows once for each device that has all of them.
-        return shard_helper(view, spelling, count)
-    return split_helper(view, spelling, count)
+    if not step.sums:
+        return split_helper(view, spelling, count)
+    # A pmap with devices takes as many rows as there are, and sums count rows once for each device that has all.
+    helper = shard_helper if wishes.devices else split_or_alone_helper
+    return helper(view, spelling, count)
 
 
 def _merged(

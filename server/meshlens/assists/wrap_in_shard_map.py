@@ -141,7 +141,7 @@ def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tupl
     spelling = Spelling(view, view.span(site).start)
     mesh = OnMesh(device_mesh(wishes, step.axis, spelling), step.axis)
     called, made = mesh_helper(view, spelling, mesh)
-    name, helper = on_devices_helper(view, spelling, mesh, called, sums=step.reductions.sums)
+    name, helper = on_devices_helper(view, spelling, mesh, called, sums=step.sums)
     averages = averaged(view, target, step, spelling)
     decorator = _decorator(view, target, step, spelling, name)
     keywords = [
