@@ -141,8 +141,8 @@ def labels_of(value: Value) -> frozenset[object]:
 def variation_of(value: Value) -> Variation:
     """What is known of a value over each axis; of a container what is known of all that it holds."""
     kind = type(value)
-    if kind is Data or kind is Made:
-        return value.over  # type: ignore[attr-defined, no-any-return]
+    if isinstance(value, (Data, Made)):
+        return value.over
     if kind in _WITHOUT_ARRAYS:
         return EVERYWHERE
     if isinstance(value, (Seq, Dict, Union)):

@@ -116,7 +116,7 @@ def changed_names() -> frozenset[str]:
     return frozenset(by_hand | _released().keys())
 
 
-_KEYWORD = re.compile(rb"(\w+)\s*=")
+_KEYWORD = re.compile(rb"\b(\w+)\s*=")
 
 
 @cache

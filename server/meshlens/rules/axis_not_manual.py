@@ -37,13 +37,7 @@ def scale(x):
     return x * 2
 
 
-f = jax.shard_map(
-    scale,
-    mesh=mesh,
-    in_specs=P("dp", "tp"),
-    out_specs=P("dp", "tp"),
-    axis_names={"dp", "tp"},
-)
+f = jax.shard_map(scale, mesh=mesh, in_specs=P("dp", "tp"), out_specs=P("dp", "tp"), axis_names={"dp", "tp"})
 ```
 """
 
