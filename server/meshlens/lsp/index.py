@@ -68,7 +68,13 @@ class Index:
             is_last = False
             question = {"what": what, "arguments": arguments, "overlay": dict(overlay), "project": self._project}
             try:
-                answer, is_last = await _answer_unless_stopped(process, question, progress)
+                try:
+                    answer, is_last = await _answer_unless_stopped(process, question, progress)
+                except (OSError, asyncio.IncompleteReadError):
+                    if self._process is process:
+                        raise
+                    # It was ended here meanwhile, as other settings hold now: its successor is asked.
+                    answer, is_last = await _answer_unless_stopped(await self._started(), question, progress)
                 self._solved += what == "neighbours"
                 return answer
             except (OSError, EOFError, asyncio.IncompleteReadError) as error:
