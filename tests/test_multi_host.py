@@ -46,7 +46,7 @@ def test_two_processes_agree_with_one(case: dsl.Case, tmp_path: Path) -> None:
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("name", ["convert-to-pmap", "wrap-in-shard-map"])
+@pytest.mark.parametrize("name", ["convert-to-pmap"])
 def test_what_another_assist_made_is_made_ready(name: str, tmp_path: Path) -> None:
     assist = assist_named(name)
     case = _page(assist)
