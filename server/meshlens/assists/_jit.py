@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -123,7 +124,7 @@ def _folded(
     view: FileView,
     target: Target,
     site: Site,
-    given: list[tuple[str | None, Site | None, object]],
+    given: Sequence[tuple[str | None, Site | None, object]],
     *,
     is_bound: bool,
     library: Library,

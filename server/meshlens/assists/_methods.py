@@ -22,6 +22,8 @@ def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None
     if not target.is_method or form.is_bound:
         return
     receiver = target.node[2][2][0][0] if target.node[2][2] else ""
+    if form.around:
+        return
     if form.folded is not None:
         if receiver not in form.folded.static:
             raise Obstacle("object-argument", f'jit takes the object of "{target.name}" apart, which pmap would map')

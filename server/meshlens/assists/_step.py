@@ -10,7 +10,7 @@ from meshlens.assists._calls import PlainCall
 from meshlens.assists._form import Form
 from meshlens.assists._functions import Target, Use, dotted_name, reached
 from meshlens.assists._gradients import differentiated
-from meshlens.assists._jit import Folded
+from meshlens.assists._jit import Folded, Library
 from meshlens.assists._kinds import SAME, Kind, flat, over_rows
 from meshlens.assists._methods import must_have_a_fixed_object
 from meshlens.assists._model import Wishes
@@ -100,6 +100,11 @@ class Step:
     def folded(self) -> Folded | None:
         """The `jit` whose work the map does."""
         return self.form.folded
+
+    @property
+    def library(self) -> Library:
+        """The library of the `jit` whose work the map does."""
+        return self.form.folded.library if self.form.folded is not None else "jax"
 
     @property
     def optional_axis(self) -> bool:
