@@ -41,8 +41,13 @@ def form_around(view: FileView, target: Target) -> Form | None:
             return None
         folded = folded_jit(view, target, compiled[0], is_bound=target.is_method)
         above = parent_of(view, compiled[0].call)
-        names = [one[2] for one in above[2] if one[0] == "name"] if above[0] == "assign" else []
-        mentions = tuple(use for name in names for use in mentions_of(view, name))
+        bound = above[2] if above[0] == "assign" else ()
+        mentions = tuple(
+            use
+            for one in bound
+            if one[0] in ("name", "attr")
+            for use in (mentions_of if one[0] == "name" else attributes_called)(view, one[-1])
+        )
         how = "call"
     for one in mentions:
         _must_not_be_traced(view, target, one)

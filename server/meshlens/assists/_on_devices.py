@@ -48,7 +48,7 @@ def {name}(in_axes, out_axes, **options):
             args = [{shard}(arg) if axis == 0 else arg for arg, axis in pairs]
             result = mapped(len(args))(*args)
             if isinstance(out_axes, tuple):
-                pairs = zip(result, out_axes)
+                pairs = zip(result, out_axes, strict=True)
                 return tuple({merge}(x, batch) if axis == 0 else x for x, axis in pairs)
             return {merge}(result, batch) if out_axes == 0 else result
 
@@ -176,12 +176,13 @@ def _read(wanted: Wanted) -> list[str]:
     if wanted.static:
         return [
             *lines,
-            "            given = list(zip(args, in_specs))",
-            "            args, specs = zip(*(one for one in given if one[1] is not None))",
+            "            given = list(zip(args, in_specs[: len(args)], strict=True))",
+            "            args, specs = zip(*(one for one in given if one[1] is not None), strict=True)",
             "",
             "            def local(*args):",
             "                arrays = iter(args)",
-            "                return function(*[arg if spec is None else next(arrays) for arg, spec in given])",
+            "                every = [x if spec is None else next(arrays) for x, spec in given]",
+            "                return function(*every)",
             "",
         ]
     return [*lines, "            specs = in_specs[: len(args)]"]
