@@ -24,12 +24,11 @@ export interface Parts {
   readonly status: Status;
   readonly log: vscode.LogOutputChannel;
   readonly serverLog: vscode.LogOutputChannel;
-  readonly pythonOf: (folder: vscode.Uri | undefined) => Promise<string | undefined>;
 }
 
 /** Registers every command. */
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { context, server, abilities, status, log, serverLog, pythonOf } = parts;
+  const { context, server, abilities, status, log, serverLog } = parts;
   const table: Record<string, (place?: Place) => unknown> = {
     restart: () => server.restart(),
     showLogs: () => {
@@ -47,7 +46,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     parallelize: (place) => withClient(server, (client) => parallelize(client, abilities, place)),
     parallelizeWithPmap: (place) => withClient(server, (client) => convert(client, abilities, "pmap", place)),
     migrateToShardMap: (place) => withClient(server, (client) => convert(client, abilities, "shard_map", place)),
-    runOnVirtualDevices: () => withClient(server, (client) => runOnVirtualDevices(client, abilities, pythonOf)),
+    runOnVirtualDevices: () => withClient(server, (client) => runOnVirtualDevices(client, abilities)),
   };
   const registered = Object.entries(table).map(([name, run]) =>
     vscode.commands.registerCommand(`${SECTION}.${name}`, run),
