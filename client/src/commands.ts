@@ -1,12 +1,13 @@
 // The commands of the extension, by the names that the manifest gives them.
 
 import * as vscode from "vscode";
-import type { LanguageClient } from "vscode-languageclient/node";
+import type { LanguageClient, Location, Position } from "vscode-languageclient/node";
 import type { Abilities } from "./abilities";
 import { chooseTopology } from "./chooseTopology";
 import { convert, type Place } from "./convert";
 import { showDebugInformation } from "./debugInformation";
 import { refreshDevices, targetInFront } from "./devices";
+import { showMap, showPlaces } from "./lenses";
 import { showMenu } from "./menu";
 import { parallelize } from "./parallelize";
 import { DEVICES, MESHES, VIRTUAL_DEVICES } from "./requests";
@@ -48,10 +49,16 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     migrateToShardMap: (place) => withClient(server, (client) => convert(client, abilities, "shard_map", place)),
     runOnVirtualDevices: () => withClient(server, (client) => runOnVirtualDevices(client, abilities)),
   };
+  const ofLenses = [
+    vscode.commands.registerCommand(`${SECTION}.showMap`, showMap),
+    vscode.commands.registerCommand(`${SECTION}.showPlaces`, (...asked: [string, Position, Location[]]) =>
+      withClient(server, (client) => showPlaces(client, ...asked)),
+    ),
+  ];
   const registered = Object.entries(table).map(([name, run]) =>
     vscode.commands.registerCommand(`${SECTION}.${name}`, run),
   );
-  return vscode.Disposable.from(...registered);
+  return vscode.Disposable.from(...registered, ...ofLenses);
 }
 
 /** The commands that need what this server does not know. */

@@ -71,6 +71,7 @@ export function activate(context: vscode.ExtensionContext): void {
       interpreter: interpreters.begin(),
       devicesDidChange: true,
       asksHow: true,
+      lensCommands: true,
     }),
     begin,
   });
