@@ -19,7 +19,8 @@ def scale(x):
 
 f = jax.shard_map(scale, mesh=mesh, in_specs=P("dp", "tp"), out_specs=P("dp", "tp"), axis_names={"dp"})
 #                                                    ^^^^ AX204: axis "tp" is not manual here (axis_names: "dp")
-#                                                                             ^^^^ AX204: axis "tp" is not manual here (axis_names: "dp")
+#                                                                             ^^^^ AX204: axis "tp" is not manual \\
+#                                                                             here (axis_names: "dp")
 ```
 
 becomes

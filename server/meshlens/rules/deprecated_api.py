@@ -8,7 +8,8 @@ the version.
 import jax
 import numpy as np
 from jax.experimental.shard_map import shard_map
-#                                      ^^^^^^^^^ AX502: "jax.experimental.shard_map.shard_map" has been deprecated since JAX 0.8.0; use "jax.shard_map"
+#                                      ^^^^^^^^^ AX502: "jax.experimental.shard_map.shard_map" has been deprecated \\
+#                                      since JAX 0.8.0; use "jax.shard_map"
 from jax.sharding import Mesh, PartitionSpec as P
 
 mesh = Mesh(np.array(jax.devices()), ("data",))

@@ -13,7 +13,8 @@ def scale(x, factor):
 
 
 scaled = jax.vmap(scale, in_axes=1)(jnp.ones((8, 8)), factor=jnp.ones((8, 8)))
-#                                                     ^^^^^^^^^^^^^^^^^^^^^^^ AX209: "factor" is mapped over axis 0: in_axes=1 covers positional arguments only
+#                                                     ^^^^^^^^^^^^^^^^^^^^^^^ AX209: "factor" is mapped over axis \
+#                                                     0: in_axes=1 covers positional arguments only
 ```
 
 becomes

@@ -12,7 +12,8 @@ import jax
 
 
 @jax.pmap(axis_name="batch")
-#^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX207: pmap needs a function as its first argument; use functools.partial(pmap, …) as the decorator
+#^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX207: pmap needs a function as its first argument; use functools.partial(pmap, …) as \\
+# the decorator
 def step(x):
     return jax.lax.pmean(x, "batch")
 ```

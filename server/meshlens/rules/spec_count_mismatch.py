@@ -19,7 +19,8 @@ def affine(x, kernel, bias):
 
 
 parallel = jax.shard_map(affine, mesh=mesh, in_specs=(P("rows"), P()), out_specs=P("rows"))
-#                                                    ^^^^^^^^^^^^^^^^ AX202: in_specs has 2 entries, but the call passes 3 arguments
+#                                                    ^^^^^^^^^^^^^^^^ AX202: in_specs has 2 entries, but the call \
+#                                                    passes 3 arguments
 print(parallel(jnp.ones((8, 4)), jnp.ones((4, 4)), jnp.ones(4)))
 ```
 

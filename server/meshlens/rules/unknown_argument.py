@@ -17,7 +17,8 @@ def power(x, n):
 
 
 p_power = jax.pmap(power, static_argnums=(1,))
-#                         ^^^^^^^^^^^^^^ AX208: jax.pmap has no argument "static_argnums"; did you mean "static_broadcasted_argnums"?
+#                         ^^^^^^^^^^^^^^ AX208: jax.pmap has no argument "static_argnums"; did you mean \
+#                         "static_broadcasted_argnums"?
 ```
 
 becomes

@@ -4,7 +4,8 @@ It is passed over: the file is judged by the project's `devices`, or not at all 
 
 ```python
 # meshlens: devices=v5e-12
-#                   ^^^^^^ AX902: a v5e slice has 1, 4, 8, 16, 32, 64, 128, 256 chips; write "v5e-4x4" for another layout
+#                   ^^^^^^ AX902: a v5e slice has 1, 4, 8, 16, 32, 64, 128, 256 chips; write "v5e-4x4" for another \\
+#                   layout
 import jax
 
 print(jax.device_count())
