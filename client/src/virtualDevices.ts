@@ -13,10 +13,7 @@ const USUAL = 8;
  * @param client - the client of the server, which knows the project's Python and what it has to see
  * @param abilities - what that server knows
  */
-export async function runOnVirtualDevices(
-  client: LanguageClient,
-  abilities: Abilities,
-): Promise<void> {
+export async function runOnVirtualDevices(client: LanguageClient, abilities: Abilities): Promise<void> {
   const document = vscode.window.activeTextEditor?.document;
   if (document?.languageId !== "python" || document.uri.scheme !== "file") {
     void vscode.window.showInformationMessage(vscode.l10n.t("Open a Python file first."));

@@ -12,7 +12,7 @@ from meshlens.ide.hover_binder import binder_text, binders_at, mapped_function_t
 from meshlens.ide.hover_collective import collective_text, unreached_text
 from meshlens.ide.hover_devices import devices_text
 from meshlens.ide.hover_mesh import mesh_text
-from meshlens.ide.hover_reference import reference_text
+from meshlens.ide.hover_reference import with_reference
 from meshlens.ide.hover_spec import sharding_text, spec_text
 from meshlens.ide.prose import HoverStyle, Prose
 from meshlens.ide.values_here import dotted_at, mapped_in, named, result_of, value_at
@@ -94,7 +94,7 @@ def _of_import(prose: Prose, parts: tuple[Part, ...]) -> str | None:
     statement = parts[1].shape
     if statement[0] == "from" and statement[2] == 0:
         dotted = f"{statement[3]}.{text}"
-        found = prose.page(reference_text(prose, dotted), api_text(prose, dotted)) or None
+        found = with_reference(prose, dotted, api_text(prose, dotted))
     else:
         found = api_text(prose, text) if statement[0] == "import" else None
     return found or _of_value(prose, parts[0].site, named(prose.view, alias or text, parts))
@@ -121,15 +121,14 @@ def _of_call(prose: Prose, parts: tuple[Part, ...], place: int, dotted: str | No
         text = binder_text(prose, mapped.binder) if mapped is not None else None
     if dotted is None:
         return text
-    return prose.page(reference_text(prose, dotted), text, api_text(prose, dotted)) or None
+    return with_reference(prose, dotted, text, api_text(prose, dotted))
 
 
 def _of_name(prose: Prose, parts: tuple[Part, ...], place: int, dotted: str | None) -> str | None:
     """A name that is not called, or whose call says nothing."""
     view = prose.view
     if dotted is not None:
-        own = _of_partial(prose, parts, place, dotted)
-        return prose.page(reference_text(prose, dotted), own, api_text(prose, dotted)) or None
+        return with_reference(prose, dotted, _of_partial(prose, parts, place, dotted), api_text(prose, dotted))
     return _of_value(prose, parts[place].site, value_at(view, parts, place))
 
 

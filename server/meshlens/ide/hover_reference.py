@@ -7,8 +7,15 @@ from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.signatures import SUMMARIES, signature
 
 
-def reference_text(prose: Prose, dotted: str) -> str | None:
-    """What JAX itself says of a callable; None for one that is not a map or collective of this release."""
+def with_reference(prose: Prose, dotted: str, *ours: str | None) -> str | None:
+    """What JAX itself says of a callable, and below that what we know; None if there is nothing to say."""
+    reference, own = _reference(prose, dotted), prose.page(*ours)
+    rule = "---" if reference and own and not prose.is_plain else None
+    return prose.page(reference, rule, own) or None
+
+
+def _reference(prose: Prose, dotted: str) -> str | None:
+    """None for a name that is not a map or collective of this release."""
     name = canonical(dotted)
     found = signature(name, prose.view.jax_version)
     if found is None:
