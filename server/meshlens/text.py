@@ -160,7 +160,7 @@ def _on_one_line(source: bytes, group: list[Edit], following: Edit) -> bool:
 
 
 def _closes(source: bytes, group: list[Edit], following: list[Edit]) -> bool:
-    """Whether a group of edits opens a bracket that one of the next edits closes."""
+    """Tells if a group of edits opens a bracket that one of the next edits closes."""
     depth = sum(_opened(source, edit) for edit in group)
     return depth > 0 and any(total <= 0 for total in accumulate((_opened(source, e) for e in following), initial=depth))
 
