@@ -89,8 +89,9 @@ def _schema(entry: Field[Any], default: object) -> dict[str, Any]:
     if kind.startswith("list"):
         return {"type": "array", "items": {"type": "string"}, "uniqueItems": True, "default": [], "scope": scope}
     if kind.startswith("table"):
-        lists = {"type": "array", "items": {"type": "string"}}
-        return {"type": "object", "additionalProperties": lists, "default": {}, "scope": scope}
+        text = {"type": "string"}
+        values = {"type": "array", "items": text} if kind.endswith("lists of rules") else text
+        return {"type": "object", "additionalProperties": values, "default": {}, "scope": scope}
     # Empty is "not set": a text field cannot hold anything less.
     return {"type": "string", "default": "", "scope": scope}
 
