@@ -101,7 +101,7 @@ from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
-_TITLE = "convert to pmap"
+_TITLE = "convert function to pmap"
 _VIEWS = frozenset({"numpy", "reshape", "astype", "squeeze", "ravel", "flatten", "transpose"})
 _PLAIN = frozenset({"name", "attr", "sub", "const", "tuple", "list", "call", "bin", "unary"})
 
