@@ -18,9 +18,8 @@ from meshlens.assists._sharding import OnMesh, mesh_helper
 from meshlens.assists._spelling import Spelling
 from meshlens.axes.programs import is_program
 from meshlens.axes.values import Const
-from meshlens.facts.walking import is_function
+from meshlens.facts.nodes import Attribute, Call, Expression, FunctionDef, FunctionShape, Lambda, Name
 from meshlens.project.import_statements import name_of_module
-from meshlens.project.trees import Node
 from meshlens.project.view import FileView
 from meshlens.text import FileEdit
 
@@ -34,7 +33,6 @@ def {name}(function, mesh, **specs):
     return run'''
 _MAKE_ARRAYS = ("jax.numpy", "jax.random")
 _ASK_DEVICES = frozenset({"devices", "local_devices", "device_count", "local_device_count", "device_put", "make_mesh"})
-_DEFINITIONS = frozenset({"fn", "lambda"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +88,25 @@ def _starts_backend(view: FileView, pmap: Pmap) -> bool:
         if is_program(block.header):
             continue
         for call in _calls_at_import(block.shape):
-            if (key, call[1]) in seen or _asks_backend(call[2], jax, arrays):
+            if (key, call.site) in seen or _asks_backend(call.callee, jax, arrays):
                 return True
     return False
 
 
-def _asks_backend(callee: Node, jax: str | None, arrays: set[str | None]) -> bool:
-    if callee[0] != "attr" or callee[2][0] != "name":
+def _asks_backend(callee: Expression, jax: str | None, arrays: set[str | None]) -> bool:
+    if not isinstance(callee, Attribute) or not isinstance(callee.object, Name):
         return False
-    module = callee[2][2]
-    return module in arrays or (module == jax and callee[3] in _ASK_DEVICES)
+    module = callee.object.name
+    return module in arrays or (module == jax and callee.name in _ASK_DEVICES)
 
 
-def _calls_at_import(shape: Any) -> Iterator[Node]:
-    """The calls in a top-level statement that run with it."""
+def _calls_at_import(shape: Any) -> Iterator[Call]:
+    """Yields the calls in a top-level statement that run with it."""
     waiting = [shape]
     while waiting:
         node = waiting.pop()
-        if type(node) is not tuple or not node or node[0] in _DEFINITIONS or is_function(node):
+        if not node or not isinstance(node, tuple) or isinstance(node, (FunctionDef, FunctionShape, Lambda)):
             continue
-        if node[0] == "call" and len(node) == 4 and type(node[2]) is tuple:
+        if isinstance(node, Call):
             yield node
         waiting.extend(node)
