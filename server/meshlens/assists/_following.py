@@ -60,6 +60,7 @@ class Follow:
         lines: of the step itself, the statements that bind what is to be reduced below them, by site and kind.
         reduced_later: the names that the step reduces itself.
         bound: of the step itself, the names that its statements bind.
+        together: the names that are bound once, to a model that is put together of its parts.
         home: the outermost function around the step; None for the top level.
         arrays: the names that are arrays and no trees of such.
         returned: the kinds that it returns.
@@ -77,6 +78,7 @@ class Follow:
     folds: frozenset[str] = frozenset()
     reduced_later: frozenset[str] = frozenset()
     bound: frozenset[str] = frozenset()
+    together: frozenset[str] = frozenset()
     home: str | None = None
     arrays: frozenset[str] = frozenset()
     returned: list[Kind] = field(default_factory=list)

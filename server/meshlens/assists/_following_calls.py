@@ -128,7 +128,7 @@ def _of_anything(
     if callee[0] == "call" and returns_function(home, callee[2]):
         return "mixed"
     rebound = callee[0] == "name" and (
-        name in follow.bound if name in follow.env else bound_at_top(follow.view, name) > 1
+        name in follow.bound - follow.together if name in follow.env else bound_at_top(follow.view, name) > 1
     )
     if rebound or may_couple(name) or may_couple(maker) or (couples(name, axis) and not is_product(name)):
         return "mixed"

@@ -9,7 +9,7 @@ from typing import Any
 from meshlens.assists._functions import Target, Use, dotted_name, reached
 from meshlens.assists._made import BATCH
 from meshlens.assists._pmap import Obstacle
-from meshlens.assists._random import is_key, streams_of
+from meshlens.assists._random import bundles_of, is_key, streams_of
 from meshlens.assists._roles import _PLAIN, _STATE, is_setting
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
@@ -69,7 +69,7 @@ def axis_of_parameter(
     if (
         is_key(name)
         or name in learned
-        or name in streams_of(view, target)
+        or name in {*streams_of(view, target), *bundles_of(target)}
         or (annotation is not None and annotation[-1] in _SCALARS)
     ):
         return None
