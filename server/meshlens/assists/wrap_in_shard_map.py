@@ -143,7 +143,7 @@ def _step(view: FileView, target: Target, span: Span, wishes: Wishes) -> Step:
         return read_step(view, target, wishes, _form(view, target, span, wishes))
     except Obstacle as obstacle:
         form = form_around(view, target) if obstacle.code in UNSEEN else None
-        if form is None:
+        if form is None or form.others:
             raise
     return read_step(view, target, wishes, form)
 
