@@ -98,14 +98,12 @@ def test_the_pattern_for_machine_paths_can_match():
 
 
 def test_snippets_are_python():
-    manifest = json.loads((ROOT / "package.json").read_text("utf-8"))
-    for entry in manifest["contributes"]["snippets"]:
-        snippets = json.loads((ROOT / entry["path"]).read_text("utf-8"))
-        for snippet in snippets.values():
-            assert snippet["prefix"]
-            assert snippet["description"]
-            assert snippet["scope"] == "python"
-            ast.parse(expanded(snippet["body"]))
+    snippets = json.loads((ROOT / "snippets" / "meshlens.code-snippets").read_text("utf-8"))
+    for snippet in snippets.values():
+        assert snippet["prefix"]
+        assert snippet["description"]
+        assert snippet["scope"] == "python"
+        ast.parse(expanded(snippet["body"]))
 
 
 def expanded(body: str | list[str]) -> str:
