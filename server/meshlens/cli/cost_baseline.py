@@ -1,4 +1,4 @@
-"""What a program may cost: the collectives that are known and accepted, and limits on the command line.
+"""Limits on the cost of a program: collectives that are known and accepted, and those of the command line.
 
 A collective is known by its file, the text of its line, its kind and its axes, so lines may move; one is new if the
 baseline does not have it, and has grown if it moves more than 1 % more bytes.
@@ -38,7 +38,7 @@ _Key = tuple[str, str, str, tuple[str, ...], bool]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What a program must not move.
+    """A limit on what a program moves.
 
     Attributes:
         text: as it was written: "all-gather>64MiB".
