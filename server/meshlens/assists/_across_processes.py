@@ -12,7 +12,7 @@ from meshlens.assists._pmap import Obstacle, read_pmap
 from meshlens.assists._prefix import Items, Prefix
 from meshlens.axes.records import Binding, MappedCall
 from meshlens.axes.values import Const, Seq, Site, Spec, Value
-from meshlens.facts.nodes import Attribute, Call, Name
+from meshlens.facts.nodes import NOTHING, Attribute, Call, Name
 from meshlens.project.trees import Node, names_bound, names_used, path_to, walk
 from meshlens.project.view import FileView
 
@@ -127,7 +127,7 @@ def _is_stacked(axes: Prefix) -> bool:
 def _unsharded(view: FileView, value: Site) -> Site:
     """The argument, or what a function that counts the local devices makes it of."""
     path = path_to(view, value)
-    node = path[-1] if path else ("",)
+    node = path[-1] if path else NOTHING
     counting = {one.name for one in functions(view) if _counts_devices(one.node)}
     if (
         isinstance(node, Call)

@@ -42,9 +42,9 @@ def takes_gradients_by_row(view: FileView, root: Node, *, is_mapped: bool) -> bo
         return any(_names(home, node) in _GRADIENTS for home, node in _led_to(view, root))
     for home, node in _led_to(view, root):
         if isinstance(node, Call) and _names(home, node.callee) in _MAPS:
-            mapped = [value for _, _, value in node.arguments[:1]]
+            mapped: list[Node] = [argument.value for argument in node.arguments[:1]]
         elif isinstance(node, FunctionDef) and any(_names(home, one) in _MAPS for one in _decorators(node)):
-            mapped = list(node.function[4])
+            mapped = list(node.function.body)
         else:
             continue
         if any(_names(inside, one) in _GRADIENTS for part in mapped for inside, one in _led_to(home, part)):

@@ -10,7 +10,19 @@ from meshlens.assists._roles import Given
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._writing import around, width_of
 from meshlens.axes.values import Site
-from meshlens.facts.nodes import AnnAssign, Assign, AugAssign, For, FunctionDef, Lambda, Name, Walrus, While, With
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assign,
+    AugAssign,
+    Constant,
+    For,
+    FunctionDef,
+    Lambda,
+    Name,
+    Walrus,
+    While,
+    With,
+)
 from meshlens.project.trees import Node, names_bound, path_to, walk
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
@@ -63,7 +75,8 @@ def _is_made_in(loop: Node, name: str, call: HostCall) -> bool:
         and not any(inner is call.node for inner in walk(node))
         and isinstance(node, (Assign, AnnAssign, AugAssign, With, Walrus, For))
         for node in walk(loop)
-        if node is not loop or name in names_bound([("for", loop.site, loop.target, ("const", 0, None), (), ())])
+        if node is not loop
+        or name in names_bound([For("for", loop.site, loop.target, Constant("const", 0, None), (), ())])
     )
 
 

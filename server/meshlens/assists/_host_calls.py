@@ -10,7 +10,7 @@ from meshlens.assists._mentions import Mention, attributes_called, entries, ment
 from meshlens.assists._scopes import class_around, home_of, parent_of
 from meshlens.assists._uses import is_object, is_on_host
 from meshlens.axes.values import Site
-from meshlens.facts.nodes import Assign, Attribute, Call, FunctionDef, Lambda, Name
+from meshlens.facts.nodes import NOTHING, Assign, Attribute, Call, FunctionDef, Lambda, Name
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.transparent import COMPILES, TRANSPARENT
 from meshlens.project.trees import Node, path_to, tree, walk
@@ -120,8 +120,8 @@ def _followed(view: FileView, waiting: list[_Value]) -> tuple[HostCall, ...]:
 
 def _between(view: FileView, callee: Callee) -> tuple[int, bool]:
     """Returns how many parameters are filled in what a variable holds, and whether a `vmap` is a part of it."""
-    above = parent_of(view, callee.site) if callee.target is None else ("", 0)
-    node: Node = above.value if isinstance(above, Assign) else ("", 0)
+    above = parent_of(view, callee.site) if callee.target is None else NOTHING
+    node: Node = above.value if isinstance(above, Assign) else NOTHING
     skipped, is_vmapped = 0, False
     while isinstance(node, Call) and node.arguments and (dotted := dotted_name(view, node.callee)) in _WRAPS:
         if dotted in _PARTIALS:
@@ -152,8 +152,8 @@ def _steps(view: FileView, value: _Value) -> Iterator[HostCall | _Value]:
             )
     elif isinstance(above, Assign) and above.value.site == value.site.index and len(above.targets) == 1:
         target = above.targets[0]
-        where = Callee(target.name, Site(value.site.path, value.site.block, target.site), None)
         if isinstance(target, (Name, Attribute)):
+            where = Callee(target.name, Site(value.site.path, value.site.block, target.site), None)
             yield from (replace(value, site=use.site) for use in _uses(view, where))
 
 

@@ -11,7 +11,7 @@ from meshlens.assists._spelling import Spelling
 from meshlens.axes.mapped_values import axis_of
 from meshlens.axes.records import MappedCall
 from meshlens.axes.values import Arg, Const, Data, Dict, Made, Seq, Site, Value
-from meshlens.facts.nodes import Call
+from meshlens.facts.nodes import NOTHING, Call
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, path_to
 from meshlens.project.view import FileView
@@ -67,7 +67,7 @@ def handed_over(view: FileView, calls: tuple[MappedCall, ...], span: Span) -> It
     """The arguments that go to axis 0 of the map on every route, by position or keyword."""
     first = calls[0]
     path = path_to(view, first.call)
-    node: Node = path[-1] if path else ("", 0)
+    node: Node = path[-1] if path else NOTHING
     if not isinstance(node, Call) or any(label in ("*", "**") for label, _, _ in node.arguments) or not first.exact:
         return
     for place, (label, whole, value) in enumerate(node.arguments):

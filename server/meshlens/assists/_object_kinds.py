@@ -66,8 +66,8 @@ def kind_of_argument(view: FileView, call: HostCall, node: Node) -> str | None:
         for one in _statements(view, call, name)
         if isinstance(one, Assign)
         and len(one.targets) == 1
-        and one.targets[0][:1] == ("name",)
-        and one.targets[0].name == name
+        and isinstance(target := one.targets[0], Name)
+        and target.name == name
         and isinstance(one.value, Call)
         and not _is_of(view, one.value, name)
     }

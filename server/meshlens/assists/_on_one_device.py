@@ -12,7 +12,7 @@ from meshlens.assists._readable import paths_of
 from meshlens.axes.joining import labels_of
 from meshlens.axes.records import AxisUse
 from meshlens.axes.values import Const, Dict, Function, Seq, Site, Value
-from meshlens.facts.nodes import Call, Comprehension
+from meshlens.facts.nodes import NOTHING, Call, Comprehension
 from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 
@@ -85,7 +85,7 @@ def _must_be_known(view: FileView, use: AxisUse) -> None:
 def _is_full(view: FileView, perm: Site | None) -> bool:
     """Whether a permutation is written as one pair for every index."""
     path = path_to(view, perm) if perm is not None else ()
-    node = path[-1] if path else ("",)
+    node = path[-1] if path else NOTHING
     return (
         isinstance(node, Comprehension)
         and len(node.clauses) == 1

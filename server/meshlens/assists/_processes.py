@@ -12,6 +12,7 @@ from meshlens.assists._pmap import Obstacle
 from meshlens.assists._spelling import Spelling
 from meshlens.facts.model import Block
 from meshlens.facts.nodes import (
+    NOTHING,
     Call,
     ClassDef,
     Comparison,
@@ -127,7 +128,7 @@ def _run(node: Node) -> Iterator[Node]:
 
 
 def _is_main(shape: Node) -> bool:
-    test: Node = shape.test if isinstance(shape, If) else ("",)
+    test: Node = shape.test if isinstance(shape, If) else NOTHING
     names = test.operands if isinstance(test, Comparison) else ()
     return any(isinstance(item, Name) and item.name == "__name__" for item in names)
 

@@ -9,6 +9,7 @@ from meshlens.assists._scopes import outermost
 from meshlens.axes.records import MappedCall
 from meshlens.axes.values import Data, Dict, Seq, Site, Value
 from meshlens.facts.nodes import (
+    NOTHING,
     Assign,
     Attribute,
     Call,
@@ -18,6 +19,7 @@ from meshlens.facts.nodes import (
     Name,
     Subscript,
     TupleDisplay,
+    last_name,
 )
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, bound_by, path_to, tree, walk
@@ -55,7 +57,7 @@ def replica_at(view: FileView, span: Span) -> Replica | None:
     while place and _is_part(path[place - 1], path[place]):
         place -= 1
         values = [_part(value, path[place]) for value in values]
-    above = path[place - 1] if place else ("", 0)
+    above = path[place - 1] if place else NOTHING
     if _takes_one(above) or any(isinstance(node, Call) and _calls(view, site, node) for node in path):
         return None
     if not all(_is_same(value) or (_is_state(value) and _is_carried(call, name)) for value in values):
@@ -124,21 +126,21 @@ def _bound(target: Node, value: Value, name: str) -> list[Value]:
 def _is_part(above: Node, node: Node) -> bool:
     """Whether an expression takes a named part of another one."""
     if isinstance(above, Attribute):
-        return bool(above.object[1] == node[1])
+        return bool(above.object.site == node.site)
     is_key = isinstance(above, Subscript) and isinstance(above.key, Constant) and isinstance(above.key.value, str)
     return is_key and bool(above.object.site == node.site)
 
 
 def _part(value: Value, node: Node) -> Value:
     if isinstance(node, Subscript) and isinstance(value, Dict):
-        return value.get(node.key.value) or Data()
+        return value.get(node.key.value if isinstance(node.key, Constant) else None) or Data()
     return value
 
 
 def _takes_one(above: Node) -> bool:
     if isinstance(above, Subscript):
         return True
-    return isinstance(above, Call) and any(word in str(above.callee.name) for word in _TAKES_ONE)
+    return isinstance(above, Call) and any(word in last_name(above.callee) for word in _TAKES_ONE)
 
 
 def _calls(view: FileView, site: Site, node: Node) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshlens.axes.values import Site
-from meshlens.facts.nodes import ClassDef, FunctionDef, Lambda
+from meshlens.facts.nodes import NOTHING, ClassDef, FunctionDef, Lambda
 from meshlens.project.trees import Node, path_to
 from meshlens.project.view import FileView
 
@@ -29,7 +29,7 @@ def home_of(view: FileView, site: Site) -> str | None:
 def parent_of(view: FileView, site: Site) -> Node:
     """The node directly around a place; one that is nothing where there is none."""
     path = path_to(view, site)
-    return path[-2] if len(path) > 1 else ("", 0)
+    return path[-2] if len(path) > 1 else NOTHING
 
 
 def class_around(view: FileView, site: Site) -> str | None:

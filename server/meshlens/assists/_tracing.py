@@ -55,6 +55,7 @@ from meshlens.facts.nodes import (
     Walrus,
     While,
     With,
+    last_name,
 )
 from meshlens.project.trees import Node, children, name_of_block, tree, walk
 from meshlens.project.view import FileView
@@ -138,10 +139,10 @@ class Walk:
         elif isinstance(node, For):
             self.loop(node)
         elif isinstance(node, With):
-            for value, target in node.items:
-                kind = self.kind(value)
-                if target is not None:
-                    self.bind(target, kind, value)
+            for item in node.items:
+                kind = self.kind(item.value)
+                if item.target is not None:
+                    self.bind(item.target, kind, item.value)
             self.run(node.body)
         elif isinstance(node, Try):
             self.branches(node.body, *(handler[2] for handler in node.handlers), node.orelse, node.final)
@@ -202,7 +203,7 @@ class Walk:
         if (
             isinstance(iterable, Call)
             and dotted_name(self.at.view, iterable.callee) == ""
-            and iterable.callee.name == "range"
+            and last_name(iterable.callee) == "range"
         ):
             for rows in (one for one in walk(iterable) if isinstance(one, Name) and BATCH.fullmatch(one.name)):
                 if (self.at.found(rows.name) or "python") != "python":

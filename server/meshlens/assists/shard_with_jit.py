@@ -115,7 +115,7 @@ from meshlens.assists._spelling import Spelling
 from meshlens.assists._tracing import traced
 from meshlens.assists._writing import around, in_order, quoted, wrapping
 from meshlens.axes.values import Site
-from meshlens.facts.nodes import Assign, Call, Constant, ExpressionStatement
+from meshlens.facts.nodes import Assign, Call, Constant, ExpressionStatement, last_name
 from meshlens.project.new_imports import import_edits
 from meshlens.project.trees import Node
 from meshlens.project.view import FileView
@@ -342,7 +342,7 @@ def _sharded(view: FileView, call: HostCall, given: tuple[Given, ...], split: _S
 
 
 def _places_data(view: FileView, node: Node, helpers: tuple[str, ...]) -> bool:
-    return isinstance(node, Call) and (node.callee.name in helpers or dotted_name(view, node.callee) in _PLACES)
+    return isinstance(node, Call) and (last_name(node.callee) in helpers or dotted_name(view, node.callee) in _PLACES)
 
 
 def _copied(place: _Place, static: tuple[str, ...]) -> Iterator[tuple[int, str, bool]]:

@@ -628,8 +628,15 @@ CLASSES: dict[str, type[TreeNode]] = {
 SPANNING: frozenset[type] = frozenset((*CLASSES.values(), Argument))
 """The classes whose site spans all that is in them: that of a parameter or a function is its name alone."""
 _NODES: frozenset[type] = frozenset(CLASSES.values())
+NOTHING = Opaque("opaque", 0, ())
+"""Stands where no node is."""
 
 
 def is_node(part: object) -> TypeGuard[TreeNode]:
     """Whether something in a tree is an expression or a statement."""
     return type(part) in _NODES
+
+
+def last_name(node: object) -> str:
+    """Returns the last part of a dotted name: `c` of `a.b.c`; empty for any other expression."""
+    return node.name if isinstance(node, (Name, Attribute)) else ""
