@@ -137,6 +137,6 @@ def _read(view: FileView, target: Target, mention: Mention, made: Node) -> Plain
     if sorted(given) != list(range(len(given))):
         return None
     ordered = tuple(given[place] for place in range(len(given)))
-    call = (*made[:3], ordered)
+    call = made._replace(arguments=ordered)
     spans = tuple(view.span(Site(mention.site.path, mention.site.block, one[1])) for one in ordered)
     return PlainCall(Use(mention.site, call), tuple(one[2] for one in ordered), spans)

@@ -70,7 +70,7 @@ from meshlens.assists._writing import in_order
 from meshlens.axes.joining import labels_of
 from meshlens.axes.records import Binding, literal_name
 from meshlens.axes.values import Const, Data, Function, Mesh, Seq, Site, Spec, Value
-from meshlens.facts.nodes import Attribute, Lambda, Name
+from meshlens.facts.nodes import Attribute, FunctionDef, FunctionShape, Lambda, Name, Return
 from meshlens.project.new_arguments import with_argument
 from meshlens.project.new_imports import import_edits
 from meshlens.project.trees import path_to, walk
@@ -165,9 +165,11 @@ def _operand(view: FileView, binding: Binding) -> Target:
     site = binder.operand_site
     path = path_to(view, site) if site is not None else ()
     if site is not None and path and isinstance(path[-1], Lambda):
-        _, index, parameters, value = path[-1]
-        body = (("return", index, value),)
-        return Target(("fn", index, ("the lambda", index, parameters, (), body, frozenset())), site, False)
+        index, parameters, value = path[-1].site, path[-1].parameters, path[-1].body
+        body = (Return("return", index, value),)
+        return Target(
+            FunctionDef("fn", index, FunctionShape("the lambda", index, parameters, (), body, frozenset())), site, False
+        )
     if isinstance(binder.operand, Function):
         found = [one for one in functions(view) if one.site == binder.operand.site]
         if found:

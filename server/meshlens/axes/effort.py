@@ -37,7 +37,22 @@ from meshlens.axes.values import (
     Wrapped,
 )
 from meshlens.axes.variation import VARYING
-from meshlens.facts.nodes import Assign, Attribute, Call, ClassDef, FunctionDef, Lambda, Name, Return, Subscript, Yield
+from meshlens.facts.nodes import (
+    Assign,
+    Attribute,
+    Call,
+    ClassDef,
+    DictDisplay,
+    FunctionDef,
+    Lambda,
+    ListDisplay,
+    Name,
+    Return,
+    Starred,
+    Subscript,
+    TupleDisplay,
+    Yield,
+)
 from meshlens.jaxapi.binders import BINDERS, MAPS_ON_DEVICES
 
 _HOLD_NAMES = frozenset(
@@ -131,14 +146,14 @@ def _whatever_given(result: _Result, value: Value, written: tuple[Any, ...]) -> 
         written: the expressions that it returns; none where they do not show how many items there are.
     """
     if isinstance(value, Seq):
-        if not _is_written_out(written, ("tuple", "list"), len(value.items)):
+        if not _is_written_out(written, len(value.items)):
             items = [_whatever_given(result, item, ()) for item in value.items]
             return Seq(value.kind, (join_all(items),) * bool(items), True)
         columns = zip(*(node.items for node in written), strict=True)
         items = [_whatever_given(result, item, column) for item, column in zip(value.items, columns, strict=True)]
         return Seq(value.kind, tuple(items), value.open)
     if isinstance(value, Dict):
-        is_open = value.open or not _is_written_out(written, ("dict",), len(value.items))
+        is_open = value.open or not _is_dict_written_out(written, len(value.items))
         return Dict(tuple((key, _whatever_given(result, item, ())) for key, item in value.items), is_open)
     if isinstance(value, Union):
         options = dict.fromkeys(_whatever_given(result, one, ()) for one in value.options)
@@ -185,10 +200,20 @@ def _frame_whatever_given(result: _Result, frame: Frame) -> Frame:
     return own
 
 
-def _is_written_out(written: tuple[Any, ...], tags: tuple[str, ...], count: int) -> bool:
-    """Whether expressions are displays that write out so many items."""
+def _is_written_out(written: tuple[Any, ...], count: int) -> bool:
+    """Whether expressions are tuples and lists that write out so many items."""
     return bool(written) and all(
-        node.tag in tags and len(node.items) == count and not any(item.tag in ("star", None) for item in node.items)
+        isinstance(node, (TupleDisplay, ListDisplay))
+        and len(node.items) == count
+        and not any(isinstance(item, Starred) for item in node.items)
+        for node in written
+    )
+
+
+def _is_dict_written_out(written: tuple[Any, ...], count: int) -> bool:
+    """Whether expressions are dictionaries that write out so many items."""
+    return bool(written) and all(
+        isinstance(node, DictDisplay) and len(node.pairs) == count and all(pair.key is not None for pair in node.pairs)
         for node in written
     )
 
