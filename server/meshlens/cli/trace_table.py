@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from meshlens.cli.terminal import wants_colour
-from meshlens.cli.visible import visible, visible_fields
+from meshlens.cli.visible import visible, visible_fields, visible_lines
 from meshlens.tracing.model import Collective, Line, Place, Trace
 
 _PLAIN_WIDTH = 200
@@ -32,8 +32,9 @@ _COLOURS = {
 def cost_report(traces: Sequence[Trace]) -> str:
     """Returns what each trace costs, by line, and a table of them where there are several."""
     parts: list[RenderableType] = []
-    for trace in map(visible_fields, traces):
-        parts += [*_head(trace), *_costs(trace), *_tail(trace), ""]
+    for plain in traces:
+        trace = visible_fields(plain)
+        parts += [*_head(trace), *_costs(trace), *_tail(trace), *_suggestion(plain), ""]
     if len(traces) > 1:
         parts += [_compared([visible_fields(trace) for trace in traces]), ""]
     return _rendered(parts[:-1])
@@ -42,8 +43,9 @@ def cost_report(traces: Sequence[Trace]) -> str:
 def trace_report(traces: Sequence[Trace]) -> str:
     """Returns what each line computes, and what it moves."""
     parts: list[RenderableType] = []
-    for trace in map(visible_fields, traces):
-        parts += [*_head(trace), *_lines(trace), *_tail(trace), ""]
+    for plain in traces:
+        trace = visible_fields(plain)
+        parts += [*_head(trace), *_lines(trace), *_tail(trace), *_suggestion(plain), ""]
     return _rendered(parts[:-1])
 
 
@@ -145,9 +147,11 @@ def _tail(trace: Trace) -> list[RenderableType]:
         kind = "warning" if error.type == "Rematerialization" else error.type
         parts.append(Text.assemble((f"{where}{kind}", style), f": {error.message}"))
     parts += [f"note: {note}" for note in trace.notes]
-    if trace.suggestion:
-        parts += ["", trace.suggestion]
     return ["", *parts] if parts else []
+
+
+def _suggestion(trace: Trace) -> list[RenderableType]:
+    return ["", visible_lines(trace.suggestion.rstrip())] if trace.suggestion else []
 
 
 def _compared(traces: Sequence[Trace]) -> Table:
