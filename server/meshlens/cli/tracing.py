@@ -59,6 +59,11 @@ _OPTIONS = (
     click.option("--interpreter", metavar="PATH", help="The Python or environment to use instead of the project's."),
     click.option("--timeout", type=float, default=20.0, show_default=True, help="Seconds that a trace may take."),
     click.option("--memory", type=float, default=2.0, show_default=True, help="GiB of memory that a trace may take."),
+    click.option(
+        "--run-main",
+        is_flag=True,
+        help="Run FILE as a program until it calls the function NAME, and trace it with those arguments.",
+    ),
     click.option("--untrusted", is_flag=True, help="Run nothing."),
     click.option(
         "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="The format."
@@ -96,6 +101,7 @@ def traces_for(options: dict[str, Any]) -> tuple[Trace, ...]:
             level=_LEVELS[options["level"]],
             machine=machine_of(target),
             limits=limits,
+            runs_main=options["run_main"],
             untrusted=enclosing((root,)) if options["untrusted"] else (),
         )
         for target in targets

@@ -14,12 +14,13 @@ from typing import Any
 from meshlens.foreign_files import read_bytes
 from meshlens.tracing import faults
 from meshlens.tracing.groups import Groups
-from meshlens.tracing.hlo import Module, read_module
+from meshlens.tracing.hlo import Instruction, Module, places_in, read_module
 from meshlens.tracing.machines import least_time
 from meshlens.tracing.model import Collective, Estimate, Fault, Line, Place, ReadFile, Trace, totals_of
 from meshlens.tracing.partitioned import Mesh, read_partitioned, shardings_in
 from meshlens.tracing.request import TraceRequest
 from meshlens.tracing.room import MOST_ANSWER, newest_dump, read_json
+from meshlens.tracing.suggestion import suggested_entry
 from meshlens.tracing.worker.places import Inside
 
 _REMATERIALIZED = re.compile(r"Involuntary full rematerialization\.(.*?)(?=\n[A-Z]\d{4} |\Z)", re.DOTALL)
@@ -39,11 +40,23 @@ def trace_from(room: Path, request: TraceRequest, blank: Trace) -> Trace:
     traced = read_json(room / "traced.json")
     found = _traced(traced, request, blank) if traced else blank
     if failed := read_json(room / "failed.json"):
-        found = replace(found, errors=(*found.errors, faults.raised(failed, request)))
+        found = replace(
+            found,
+            jax=found.jax or str(failed.get("jax", "")),
+            errors=(*found.errors, faults.raised(failed, request)),
+            files=found.files or _files(failed, {}),
+            suggestion=_suggestion(failed, request),
+        )
     after = _after(room)
     if after is not None and traced:
         found = _with_module(found, room, after, request)
     return found
+
+
+def _suggestion(failed: Mapping[str, Any], request: TraceRequest) -> str:
+    more = failed.get("more")
+    parameters = more.get("parameters") if isinstance(more, dict) else None
+    return suggested_entry(request.name, parameters) if isinstance(parameters, list) else ""
 
 
 def _after(room: Path) -> tuple[Module, str] | None:
@@ -77,10 +90,15 @@ def _traced(traced: Mapping[str, Any], request: TraceRequest, blank: Trace) -> T
         totals=totals_of(collectives),
         flops=float(traced.get("flops", 0.0)) / max(request.target.count, 1),
         notes=tuple(dict.fromkeys([*map(str, traced.get("notes", [])), *_loops(traced.get("unknown_loops", []))])),
-        files=tuple(
-            ReadFile(one["path"], one["sha256"], tuple(sorted(rows[one["path"]]))) for one in traced.get("files", [])
-        ),
+        files=_files(traced, rows),
         placed=(int(equations[0]), int(equations[1])),
+    )
+
+
+def _files(answer: Mapping[str, Any], rows: Mapping[str, Iterable[int]]) -> tuple[ReadFile, ...]:
+    return tuple(
+        ReadFile(one["path"], one["sha256"], tuple(sorted(rows.get(one["path"], ()))))
+        for one in answer.get("files", [])
     )
 
 
@@ -143,10 +161,11 @@ def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: T
             "XLA's partitioner left no module in this release, so its module for CPUs was read: "
             "bfloat16 collectives count double there"
         )
-    level = "compiled" if kind == "compiled" else "partitioned"
+    if read_json(room / "whole.json").get("replicas") == 1 and request.target.count > 1:
+        notes.append("no argument is sharded and nothing in the program spreads it, so it runs whole on one device")
     found = replace(
         found,
-        level="compiled" if level == "compiled" else "partitioned",
+        level="compiled" if kind == "compiled" else "partitioned",
         collectives=read.collectives,
         totals=totals_of(read.collectives),
         flops=read.flops or found.flops,
@@ -172,8 +191,6 @@ def _with_sharding(line: Line, found: list[tuple[tuple[int, ...], str]]) -> Line
 
 def _rematerialized(room: Path, module: Module, to_user: Callable[[str], str]) -> list[Fault]:
     """XLA's warnings that it replicates a value to bring it from one sharding to another, each with its line."""
-    from meshlens.tracing.hlo import Instruction, places_in
-
     raw = read_bytes(room / "output", _MOST_OUTPUT)
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else ""
     locate = places_in(module)

@@ -15,6 +15,7 @@ _LONGEST = 2000
 _STAGES = {
     "importing": "while it was imported",
     "building the arguments": "while its entry built the arguments",
+    "running the program": "before it called the function",
     "tracing": "while it was traced",
     "lowering": "while it was lowered",
     "partitioning": "while XLA partitioned it",
@@ -86,7 +87,9 @@ def raised(answer: Mapping[str, Any], request: TraceRequest) -> Fault:
     if stage == "jax":
         return without_jax(request.interpreter, answer)
     if kind != "raised":
-        return Fault(message, {"no-arguments": "NoArguments", "no-entry": "NoEntry"}.get(kind, "BadEntry"))
+        return Fault(
+            message, {"no-arguments": "NoArguments", "no-entry": "NoEntry", "no-call": "NoCall"}.get(kind, "BadEntry")
+        )
     name = str(answer.get("type", "Exception"))[:200]
     place = place_of(answer.get("place"))
     route = tuple(found for one in _list(answer.get("route")) if (found := place_of(one)) is not None)

@@ -101,7 +101,12 @@ class Instruction:
         start = self.text.find(f" {name}=")
         if start < 0:
             return ""
-        return _balanced(self.text, start + len(name) + 2)
+        start += len(name) + 2
+        if self.text.startswith("mesh[", start):
+            # Groups over axes of a mesh have a comma before the numbers of its devices.
+            end = self.text.find("}", start)
+            return self.text[start : end + 1] if end > 0 else ""
+        return _balanced(self.text, start)
 
 
 @dataclass(slots=True)

@@ -58,7 +58,7 @@ def read_partitioned(module: Module, mesh: Mesh, devices: int, to_user: ToUser, 
     times, unknown = _times(module)
     rows: dict[tuple[object, ...], Collective] = {}
     lost = 0
-    for moved in moved_in(module):
+    for moved in moved_in(module, devices):
         count = times.get(moved.computation, 0)
         groups = _groups(moved.instruction, devices)
         one = _collective(moved, count, mesh, groups, locate)

@@ -146,6 +146,7 @@ def _question(request: TraceRequest, room: Path) -> dict[str, Any]:
         "root": str(request.root),
         "devices": request.target.count,
         "level": request.level,
+        "run_main": request.runs_main,
     }
 
 
