@@ -1,5 +1,6 @@
-// Colors axis names, each axis in a color of its own, as decorations: VS Code takes semantic tokens of one extension
-// alone, and those of the Python extension tell more.
+// Colors axis names, each axis in a color of its own, as decorations.
+//
+// VS Code takes semantic tokens of one extension alone, and those of the Python extension tell more.
 
 import * as vscode from "vscode";
 import type { Abilities } from "./abilities";

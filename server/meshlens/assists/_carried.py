@@ -10,6 +10,19 @@ from meshlens.assists._roles import Given
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._writing import around, width_of
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assign,
+    AugAssign,
+    Constant,
+    For,
+    FunctionDef,
+    Lambda,
+    Name,
+    Walrus,
+    While,
+    With,
+)
 from meshlens.project.trees import Node, names_bound, path_to, walk
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
@@ -21,33 +34,37 @@ def carried_state(view: FileView, call: HostCall, given: tuple[Given, ...]) -> l
     Each comes with whether it is an object of flax.nnx, which keeps its identity.
     """
     path = path_to(view, call.site)
-    inner = next((place for place in range(len(path) - 1, -1, -1) if path[place][0] in ("fn", "lambda")), -1)
-    loop = next((node for node in path[inner + 1 :] if node[0] in ("for", "while")), None)
-    if loop is None or (inner >= 0 and path[inner][0] == "lambda"):
+    inner = next(
+        (place for place in range(len(path) - 1, -1, -1) if isinstance(path[place], (FunctionDef, Lambda))), -1
+    )
+    loop = next((node for node in path[inner + 1 :] if isinstance(node, (For, While))), None)
+    if loop is None or (inner >= 0 and isinstance(path[inner], Lambda)):
         return []
-    start = view.span(Site(call.site.path, call.site.block, loop[1])).start
+    start = view.span(Site(call.site.path, call.site.block, loop.site)).start
     if view.source[view.source.rfind(b"\n", 0, start) + 1 : start].strip():
         return []
     bound = _bound_before(view, path, inner, start)
     found = []
     for one in given:
-        if one.role != "state" or one.node[0] != "name" or one.node[2] not in bound:
+        if one.role != "state" or not isinstance(one.node, Name) or one.node.name not in bound:
             continue
-        is_graph = is_graph_object(view, call, one.node[2])
-        if not _is_made_in(loop, one.node[2], call) and (is_graph or b"nnx" not in view.source):
-            found.append((start, str(one.node[2]), is_graph))
+        is_graph = is_graph_object(view, call, one.node.name)
+        if not _is_made_in(loop, one.node.name, call) and (is_graph or b"nnx" not in view.source):
+            found.append((start, str(one.node.name), is_graph))
     return found
 
 
 def _bound_before(view: FileView, path: tuple[Node, ...], inner: int, start: int) -> set[str]:
     """Returns the names that certainly have a value before a loop, of the function that runs it or of the top level."""
     if inner >= 0:
-        function = path[inner][2]
-        parameters = {parameter[0] for parameter in function[2]}
-        return parameters | names_bound(node for node in function[4] if not any(node is one for one in path))
+        function = path[inner].function
+        parameters = {parameter.name for parameter in function.parameters}
+        return parameters | names_bound(node for node in function.body if not any(node is one for one in path))
     blocks = (view.facts.blocks[key] for key in view.facts.top)
     return names_bound(
-        block.shape for block in blocks if block.span(0).end <= start and block.shape[0] in ("assign", "ann", "with")
+        block.shape
+        for block in blocks
+        if block.span(0).end <= start and isinstance(block.shape, (Assign, AnnAssign, With))
     )
 
 
@@ -56,9 +73,10 @@ def _is_made_in(loop: Node, name: str, call: HostCall) -> bool:
     return any(
         name in names_bound([node])
         and not any(inner is call.node for inner in walk(node))
-        and node[0] in ("assign", "ann", "aug", "with", "walrus", "for")
+        and isinstance(node, (Assign, AnnAssign, AugAssign, With, Walrus, For))
         for node in walk(loop)
-        if node is not loop or name in names_bound([("for", loop[1], loop[2], ("const", 0, None), (), ())])
+        if node is not loop
+        or name in names_bound([For("for", loop.site, loop.target, Constant("const", 0, None), (), ())])
     )
 
 

@@ -19,6 +19,7 @@ from meshlens.assists._kinds import (
 from meshlens.assists._layers import layers_of
 from meshlens.assists._mentions import bound_at_top
 from meshlens.assists._row_by_row import Given, is_of_arrays, is_of_library, makes_arrays, may_couple, row_by_row
+from meshlens.facts.nodes import Name
 from meshlens.project.trees import Node
 
 _PLAIN = ("axis", "keepdims", "dtype")
@@ -30,7 +31,7 @@ def call_kind(follow: Follow, node: Node) -> Kind:
     callee = node[2]
     if callee[0] == "walrus":
         follow.kind(callee)
-        callee = ("name", *callee[1:3])
+        callee = Name("name", *callee[1:3])
     return call_of(follow, *follow.meant(callee), node)
 
 

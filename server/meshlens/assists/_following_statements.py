@@ -9,6 +9,7 @@ from meshlens.assists._following import Env, Follow, Functions, made_by
 from meshlens.assists._kinds import LINEAR, Kind, applied, combined, either, flat, together
 from meshlens.assists._mentions import mentions_of
 from meshlens.assists._random import makes_one_key
+from meshlens.facts.nodes import Assign, Constant, Name
 from meshlens.project.trees import Node, children, name_of_block, names_bound, tree, walk
 
 
@@ -137,7 +138,7 @@ def _bind(follow: Follow, target: Node, kind: Kind) -> None:
     elif target[0] == "star":
         _bind(follow, target[2], flat(kind))
     elif target[0] in ("attr", "sub"):
-        for name in names_bound([("assign", 0, (target,), ("const", 0, None))]):
+        for name in names_bound([Assign("assign", 0, (target,), Constant("const", 0, None))]):
             before = follow.look_up(name)
             follow.env[name] = before if before == "tree" and flat(kind) == "rows" else together((before, kind))
 
@@ -237,7 +238,7 @@ def _try(follow: Follow, statement: Node) -> None:
         after = _state(follow)
         _restore(follow, raised)
         if name is not None:
-            _bind(follow, ("name", 0, name), "same")
+            _bind(follow, Name("name", 0, name), "same")
         follow_body(follow, body)
         _join(follow, after)
     follow_body(follow, statement[5])
@@ -257,7 +258,7 @@ def _block(follow: Follow, statement: Node) -> None:
 
 def _class(follow: Follow, statement: Node) -> None:
     kind = applied(follow.names(statement))
-    _bind(follow, ("name", 0, statement[2]), kind)
+    _bind(follow, Name("name", 0, statement[2]), kind)
 
 
 def _import(follow: Follow, statement: Node) -> None:

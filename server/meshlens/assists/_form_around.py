@@ -13,6 +13,7 @@ from meshlens.assists._mentions import Mention, attributes_called, bound_inside,
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._scopes import class_around, home_of, parent_of
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import NOTHING
 from meshlens.project.trees import Node, path_to
 from meshlens.project.view import FileView
 
@@ -119,7 +120,7 @@ def _is_traced(view: FileView, site: Site, depth: int = 0) -> bool:
             continue
         if one.call is not None and one.root != here.block and _is_traced(view, one.site, depth + 1):
             return True
-        above = parent_of(view, one.site) if one.call is None else ("", 0)
+        above = parent_of(view, one.site) if one.call is None else NOTHING
         if above[0] == "call" and dotted_name(view, above[2]).startswith(_TRACES):
             return True
     return False
@@ -136,6 +137,6 @@ def _read(view: FileView, target: Target, mention: Mention, made: Node) -> Plain
     if sorted(given) != list(range(len(given))):
         return None
     ordered = tuple(given[place] for place in range(len(given)))
-    call = (*made[:3], ordered)
+    call = made._replace(arguments=ordered)
     spans = tuple(view.span(Site(mention.site.path, mention.site.block, one[1])) for one in ordered)
     return PlainCall(Use(mention.site, call), tuple(one[2] for one in ordered), spans)

@@ -12,6 +12,7 @@ from meshlens.assists._host_calls import Callee, HostCall
 from meshlens.assists._made import BATCH
 from meshlens.assists._scopes import parent_of
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import NOTHING
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
 
@@ -55,7 +56,7 @@ def underlying(view: FileView, callee: Callee) -> Target | None:
     if callee.target is not None:
         return callee.target
     above = parent_of(view, callee.site)
-    node: Node = above[3] if above[0] == "assign" else ("", 0)
+    node: Node = above[3] if above[0] == "assign" else NOTHING
     while node[0] == "call" and node[3]:
         node = node[3][0][2]
     if node[0] not in ("name", "attr"):

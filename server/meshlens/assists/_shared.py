@@ -11,6 +11,7 @@ from meshlens.assists._made import BATCH
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._random import is_key, streams_of
 from meshlens.assists._roles import _PLAIN, _STATE, is_setting
+from meshlens.facts.nodes import NOTHING
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
 
@@ -134,7 +135,7 @@ def _mapped_place(maker: Node, place: int) -> bool | None:
     axes: Node | None = next((value for label, _, value in maker[3] if label == "in_axes"), None)
     axes = axes if axes is not None else positional[1] if len(positional) > 1 else None
     if axes is not None and axes[0] in ("tuple", "list"):
-        axes = axes[2][place] if place < len(axes[2]) else ("", 0)
+        axes = axes[2][place] if place < len(axes[2]) else NOTHING
     if axes is None:
         return True
     if axes[0] != "const":
@@ -143,7 +144,7 @@ def _mapped_place(maker: Node, place: int) -> bool | None:
 
 
 def _is_given_setting(use: Use, place: int) -> bool:
-    given: Node = use.call[3][place][2] if use.call is not None and place < len(use.call[3]) else ("",)
+    given: Node = use.call[3][place][2] if use.call is not None and place < len(use.call[3]) else NOTHING
     return given[0] in ("attr", "sub") and is_setting(given)
 
 
@@ -190,7 +191,7 @@ def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
     arguments: list[Node] = [value for _, _, value in use.call[3]] if use.call is not None else []
     named = zip(target.parameters, arguments, strict=False)
     rows = [value for at, (parameter, value) in enumerate(named) if at != place and _is_split(parameter[0])]
-    given: Node = arguments[place] if place < len(arguments) else ("", 0)
+    given: Node = arguments[place] if place < len(arguments) else NOTHING
     cuts = [_without_sites(one[3]) for one in rows if one[0] == "sub"]
     if given[0] == "sub" and _without_sites(given[3]) in cuts:
         return "cut"
@@ -212,7 +213,7 @@ def _without_sites(part: Any) -> Any:
 
 def _is_number(view: FileView, use: Use, place: int) -> bool:
     """Whether a call hands over what counts the turns of a loop."""
-    given: Node = use.call[3][place][2] if use.call is not None and place < len(use.call[3]) else ("", 0)
+    given: Node = use.call[3][place][2] if use.call is not None and place < len(use.call[3]) else NOTHING
     return given[0] == "name" and any(
         node[0] == "for"
         and node[3][0] == "call"
@@ -227,7 +228,7 @@ def _is_carried(view: FileView, use: Use, place: int) -> bool:
 
     For where it holds rows, what comes out of the function differs between the devices.
     """
-    given: Node = use.call[3][place][2] if use.call is not None and place < len(use.call[3]) else ("",)
+    given: Node = use.call[3][place][2] if use.call is not None and place < len(use.call[3]) else NOTHING
     root = tree(view, use.site.path, use.site.block) if given[0] == "name" else None
     return root is not None and any(
         node[0] == "assign" and node[3] == use.call and given[2] in names_bound([node]) for node in walk(root)

@@ -25,6 +25,7 @@ from meshlens.assists._shared import in_axes_of
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._writing import quoted
 from meshlens.axes.records import literal_name
+from meshlens.facts.nodes import Argument, Assign, Constant
 from meshlens.project.trees import Node, children, names_bound, walk
 from meshlens.project.view import FileView
 from meshlens.text import FileEdit
@@ -183,8 +184,10 @@ def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ..
     kinds = found.results if len(bound) > 1 and isinstance(found.results, tuple) else (found.results,) * len(bound)
     shared = {value[2] for value, axis in zip(call.values, axes, strict=True) if axis is None and value[0] == "name"}
     for one, kind in zip(bound, kinds, strict=False):
-        if _whole(kind) != "same" and not shared.isdisjoint(names_bound([("assign", 0, (one,), ("const", 0, None))])):
-            name = next(iter(shared & names_bound([("assign", 0, (one,), ("const", 0, None))])))
+        if _whole(kind) != "same" and not shared.isdisjoint(
+            names_bound([Assign("assign", 0, (one,), Constant("const", 0, None))])
+        ):
+            name = next(iter(shared & names_bound([Assign("assign", 0, (one,), Constant("const", 0, None))])))
             raise Obstacle("rows-for-all", f'"{name}" is handed over to all devices and comes back as rows')
 
 
@@ -252,8 +255,8 @@ def _receiver(target: Target) -> tuple[str, ...]:
 def _by_position(call: PlainCall) -> Use:
     node = call.use.call
     assert node is not None
-    arguments = tuple((None, given[1], value) for given, value in zip(node[3], call.values, strict=True))
-    return Use(call.use.site, (*node[:3], arguments))
+    arguments = tuple(Argument(None, given.site, value) for given, value in zip(node[3], call.values, strict=True))
+    return Use(call.use.site, node._replace(arguments=arguments))
 
 
 def _wished(text: str) -> tuple[int | None, ...]:

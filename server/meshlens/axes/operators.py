@@ -15,6 +15,7 @@ from meshlens.axes.labels import NONE, travelling
 from meshlens.axes.operating import of_operator
 from meshlens.axes.run import Run
 from meshlens.axes.values import Const, Data, Value
+from meshlens.facts.nodes import Constant
 
 _SCALED = frozenset({"scaled"})
 
@@ -30,7 +31,7 @@ def binary(
             return Const(known.value, site_of(frame, node))
         return known
     left_labels, right_labels = labels_of(left), labels_of(right)
-    scaled = operator == "/" and sides[1][0] != "const"
+    scaled = operator == "/" and not isinstance(sides[1], Constant)
     labels = _SCALED if scaled else NONE
     if left_labels or right_labels:
         labels = travelling(left_labels) | travelling(right_labels)
@@ -49,5 +50,5 @@ def binary(
         labels |= {"uniform"}
     if operator == "/" and ctx.env.maps:
         note_quotient(run, left, right, site_of(frame, node), ctx)
-    over = of_operator(operator, left, right, sides[1][0] == "const")
+    over = of_operator(operator, left, right, isinstance(sides[1], Constant))
     return Data(labels, shape, None, arrays.gives_array(operator, left, right), over)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from meshlens.axes.values import Const, Function, Made, Mesh, Site, Spec, Value
+from meshlens.facts.nodes import Import, ImportFrom
 from meshlens.ide.axis_colors import axis_colors
 from meshlens.ide.cursor import Part, arguments_of, call_of, expression_at, parts_at
 from meshlens.ide.hover_api import api_text, keyword_text
@@ -93,11 +94,11 @@ def _of_import(prose: Prose, parts: tuple[Part, ...]) -> str | None:
     """An imported name: of JAX what became of it, of the workspace what it stands for."""
     text, alias = parts[0].shape[:2]
     statement = parts[1].shape
-    if statement[0] == "from" and statement[2] == 0:
-        dotted = f"{statement[3]}.{text}"
+    if isinstance(statement, ImportFrom) and statement.level == 0:
+        dotted = f"{statement.module}.{text}"
         found = with_reference(prose, dotted, api_text(prose, dotted))
     else:
-        found = api_text(prose, text) if statement[0] == "import" else None
+        found = api_text(prose, text) if isinstance(statement, Import) else None
     return found or _of_value(prose, parts[0].site, named(prose.view, alias or text, parts))
 
 
