@@ -237,7 +237,7 @@ def docs(session: nox.Session) -> None:
 @nox.session(default=False, tags=["deep"])
 def site(session: nox.Session) -> None:
     """The pages as a site in site/, which loads nothing from elsewhere; a link that leads nowhere fails."""
-    session.install("mkdocs-material==9.7.1")
+    session.install("mkdocs-material==9.8.2")
     session.run("mkdocs", "build", "--strict", "--quiet", env={"NO_MKDOCS_2_WARNING": "1"})
 
 
