@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import type { Middleware } from "vscode-languageclient/node";
 import { Abilities } from "./abilities";
 import { choosePython } from "./choosePython";
+import { COSTS, CostView } from "./costView";
 import { registerCommands } from "./commands";
 import { watchDevices } from "./devices";
 import { showFailures } from "./failures";
@@ -15,6 +16,7 @@ import { PythonExtensions } from "./pythonExtensions";
 import { type Beginning, Server } from "./server";
 import { NEEDING_RESTART, type StartSettings, startSettings, forServer } from "./settings";
 import { Status } from "./status";
+import { saveAll, TRACE_COMMAND } from "./trace";
 
 let server: Server | undefined;
 
@@ -55,6 +57,13 @@ export function activate(context: vscode.ExtensionContext): void {
       const actions = await next(document, range, asked, token);
       return actions && withQuestions(actions, document, range.start);
     },
+    executeCommand: async (command, given, next) => {
+      if (command === TRACE_COMMAND) {
+        await saveAll();
+      }
+      const done: unknown = await next(command, given);
+      return done;
+    },
     workspace: {
       configuration: async (params, token, next) => {
         const answers = await next(params, token);
@@ -72,20 +81,23 @@ export function activate(context: vscode.ExtensionContext): void {
       devicesDidChange: true,
       asksHow: true,
       lensCommands: true,
+      tracesDidChange: true,
     }),
     begin,
   });
   server = running;
   const status = new Status(running);
   const view = new MeshView(running, abilities);
+  const costs = new CostView(running, abilities);
 
   context.subscriptions.push(
-    ...[log, serverLog, extensions, running, status, view],
+    ...[log, serverLog, extensions, running, status, view, costs],
     showFailures(running),
     watchDevices(running, abilities, status, () => {
       view.refresh();
     }),
     vscode.window.registerWebviewViewProvider(VIEW, view),
+    vscode.window.registerTreeDataProvider(COSTS, costs),
     registerCommands({ context, server: running, abilities, status, log, serverLog }),
     ...reactions(running, interpreters, extensions.onDidChange, log),
   );
