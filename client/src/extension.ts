@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import type { Middleware } from "vscode-languageclient/node";
 import { Abilities } from "./abilities";
+import { AxisColors } from "./axisColors";
 import { choosePython } from "./choosePython";
 import { COSTS, CostView } from "./costView";
 import { registerCommands } from "./commands";
@@ -82,6 +83,7 @@ export function activate(context: vscode.ExtensionContext): void {
       asksHow: true,
       lensCommands: true,
       tracesDidChange: true,
+      axisColors: true,
     }),
     begin,
   });
@@ -89,9 +91,10 @@ export function activate(context: vscode.ExtensionContext): void {
   const status = new Status(running);
   const view = new MeshView(running, abilities);
   const costs = new CostView(running, abilities);
+  const colors = new AxisColors(running, abilities);
 
   context.subscriptions.push(
-    ...[log, serverLog, extensions, running, status, view, costs],
+    ...[log, serverLog, extensions, running, status, view, costs, colors],
     showFailures(running),
     watchDevices(running, abilities, status, () => {
       view.refresh();

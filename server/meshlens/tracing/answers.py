@@ -39,14 +39,24 @@ _FROM_TO = re.compile(r"from sharding (\{.*?\}) to (\{.*?\}) (?:efficiently|with
 _MOST_OUTPUT = 40_000_000
 
 
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
 def trace_from(room: Path, request: TraceRequest, blank: Trace) -> Trace:
-    """Returns what a worker has written as a trace, as far as it came.
+    """Returns what a worker has written as a trace, as far as it came; any bytes give a trace or a sentence.
 
     Args:
         room: the folder that it wrote into.
         request: what it was asked.
         blank: a trace that names the entry and its target.
     """
+    try:
+        return _trace_from(room, request, blank)
+    except _UNREADABLE as error:
+        return replace(blank, errors=(faults.unreadable(error),))
+
+
+def _trace_from(room: Path, request: TraceRequest, blank: Trace) -> Trace:
     traced = read_json(room / "traced.json")
     found = _traced(traced, request, blank) if traced else blank
     if failed := read_json(room / "failed.json"):
@@ -114,7 +124,14 @@ def _files(answer: Mapping[str, Any], rows: Mapping[str, Iterable[int]]) -> tupl
 
 def _lines(listed: Iterable[Any]) -> Iterable[Line]:
     for filename, row, line in listed:
-        yield Line(Place(filename, row), line["dtype"], tuple(line["shape"]), line["sharding"], tuple(line["varying"]))
+        sharding = line["sharding"]
+        yield Line(
+            Place(str(filename), int(row)),
+            str(line["dtype"]),
+            tuple(size if isinstance(size, int) else str(size) for size in line["shape"]),
+            None if sharding is None else str(sharding),
+            tuple(map(str, line["varying"])),
+        )
 
 
 def _loops(places: Iterable[Any]) -> Iterable[str]:
@@ -171,14 +188,16 @@ def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: T
             "XLA's partitioner left no module in this release, so its module for CPUs was read: "
             "bfloat16 collectives count double there"
         )
-    if read_json(room / "whole.json").get("replicas") == 1 and request.target.count > 1:
+    if kind == "lowered" and not found.mesh and not found.collectives and request.target.count > 1:
         notes.append("no argument is sharded and nothing in the program spreads it, so it runs whole on one device")
+    # Where XLA has nothing to partition, all that moves is what the jaxpr has, which knows more of its lines.
+    collectives = found.collectives if kind == "lowered" else read.collectives
     found = replace(
         found,
         level="compiled" if kind == "compiled" else "partitioned",
         partitioner="GPU" if request.with_plugin else "CPU",
-        collectives=read.collectives,
-        totals=totals_of(read.collectives),
+        collectives=collectives,
+        totals=totals_of(collectives),
         flops=read.flops or found.flops,
         notes=tuple(dict.fromkeys(notes)),
     )
