@@ -13,7 +13,7 @@ IDLE_SECONDS, CALM_SECONDS = 0.3, 3.0
 _MANY_OBJECTS = 50_000
 """New objects after which Python collects while somebody types.
 
-With four times as many, what died meanwhile left up to 18 MiB of holes after 2,000 edits.
+With four times as many, the server had 13 MiB more after 2,000 edits in a project of 372 files.
 """
 
 
