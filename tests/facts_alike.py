@@ -28,15 +28,12 @@ def _blocks_are(one: Block, other: Block) -> bool:
 def _shapes_are(one: Block, shape: Any, other: Block, against: Any) -> bool:
     if type(shape) is not type(against):
         return False
-    if type(shape) is tuple:
-        if len(shape) != len(against):
-            return False
-        if len(shape) > 2 and shape[0] in ("const", "from") and type(shape[2]) is not tuple:
-            # The third is no place: a value, or the dots of a relative import.
-            if one.span(shape[1]) != other.span(against[1]) or shape[2] != against[2]:
-                return False
-            shape, against = shape[3:], against[3:]
-        return all(_shapes_are(one, part, other, fellow) for part, fellow in zip(shape, against, strict=True))
-    if type(shape) is int:
-        return one.span(shape) == other.span(against)
-    return bool(shape == against)
+    if not isinstance(shape, tuple):
+        return bool(shape == against)
+    if len(shape) != len(against):
+        return False
+    names = getattr(shape, "_fields", [""] * len(shape))
+    return all(
+        one.span(part) == other.span(fellow) if name in ("site", "name_site") else _shapes_are(one, part, other, fellow)
+        for name, part, fellow in zip(names, shape, against, strict=True)
+    )

@@ -176,13 +176,14 @@ def test_several_functions_of_a_file(tmp_path):
     assert "jax.pmap" not in (tmp_path / "a.py").read_text()
 
 
-def test_a_function_that_another_file_uses_stays_as_it_is(tmp_path):
+def test_a_function_that_another_file_uses_keeps_its_calls(tmp_path):
     write(
         tmp_path, {"pyproject.toml": "", "step.py": JITTED, "main.py": "from step import step, rows\n\nprint(step)\n"}
     )
     ran = meshlens("convert", "step.py::rows", "--to", "shard_map", cwd=tmp_path)
-    assert ran.code == 1
-    assert 'refused (used-elsewhere): main.py uses "rows" too' in ran.err
+    assert ran.code == 0
+    assert '+@on_all_devices(in_specs=(P("batch"),), out_specs=P("batch"))' in ran.out
+    assert "main.py" not in ran.out
 
 
 def test_reasons_are_counted(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from typing import Any
 
 import pytest
@@ -25,6 +27,8 @@ from meshlens.jaxapi.libraries import (
 )
 from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESH_CONTEXTS, MESHES, MeshMaker
 from meshlens.jaxapi.names import canonical
+from meshlens.jaxapi.signatures import SUMMARIES
+from meshlens.jaxapi.signatures import signature as signature_of
 from meshlens.jaxapi.transparent import HOW, TRANSPARENT, Transparent
 
 CANONICAL_TABLES = (
@@ -227,3 +231,29 @@ def test_shaped(row: Any) -> None:
     needs_jax()
     dotted, shaped = row
     assert signature(resolve(dotted))[0][shaped.index] == shaped.parameter
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("dotted", [*SUMMARIES, *(name for name in COLLECTIVES if name.startswith("jax.lax."))])
+def test_signatures_that_hovers_show(dotted: str) -> None:
+    """The function that makes a map of a decorator is left out: it has a default where it may be left out."""
+    needs_jax()
+    shown = signature_of(dotted, jax_version())
+    if shown is None:
+        with pytest.raises((AttributeError, ImportError)):
+            lookup(dotted)
+        return
+    written = ast.parse(f"def f{shown.text.removeprefix(dotted)}: ...").body[0]
+    assert isinstance(written, ast.FunctionDef)
+    spelled = written.args
+    positional = [*spelled.posonlyargs, *spelled.args]
+    padded = [None] * (len(positional) - len(spelled.defaults)) + spelled.defaults
+    pairs = [*zip(positional, padded, strict=True), *zip(spelled.kwonlyargs, spelled.kw_defaults, strict=True)]
+    here = {one.arg: ast.unparse(default) if default is not None else None for one, default in pairs}
+    real = {
+        name: None if one.default is one.empty else repr(one.default)
+        for name, one in inspect.signature(resolve(dotted)).parameters.items()
+    }
+    assert {key: text for key, text in here.items() if key != "f"} == {
+        key: text for key, text in real.items() if key != "f"
+    }

@@ -12,13 +12,14 @@ SERVER = Path(__file__).parents[1] / "server" / "meshlens"
 
 LEVELS = (
     ("text", "caches", "foreign_files", "launching"),
-    ("devices", "trace"),
+    ("devices",),
     ("settings",),
     ("syntax",),
     ("jaxapi",),
     ("facts",),
     ("axes",),
     ("project",),
+    ("tracing",),
     ("rules", "assists", "ide"),
     ("lsp",),
     ("cli",),
@@ -35,12 +36,12 @@ HOMES = {
     "lsprotocol": "lsp/",
     "rich": "cli/",
     "click": "cli/",
-    "jax": "devices/probe.py trace/worker.py",
-    "jaxlib": "devices/probe.py trace/worker.py",
+    "jax": "devices/probe.py tracing/worker/",
+    "jaxlib": "devices/probe.py tracing/worker/",
 }
 CONCURRENCY = {"asyncio", "threading", "concurrent.futures", "_thread", "multiprocessing"}
 # Cold scans go to worker processes, which the command line and the server start and the core only serves.
-MAY_RUN_ASIDE = ("lsp/", "cli/", "devices/runner.py", "trace/runner.py", "project/pool.py", "project/workers.py")
+MAY_RUN_ASIDE = ("lsp/", "cli/", "devices/runner.py", "tracing/warm.py", "project/pool.py", "project/workers.py")
 
 READING_COMPLAINT = "outside foreign_files: a file of others can be a device, a pipe, or endless"
 MAY_READ = {
@@ -51,6 +52,8 @@ MAY_READ = {
     "devices/reports.py": "the kernel's id of this boot",
     "devices/processes.py": "files that we make for a child, and the kernel's list of variables",
     "devices/probe.py": "runs in the user's Python, which has no MeshLens to import; a child that is ended in time",
+    "tracing/worker/start.py": "runs in the user's Python, which has no MeshLens to import",
+    "tracing/worker/performing.py": "the same",
     "project/snippets.py": "a file of our own package",
     "cli/main.py": "the null device, to write to",
     "lsp/aside.py": "the memory of its own process, as the kernel tells it",
@@ -74,7 +77,7 @@ def _of_file(name: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield from ((line, text) for text in _outside(name, module))
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
-            if not name.startswith(("cli/", "devices/probe.py", "trace/worker.py")):
+            if not name.startswith(("cli/", "devices/probe.py", "tracing/worker/")):
                 yield node.lineno, "print outside cli"
         elif (called := _reads(node)) and name not in MAY_READ:
             yield node.lineno, f"{called} {READING_COMPLAINT}"
@@ -145,7 +148,7 @@ def test_the_package_is_read():
         ("project/modules.py", "def f():\n    import jedi", "jedi belongs in project/jedi_bridge.py"),
         ("cli/main.py", "from lsprotocol import types", "lsprotocol belongs in lsp/"),
         ("rules/_check.py", "from rich.console import Console", "rich belongs in cli/"),
-        ("axes/run.py", "import jax.numpy as jnp", "jax belongs in devices/probe.py trace/worker.py"),
+        ("axes/run.py", "import jax.numpy as jnp", "jax belongs in devices/probe.py tracing/worker/"),
         ("project/cache.py", "print('hello')", "print outside cli"),
         ("project/cache.py", "async def f(): ...", "async below lsp"),
         ("project/cache.py", "import threading", "threading below lsp"),

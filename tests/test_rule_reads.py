@@ -14,6 +14,7 @@ import projects
 from meshlens.axes.values import Site
 from meshlens.facts.content import Content
 from meshlens.facts.model import FileFacts
+from meshlens.facts.nodes import Pass
 from meshlens.facts.paths import SIMPLE
 from meshlens.facts.walking import nodes
 from meshlens.project.view import FileView
@@ -98,12 +99,13 @@ def _bare(path: str, file: FileFacts, places: set[Site]) -> FileFacts:
     """A file without the simple statements in which nothing has a place."""
 
     def bare(node: Any, key: str) -> Any:
-        if type(node) is not tuple or not node:
+        if not isinstance(node, tuple):
             return node
-        is_statement = node[0] in SIMPLE and len(node) > 1 and type(node[1]) is int
-        if is_statement and not any(Site(path, key, inner[1]) in places for inner in nodes(node) if len(inner) > 1):
-            return ("pass", node[1])
-        return tuple(bare(part, key) for part in node)
+        if isinstance(node, SIMPLE) and not any(
+            Site(path, key, inner.site) in places for inner in nodes(node) if hasattr(inner, "site")
+        ):
+            return Pass("pass", node.site)
+        return tuple.__new__(type(node), [bare(part, key) for part in node])
 
     blocks = {
         key: block._replace(content=Content(bare(block.shape, key), block.spans)) for key, block in file.blocks.items()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshlens.text import Edit, LineIndex, Span
+from meshlens.text import Edit, LineIndex, Span, apply, joined
 
 TEXTS = st.text(st.sampled_from("ab é𝛼\n\r"), max_size=14)
 
@@ -53,3 +53,33 @@ def test_a_position_leads_back(text: str):
 def test_columns(encoding: str, column: int):
     source = "\né𝛼x".encode()
     assert LineIndex(source).position(len(source), encoding) == (1, column)
+
+
+WRAPPED = b"step(\n    state,\n    batch,\n)\nother()\n"
+
+
+def test_a_wrap_of_several_lines_is_one_edit_and_what_follows_another():
+    at, end, other = WRAPPED.index(b"state"), WRAPPED.index(b"batch") + 5, WRAPPED.index(b"other")
+    edits = (Edit(Span(end, end), ")"), Edit(Span(at, at), "shard("), Edit(Span(other, other), "yet_"))
+    assert joined(WRAPPED, edits) == (
+        Edit(Span(at, end), "shard(state,\n    batch)"),
+        Edit(Span(other, other), "yet_"),
+    )
+
+
+def test_a_bracket_that_nothing_closes_joins_nothing():
+    edits = (Edit(Span(0, 0), '"(" '), Edit(Span(len(WRAPPED), len(WRAPPED)), "end()\n"))
+    assert joined(WRAPPED, edits) == edits
+
+
+@given(TEXTS, st.lists(st.tuples(st.integers(0, 20), st.integers(0, 2), st.sampled_from(("(", ")", "\n", "x", "")))))
+def test_joined_edits_do_what_they_did_before(text: str, drawn: list[tuple[int, int, str]]):
+    source = text.encode()
+    edits: list[Edit] = []
+    at = 0
+    for gap, length, new in drawn:
+        start = min(at + gap, len(source))
+        at = min(start + length, len(source))
+        if text.isascii():
+            edits.append(Edit(Span(start, at), new))
+    assert apply(source, joined(source, edits)) == apply(source, edits)

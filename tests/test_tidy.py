@@ -18,9 +18,6 @@ SOURCES = sorted(SERVER.rglob("*.py"))
 CLIENT = sorted((ROOT / "client" / "src").rglob("*.ts")) + sorted((ROOT / "client" / "test").rglob("*.ts"))
 RULES = sorted(path for path in (SERVER / "rules").glob("*.py") if not path.name.startswith("_"))
 
-RELEASED = SERVER / "jaxapi" / "released.py"
-"""A table that tests/bench/releases.py writes."""
-
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|root|work|tmp|Users)/\w+")
 
 
@@ -29,13 +26,11 @@ def _name(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=_name)
-def test_a_file_is_small_and_says_what_it_is(path):
+def test_a_file_says_what_it_is(path):
     text = path.read_text("utf-8")
-    lines = text.count("\n")
     if path.name == "__init__.py":
-        assert lines <= 20, "an __init__ is a table of contents"
+        assert text.count("\n") <= 20, "an __init__ is a table of contents"
         return
-    assert lines <= 440 or path == RELEASED, "split it by noun"
     docstring = ast.get_docstring(ast.parse(text))
     assert docstring, "no module docstring"
     first = docstring.split("\n")[0]
@@ -43,9 +38,8 @@ def test_a_file_is_small_and_says_what_it_is(path):
 
 
 @pytest.mark.parametrize("path", CLIENT, ids=_name)
-def test_a_file_of_the_client_is_small_and_says_what_it_is(path):
+def test_a_file_of_the_client_says_what_it_is(path):
     lines = path.read_text("utf-8").splitlines()
-    assert len(lines) <= 300, "split it by noun"
     assert re.fullmatch(r"// .*\.", lines[0]) or path.name.endswith(".test.ts"), f"no sentence: {lines[0]}"
 
 
@@ -104,14 +98,12 @@ def test_the_pattern_for_machine_paths_can_match():
 
 
 def test_snippets_are_python():
-    manifest = json.loads((ROOT / "package.json").read_text("utf-8"))
-    for entry in manifest["contributes"]["snippets"]:
-        snippets = json.loads((ROOT / entry["path"]).read_text("utf-8"))
-        for snippet in snippets.values():
-            assert snippet["prefix"]
-            assert snippet["description"]
-            assert snippet["scope"] == "python"
-            ast.parse(expanded(snippet["body"]))
+    snippets = json.loads((ROOT / "snippets" / "meshlens.code-snippets").read_text("utf-8"))
+    for snippet in snippets.values():
+        assert snippet["prefix"]
+        assert snippet["description"]
+        assert snippet["scope"] == "python"
+        ast.parse(expanded(snippet["body"]))
 
 
 def expanded(body: str | list[str]) -> str:

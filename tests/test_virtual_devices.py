@@ -6,8 +6,9 @@ import pytest
 
 from meshlens.facts.extract import extract
 from meshlens.facts.model import DevicesSaid
-from meshlens.facts.packing import packed, unpacked
 from meshlens.facts.reading import read, read_again
+from meshlens.facts.restored import restored
+from meshlens.facts.stored import stored
 from meshlens.text import Edit, Span
 
 FLAG = "--xla_force_host_platform_device_count"
@@ -66,8 +67,9 @@ def test_a_comment_goes_first():
 
 
 def test_it_is_kept_on_disk():
-    facts = extract(b"chex.set_n_cpu_devices(8)\n")
-    assert unpacked(packed(facts)).devices == DevicesSaid("8", "code")
+    source = b"chex.set_n_cpu_devices(8)\n"
+    facts = restored(stored(extract(source)), len(source), is_whole=True)
+    assert facts.devices == DevicesSaid("8", "code")
 
 
 BODY = "import os\n\n\ndef f(x):\n    return x\n\n\nclass A:\n    def g(self):\n        y = 1\n        return y\n\n\n"

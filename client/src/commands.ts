@@ -1,12 +1,13 @@
 // The commands of the extension, by the names that the manifest gives them.
 
 import * as vscode from "vscode";
-import type { LanguageClient } from "vscode-languageclient/node";
+import type { LanguageClient, Location, Position } from "vscode-languageclient/node";
 import type { Abilities } from "./abilities";
 import { chooseTopology } from "./chooseTopology";
 import { convert, type Place } from "./convert";
 import { showDebugInformation } from "./debugInformation";
 import { refreshDevices, targetInFront } from "./devices";
+import { showMap, showPlaces } from "./lenses";
 import { showMenu } from "./menu";
 import { parallelize } from "./parallelize";
 import { DEVICES, MESHES, VIRTUAL_DEVICES } from "./requests";
@@ -24,12 +25,11 @@ export interface Parts {
   readonly status: Status;
   readonly log: vscode.LogOutputChannel;
   readonly serverLog: vscode.LogOutputChannel;
-  readonly pythonOf: (folder: vscode.Uri | undefined) => Promise<string | undefined>;
 }
 
 /** Registers every command. */
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { context, server, abilities, status, log, serverLog, pythonOf } = parts;
+  const { context, server, abilities, status, log, serverLog } = parts;
   const table: Record<string, (place?: Place) => unknown> = {
     restart: () => server.restart(),
     showLogs: () => {
@@ -47,12 +47,18 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     parallelize: (place) => withClient(server, (client) => parallelize(client, abilities, place)),
     parallelizeWithPmap: (place) => withClient(server, (client) => convert(client, abilities, "pmap", place)),
     migrateToShardMap: (place) => withClient(server, (client) => convert(client, abilities, "shard_map", place)),
-    runOnVirtualDevices: () => withClient(server, (client) => runOnVirtualDevices(client, abilities, pythonOf)),
+    runOnVirtualDevices: () => withClient(server, (client) => runOnVirtualDevices(client, abilities)),
   };
+  const ofLenses = [
+    vscode.commands.registerCommand(`${SECTION}.showMap`, showMap),
+    vscode.commands.registerCommand(`${SECTION}.showPlaces`, (...asked: [string, Position, Location[]]) =>
+      withClient(server, (client) => showPlaces(client, ...asked)),
+    ),
+  ];
   const registered = Object.entries(table).map(([name, run]) =>
     vscode.commands.registerCommand(`${SECTION}.${name}`, run),
   );
-  return vscode.Disposable.from(...registered);
+  return vscode.Disposable.from(...registered, ...ofLenses);
 }
 
 /** The commands that need what this server does not know. */

@@ -1,10 +1,11 @@
-// "Parallelize with pmap" and its sisters: some questions, then the edit, or the reason why there is none.
+// "Convert function to pmap" and its sisters: some questions, then the edit, or the reason why there is none.
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { Abilities } from "./abilities";
 import { withPreview } from "./preview";
 import { CONVERT, type Converted, type Map } from "./requests";
+import { areDevices } from "./topologies";
 
 /** A place in a text, from a lightbulb; the cursor where it is left out. */
 export interface Place {
@@ -48,7 +49,7 @@ export async function convert(
   if (!isPossible(first)) {
     return;
   }
-  const answers = to === "pmap" ? await askUser(titleOf(to), first.defaults) : first.defaults;
+  const answers = to === "pmap" ? await askUser(titleOf(to), to, first.defaults) : first.defaults;
   if (answers === undefined) {
     return;
   }
@@ -101,8 +102,14 @@ export function isPossible(answer: Converted | undefined): answer is Converted {
   return true;
 }
 
-/** Asks for the name of the axis and for the devices; undefined if the user does not answer. */
-export async function askUser(title: string, defaults: Answers): Promise<Answers | undefined> {
+/**
+ * Asks for the name of the axis and for the devices; undefined if the user does not answer.
+ *
+ * @param title - what is done
+ * @param to - what the function becomes: a pmap has a number of devices, everything else a mesh of them
+ * @param defaults - the answers to begin with
+ */
+export async function askUser(title: string, to: Map, defaults: Answers): Promise<Answers | undefined> {
   const axisName = await vscode.window.showInputBox({
     title: `${title} (1/2)`,
     prompt: vscode.l10n.t("The name of the axis that the devices share; collectives such as pmean name it"),
@@ -113,13 +120,23 @@ export async function askUser(title: string, defaults: Answers): Promise<Answers
   if (axisName === undefined) {
     return undefined;
   }
+  const isMesh = to !== "pmap";
   const devices = await vscode.window.showInputBox({
     title: `${title} (2/2)`,
-    prompt: vscode.l10n.t("How many devices: a number or a shape such as 2x4; empty for all that there are"),
+    prompt: isMesh
+      ? vscode.l10n.t("The mesh of devices: a number, or a shape such as 4x2; empty for all devices in one row")
+      : vscode.l10n.t("The number of devices; empty for all that there are"),
     value: defaults.devices,
     ignoreFocusOut: true,
+    validateInput: (value) => (areDevices(value.trim(), isMesh) ? undefined : wrongDevices(isMesh)),
   });
   return devices === undefined ? undefined : { axisName: axisName.trim(), devices: devices.trim() };
+}
+
+function wrongDevices(isMesh: boolean): string {
+  return isMesh
+    ? vscode.l10n.t("A number such as 8, or a shape such as 4x2")
+    : vscode.l10n.t("A number such as 8: a pmap has one axis of devices");
 }
 
 /** Makes an edit, after a preview if it changes several places. */
@@ -134,5 +151,5 @@ export async function apply(client: LanguageClient, { edit, places }: Converted,
 }
 
 function titleOf(to: Map): string {
-  return to === "pmap" ? vscode.l10n.t("Parallelize with pmap") : vscode.l10n.t("Migrate to shard_map");
+  return to === "pmap" ? vscode.l10n.t("Convert function to pmap") : vscode.l10n.t("Convert pmap to shard_map");
 }

@@ -71,14 +71,13 @@ export function activate(context: vscode.ExtensionContext): void {
       interpreter: interpreters.begin(),
       devicesDidChange: true,
       asksHow: true,
+      lensCommands: true,
     }),
     begin,
   });
   server = running;
   const status = new Status(running);
   const view = new MeshView(running, abilities);
-  const pythonOf = async (folder: vscode.Uri | undefined) =>
-    startSettings().interpreter || ((await interpreters.of(folder)) ?? undefined);
 
   context.subscriptions.push(
     ...[log, serverLog, extensions, running, status, view],
@@ -87,7 +86,7 @@ export function activate(context: vscode.ExtensionContext): void {
       view.refresh();
     }),
     vscode.window.registerWebviewViewProvider(VIEW, view),
-    registerCommands({ context, server: running, abilities, status, log, serverLog, pythonOf }),
+    registerCommands({ context, server: running, abilities, status, log, serverLog }),
     ...reactions(running, interpreters, extensions.onDidChange, log),
   );
   // The views of the manifest are for those who work on Python.

@@ -74,7 +74,7 @@ async function go(
   if (way.refused !== null && batch === undefined) {
     return;
   }
-  const answers = await askUser(way.title, found.defaults);
+  const answers = await askUser(way.title, way.to, found.defaults);
   if (answers === undefined) {
     return;
   }

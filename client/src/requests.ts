@@ -99,10 +99,15 @@ export interface Converted {
   readonly places: number;
 }
 
+/** How a program is run on virtual devices; a failure says why it cannot be. */
+export interface VirtualDevices {
+  readonly env: Record<string, string>;
+  readonly interpreter: string | null;
+  readonly failure: string | null;
+}
+
 export const DEVICES = new Request<{ uri?: string; refresh?: boolean }, Devices>("meshlens/devices");
 export const MESHES = new Request<{ uri: string }, Meshes>("meshlens/meshes");
 export const CONVERT = new Request<ConvertParams, Converted>("meshlens/convert");
 export const WAYS = new Request<Omit<ConvertParams, "to">, Ways>("meshlens/waysToParallelize");
-export const VIRTUAL_DEVICES = new Request<{ devices: number }, { env: Record<string, string> }>(
-  "meshlens/virtualDevices",
-);
+export const VIRTUAL_DEVICES = new Request<{ devices: number; uri: string }, VirtualDevices>("meshlens/virtualDevices");

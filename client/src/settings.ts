@@ -31,12 +31,12 @@ export function startSettings(): StartSettings {
   };
 }
 
-/** The server's part of what stands in the section; VS Code offers the snippets itself. */
+/** The server's part of what stands in the section. */
 export function forServer(section: unknown): unknown {
   if (typeof section !== "object" || section === null) {
     return section;
   }
   const own: readonly string[] = OWN;
   const kept = Object.entries(section).filter(([key]) => !own.includes(key));
-  return { ...Object.fromEntries(kept), snippets: false };
+  return Object.fromEntries(kept);
 }

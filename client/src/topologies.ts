@@ -21,3 +21,8 @@ export function mayBeTopology(text: string): boolean {
     text.trim(),
   );
 }
+
+/** Whether a text is a number of devices, or the shape of a mesh where one is wanted; empty stands for all. */
+export function areDevices(text: string, isMesh: boolean): boolean {
+  return (isMesh ? /^([1-9]\d*(\s*[x×,]\s*[1-9]\d*)*)?$/i : /^([1-9]\d*)?$/).test(text);
+}

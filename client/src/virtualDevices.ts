@@ -10,15 +10,10 @@ const USUAL = 8;
 /**
  * Runs the Python file in front in a terminal, on virtual devices of the CPU.
  *
- * @param client - the client of the server, which knows what the environment is for this version of JAX
+ * @param client - the client of the server, which knows the project's Python and what it has to see
  * @param abilities - what that server knows
- * @param pythonOf - the Python of a folder
  */
-export async function runOnVirtualDevices(
-  client: LanguageClient,
-  abilities: Abilities,
-  pythonOf: (folder: vscode.Uri | undefined) => Promise<string | undefined>,
-): Promise<void> {
+export async function runOnVirtualDevices(client: LanguageClient, abilities: Abilities): Promise<void> {
   const document = vscode.window.activeTextEditor?.document;
   if (document?.languageId !== "python" || document.uri.scheme !== "file") {
     void vscode.window.showInformationMessage(vscode.l10n.t("Open a Python file first."));
@@ -30,14 +25,17 @@ export async function runOnVirtualDevices(
   if (count === undefined) {
     return;
   }
-  const answer = await abilities.ask(client, VIRTUAL_DEVICES, { devices: count });
+  const answer = await abilities.ask(client, VIRTUAL_DEVICES, { devices: count, uri });
   if (answer === undefined) {
     void vscode.window.showInformationMessage(vscode.l10n.t("The server that runs here cannot do this yet."));
     return;
   }
+  if (answer.interpreter === null) {
+    void vscode.window.showWarningMessage(`MeshLens: ${answer.failure ?? vscode.l10n.t("found no Python")}`);
+    return;
+  }
   await document.save();
   const folder = vscode.workspace.getWorkspaceFolder(document.uri);
-  const python = (await pythonOf(folder?.uri)) ?? "python";
   const options = { env: answer.env, ...(folder === undefined ? {} : { cwd: folder.uri.fsPath }) };
   const task = new vscode.Task(
     { type: "meshlens.virtualDevices" },
@@ -45,7 +43,7 @@ export async function runOnVirtualDevices(
     vscode.l10n.t("{0} on {1} virtual devices", vscode.workspace.asRelativePath(document.uri), count),
     "MeshLens",
     // Not a shell's command line: there is nothing to quote.
-    new vscode.ProcessExecution(python, [document.uri.fsPath], options),
+    new vscode.ProcessExecution(answer.interpreter, [document.uri.fsPath], options),
   );
   task.presentationOptions = { reveal: vscode.TaskRevealKind.Always, showReuseMessage: false };
   await vscode.tasks.executeTask(task);

@@ -120,6 +120,20 @@ def _strings_by_pattern(value: object) -> tuple[tuple[str, tuple[str, ...]], ...
     return tuple((str(pattern), _rules(rules)) for pattern, rules in value.items())
 
 
+_ENTRY = re.compile(r"[^\0]+\.py::[A-Za-z_][\w.]*")
+
+
+def _entries(value: object) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, Mapping):
+        raise BadSetting("expected a table of names with entries")
+    if len(value) > _MOST_RULES:
+        raise BadSetting(f"expected at most {_MOST_RULES:,} entries")
+    for entry in value.values():
+        if not isinstance(entry, str) or len(entry) > _LONGEST_PATH or not _ENTRY.fullmatch(entry):
+            raise BadSetting('expected entries such as "train.py::entry"')
+    return tuple((str(name), str(entry)) for name, entry in value.items())
+
+
 def _key(default: Any, *, kind: str, parse: Callable[[object], object], example: str, doc: str) -> Any:
     metadata = {"kind": kind, "parse": parse, "example": example, "doc": doc}
     return field(default=default, metadata=metadata)
@@ -210,6 +224,15 @@ class Settings:
         doc="The project's Python; its installed packages tell the version of JAX.\n"
         "A relative path is relative to the configuration file.",
     )
+    entries: tuple[tuple[str, str], ...] = _key(
+        (),
+        kind="table of entries",
+        parse=_entries,
+        example='entries = { train = "train.py::entry" }',
+        doc="Names for what `meshlens trace` and `meshlens cost` run: a file and a function in it that returns "
+        "`(function, args)`.\n"
+        "Paths are relative to the configuration file; nothing runs them but these commands.",
+    )
     folder: str = ""
 
 
@@ -233,7 +256,7 @@ class EditorSettings:
 
     hover: bool = _feature("Show hovers on maps, collectives, axis names, meshes and specs.", default=True)
     completion: bool = _feature("Complete axis names, specs and `in_axes`.", default=True)
-    snippets: bool = _feature("Offer snippets; off in editors that bring their own.", default=True)
+    snippets: bool = _feature("Offer snippets, whose imports join those of the file.", default=True)
     symbols: bool = _feature("List maps and meshes as symbols of the file and the workspace.", default=True)
     workspace_diagnostics: bool = _feature("Also report findings in files that are not open.", default=False)
     code_lens: bool = _feature("Show devices, axes and collectives above each map.", default=False)

@@ -135,6 +135,54 @@ class LineIndex:
         return self.source[start:end].rstrip(b"\r\n")
 
 
+def joined(source: bytes, edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Edits that belong together as one each: those of one line, and one that opens a bracket with what closes it.
+
+    An editor shows each edit as a box of its own, and half of a wrap in a box is not something to agree to.
+    """
+    made: list[Edit] = []
+    group: list[Edit] = []
+    waiting = sorted(edits, key=lambda edit: edit.span)
+    for number, edit in enumerate(waiting):
+        group.append(edit)
+        following = waiting[number + 1 :]
+        if following and (_on_one_line(source, group, following[0]) or _closes(source, group, following)):
+            continue
+        made.append(_as_one(source, group))
+        group = []
+    return tuple(made)
+
+
+def _on_one_line(source: bytes, group: list[Edit], following: Edit) -> bool:
+    last = group[-1]
+    inserts_line = last.text.endswith("\n") or following.text.startswith("\n")
+    return b"\n" not in source[last.span.end : following.span.start] and not inserts_line
+
+
+def _closes(source: bytes, group: list[Edit], following: list[Edit]) -> bool:
+    """Tells if a group of edits opens a bracket that one of the next edits closes."""
+    depth = sum(_opened(source, edit) for edit in group)
+    return depth > 0 and any(total <= 0 for total in accumulate((_opened(source, e) for e in following), initial=depth))
+
+
+def _opened(source: bytes, edit: Edit) -> int:
+    """How many brackets more are open after an edit than before it."""
+    new, old = edit.text.encode(), source[slice(*edit.span)]
+    return sum(new.count(one) - old.count(one) for one in (b"(", b"[", b"{")) - sum(
+        new.count(one) - old.count(one) for one in (b")", b"]", b"}")
+    )
+
+
+def _as_one(source: bytes, group: list[Edit]) -> Edit:
+    start, end = group[0].span.start, group[-1].span.end
+    parts: list[str] = []
+    at = start
+    for edit in group:
+        parts += [source[at : edit.span.start].decode("utf-8", "replace"), edit.text]
+        at = edit.span.end
+    return Edit(Span(start, end), "".join(parts))
+
+
 def apply(source: bytes, edits: Iterable[Edit]) -> bytes:
     """The text after all edits, which must not overlap.
 

@@ -71,7 +71,7 @@ async def test_a_function_becomes_a_pmap_with_what_the_user_says(tmp_path: Path,
         ed.open("train.py", STEP.replace("\n", "\r\n"))
         answer = await _ask(ed, "step(params, batch)", axisName="data", devices="4")
         assert answer["refused"] is None
-        assert answer["places"] == 6
+        assert answer["places"] == 5
         text = _applied(ed, answer)
         assert '    axis_name="data",\r\n    in_axes=(None, 0),\r\n    out_axes=None,' in text
         assert "devices=jax.devices()[:4]" in text

@@ -202,12 +202,52 @@ def test_meshes(tmp_path: Path):
 def test_virtual_devices(tmp_path: Path):
     with session(tmp_path, {}, XLA_FLAGS="--xla_dump_to=/x --xla_force_host_platform_device_count=2") as server:
         shown = server.request("meshlens/virtualDevices", {"devices": "2x4"})
-        assert shown == {
-            "env": {
-                "JAX_PLATFORMS": "cpu",
-                "JAX_NUM_CPU_DEVICES": "8",
-                "XLA_FLAGS": "--xla_dump_to=/x --xla_force_host_platform_device_count=8",
-            }
+        assert shown["env"] == {
+            "JAX_PLATFORMS": "cpu",
+            "JAX_NUM_CPU_DEVICES": "8",
+            "XLA_FLAGS": "--xla_dump_to=/x --xla_force_host_platform_device_count=8",
         }
         with pytest.raises(Failed, match=r'^"devices": expected a number of devices \(8\)'):
             server.request("meshlens/virtualDevices", {"devices": "many"})
+
+
+def test_one_python_for_what_is_shown_and_what_is_run(tmp_path: Path):
+    """The environment of the folder, which no setting and no editor names, whether it was asked yet or not."""
+    python = says(tmp_path / ".venv" / "bin", answer())
+    (tmp_path / ".venv" / "pyvenv.cfg").touch()
+    uri = (tmp_path / "main.py").as_uri()
+    with session(tmp_path, {}) as server:
+        run = server.request("meshlens/virtualDevices", {"devices": 8, "uri": uri})
+        assert (run["interpreter"], run["failure"]) == (python, None)
+        assert server.wait(CHANGED)["interpreter"] == python
+        assert server.request("meshlens/devices", {"uri": uri})["interpreter"] == python
+
+
+def test_without_trust_it_says_that_and_blames_nothing_else(tmp_path: Path):
+    says(tmp_path / ".venv" / "bin", answer())
+    (tmp_path / ".venv" / "pyvenv.cfg").touch()
+    with session(tmp_path, {"trusted": False}) as server:
+        told = server.wait(CHANGED)
+        assert told["summary"] == "workspace not trusted: devices not checked"
+        assert told["failure"].startswith("the workspace is not trusted, so its Python is not asked for devices;")
+        run = server.request("meshlens/virtualDevices", {"devices": 8})
+        assert (run["interpreter"], run["failure"]) == (
+            None,
+            "the workspace is not trusted; trust it to run its programs",
+        )
+
+
+def test_an_environment_that_is_made_later_is_noticed(tmp_path: Path):
+    elsewhere = says(tmp_path / "elsewhere", answer())
+    root = tmp_path / "project"
+    root.mkdir()
+    with session(root, {}, PATH=str(tmp_path / "elsewhere")) as server:
+        assert server.wait(CHANGED)["interpreter"] == elsewhere
+        before = len(server.notified)
+        packages = root / ".venv" / "lib" / "python3.12" / "site-packages"
+        (packages / "jax-0.4.30.dist-info").mkdir(parents=True)
+        (packages / "jax-0.4.30.dist-info" / "METADATA").write_text("Name: jax\nVersion: 0.4.30\n")
+        python = says(root / ".venv" / "bin", answer(devices=H100))
+        (root / ".venv" / "pyvenv.cfg").touch()
+        told = server.wait(CHANGED, before)
+        assert (told["interpreter"], told["summary"]) == (python, "8 × NVIDIA H100 80GB HBM3")

@@ -88,6 +88,32 @@ async def test_lenses(tmp_path: Path, client: str):
         assert (await _lenses(ed))[-1:] == ["up to 8 devices (target 8) · axis batch · 2 collectives"]
 
 
+@pytest.mark.parametrize("client", first_of(claiming("textDocument.codeLens")))
+async def test_a_lens_names_what_a_click_shows(tmp_path: Path, client: str):
+    options = {"settings": SETTINGS, "lensCommands": True}
+    async with editor(tmp_path, client, options=options, settings=SETTINGS) as ed:
+        _opened(ed)
+        made = plain(await ed.client.text_document_code_lens_async(types.CodeLensParams(ed.document("train.py"))))
+        of_map, collectives = (one["command"] for one in made[-2:])
+        assert (of_map["title"], of_map["command"]) == ("up to 8 devices (target 8) · axis batch", "meshlens.showMap")
+        assert (collectives["title"], collectives["command"]) == ("2 collectives", "meshlens.showPlaces")
+        assert [Path(one["uri"]).name for one in collectives["arguments"][2]] == ["train.py", "sync.py"]
+
+
+@pytest.mark.parametrize("client", first_of(claiming("textDocument.codeLens")))
+async def test_elsewhere_a_click_opens_the_first_collective(tmp_path: Path, client: str):
+    async with editor(tmp_path, client, options={"settings": SETTINGS}, settings=SETTINGS) as ed:
+        _opened(ed)
+        made = plain(await ed.client.text_document_code_lens_async(types.CodeLensParams(ed.document("train.py"))))
+        command = made[-1]["command"]
+        if not ed.can("window.showDocument.support"):
+            assert command["command"] == ""
+            return
+        shown = types.ExecuteCommandParams(command["command"], command["arguments"])
+        await ed.client.workspace_execute_command_async(shown)
+        assert "window/showDocument" in ed.asked
+
+
 @pytest.mark.parametrize("client", first_of(claiming("workspace.inlayHint.refreshSupport")))
 async def test_a_client_that_can_is_asked_to_ask_again_when_settings_change(tmp_path: Path, client: str):
     async with editor(tmp_path, client, options={"settings": SETTINGS}, settings=SETTINGS) as ed:

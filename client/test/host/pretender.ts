@@ -76,7 +76,11 @@ const ANSWERS: Record<string, (params: never) => unknown> = {
     arguments: ["params", "batch"],
     defaults,
   }),
-  virtualDevices: ({ devices }: { devices: number }) => ({ env: { PRETENDED_DEVICES: String(devices) } }),
+  virtualDevices: ({ devices }: { devices: number }) => ({
+    env: { PRETENDED_DEVICES: String(devices) },
+    interpreter: "python3",
+    failure: null,
+  }),
 };
 
 const connection = createMessageConnection(

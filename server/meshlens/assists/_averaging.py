@@ -12,7 +12,7 @@ from meshlens.assists._functions import Target, line_of
 from meshlens.assists._kinds import OVER_DEVICES, SAME, Kind, either, flat
 from meshlens.assists._made import used_as_arrays
 from meshlens.assists._pmap import Obstacle
-from meshlens.assists._random import is_key
+from meshlens.assists._random import is_key, stream_of, streams_of
 from meshlens.assists._scopes import home_of
 from meshlens.assists._spelling import Spelling
 from meshlens.project.trees import Node, names_bound, names_used, walk
@@ -34,6 +34,7 @@ class Reductions:
         out: for every result, None if all devices hold the same then, else 0.
         results: the kind of what comes out.
         keys: the parameters that are keys, of which each device makes its own.
+        streams: the parameters that are the random streams of flax.nnx, with one that is drawn from.
         folded: statements that bind keys of which each device makes its own, with their names.
     """
 
@@ -42,12 +43,13 @@ class Reductions:
     out: OutAxes
     results: Kind = "same"
     keys: tuple[str, ...] = ()
+    streams: tuple[tuple[str, str], ...] = ()
     folded: tuple[tuple[Node, tuple[str, ...]], ...] = ()
 
     @property
     def sums(self) -> bool:
         """Whether something is summed over the devices."""
-        return "psum" in {how for _, _, how in self.lines} | {how for _, how in self.inside}
+        return not {"psum", "all_gather"}.isdisjoint({how for *_, how in (*self.lines, *self.inside)})
 
 
 def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reductions:
@@ -94,6 +96,8 @@ def _reductions(
     inside: dict[int, tuple[Node, str]] = {}
     follow = Follow(view, {one[0]: "same" if one[0] in shared else "tree" for one in target.node[2][2]})
     follow.env |= {name: "own" if name in folds else "key" for name in keys}
+    streams = tuple((name, stream_of(view, target, name)) for name in streams_of(view, target))
+    follow.env |= {name: "own" for name, _ in streams}
     follow.folds = folds
     follow.reduce = lambda node, how: inside.setdefault(node[1], (node, how))
     follow.lines = {}
@@ -103,7 +107,8 @@ def _reductions(
     lines = tuple((statement, names, _REDUCERS[kind]) for (_, kind), (statement, names) in follow.lines.items())
     own = tuple(name for name in keys if name in folds)
     results = _results(follow.returned)
-    return Reductions(lines, tuple(inside.values()), _out(results), results, own, tuple(follow.folded.values()))
+    folded = tuple(follow.folded.values())
+    return Reductions(lines, tuple(inside.values()), _out(results), results, own, streams, folded)
 
 
 def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxes:
@@ -176,8 +181,12 @@ def reducing(
         Obstacle: there is no place for it.
     """
     edits = [_below(view, target, *line, spelling, axis, guard) for line in found.lines]
-    index = f"{spelling.of('jax', 'lax.axis_index')}({axis})" if found.keys or found.folded else ""
+    is_folding = found.keys or found.folded or found.streams
+    index = f"{spelling.of('jax', 'lax.axis_index')}({axis})" if is_folding else ""
     own = [f"{name} = {spelling.of('jax', 'random.fold_in')}({name}, {index})" for name in found.keys]
+    for name, stream in found.streams:
+        key = f"{spelling.of('jax', 'random.fold_in')}({name}.{stream}(), {index})"
+        own.append(f"{name} = {spelling.of('flax.nnx', 'Rngs')}({key})")
     edits += _at_the_start(view, target, own, guard)
     for statement, names in found.folded:
         for name in names:
@@ -191,7 +200,8 @@ def reducing(
     for node, how in found.inside:
         span = view.span(target.at(node[1]))
         edits.append(FileEdit(view.path, Edit(Span(span.start, span.start), f"{spelling.of('jax', f'lax.{how}')}(")))
-        edits.append(FileEdit(view.path, Edit(Span(span.end, span.end), f", axis_name={axis})")))
+        rest = ", tiled=True" if how == "all_gather" else ""
+        edits.append(FileEdit(view.path, Edit(Span(span.end, span.end), f", axis_name={axis}{rest})")))
     return edits
 
 

@@ -28,7 +28,15 @@ from meshlens.project.view import FileView
 
 DEPTH = 6
 _PLAIN_DECORATORS = frozenset(
-    {"jax.jit", "jax.checkpoint", "jax.remat", "jax.named_call", "equinox.filter_jit", "equinox.filter_checkpoint"}
+    {
+        "jax.jit",
+        "jax.checkpoint",
+        "jax.remat",
+        "jax.named_call",
+        "equinox.filter_jit",
+        "equinox.filter_checkpoint",
+        "flax.nnx.jit",
+    }
 )
 Env = dict[str, Kind]
 Functions: TypeAlias = "dict[str, tuple[Node, Follow | None]]"

@@ -16,6 +16,7 @@ from meshlens.assists._kinds import (
     over_rows,
     reduced,
 )
+from meshlens.assists._layers import layers_of
 from meshlens.assists._mentions import bound_at_top
 from meshlens.assists._row_by_row import Given, is_of_arrays, is_of_library, makes_arrays, may_couple, row_by_row
 from meshlens.project.trees import Node
@@ -99,7 +100,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
         kinds += home.names(callee)
     elif callee[0] == "name":
         kinds.append(home.look_up(name))
-        if has_rows and name in follow.env and home is follow:
+        if has_rows and name in follow.env and home is follow and not _keeps_nothing(follow):
             # An object that is called may keep something of what it got, as layers keep statistics of the batch.
             follow.env[name] = "mixed"
     if not has_rows:
@@ -110,6 +111,12 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
     if is_known or is_array:
         return row_by_row(Given(name, positional, named, kinds, follow.kind)) if _is_plain(node) else "mixed"
     return _of_anything(follow, home, callee, name, node, is_method, kinds)
+
+
+def _keeps_nothing(follow: Follow) -> bool:
+    """Tells whether the modules of a file keep nothing of what they are given, or the mean over all devices."""
+    layers = layers_of(follow.view)
+    return bool(layers.classes) and not layers.keeps
 
 
 def _of_anything(

@@ -155,6 +155,8 @@ def _expression(follow: Follow, statement: Node) -> None:
     _walruses(follow, node)
     if node[0] != "call":
         return
+    if _gathered(follow, node):
+        return
     given = applied(follow.kind(value) for _, _, value in node[3])
     holders = [value[2] for _, _, value in node[3] if value[0] == "name"]
     if node[2][0] == "attr" and node[2][2][0] == "name":
@@ -163,6 +165,24 @@ def _expression(follow: Follow, statement: Node) -> None:
     # A call may put what it is given into whatever else it is given.
     for name in holders if given != "same" else ():
         follow.env[name] = together((follow.look_up(name), given))
+
+
+def _gathered(follow: Follow, call: Node) -> bool:
+    """Has a method that changes an object, such as one that counts for a metric, get the rows of all devices."""
+    callee, arguments = call[2], call[3]
+    if follow.reduce is None or callee[0] != "attr" or callee[2][0] != "name":
+        return False
+    if follow.env.get(callee[2][2]) != "same" or any(label in ("*", "**") for label, _, _ in arguments):
+        return False
+    kinds = [flat(follow.kind(value)) for _, _, value in arguments]
+    if "rows" not in kinds or set(kinds) - {"rows", "same", "mean", "total"}:
+        return False
+    for (_, _, value), kind in zip(arguments, kinds, strict=True):
+        if kind == "rows":
+            follow.reduce(value, "all_gather")
+        else:
+            follow.settled(value, kind)
+    return True
 
 
 def _return(follow: Follow, statement: Node) -> None:

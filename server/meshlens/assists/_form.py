@@ -29,6 +29,7 @@ class Form:
         folded: the `jit` whose work the map does.
         is_bound: whether the map gets a method that knows its object already.
         others: whether the function is used as it is, too.
+        around: whether the map splits the batch and puts rows together itself, so that no call changes.
         obstacle: why it cannot be mapped for all of its uses, where that was tried.
     """
 
@@ -37,6 +38,7 @@ class Form:
     folded: Folded | None
     is_bound: bool = False
     others: bool = False
+    around: bool = False
     obstacle: Obstacle | None = None
 
 

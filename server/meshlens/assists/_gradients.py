@@ -17,6 +17,8 @@ TAKES = {
     "jax.value_and_grad": True,
     "equinox.filter_grad": False,
     "equinox.filter_value_and_grad": True,
+    "flax.nnx.grad": False,
+    "flax.nnx.value_and_grad": True,
 }
 
 

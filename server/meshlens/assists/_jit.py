@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from meshlens.assists._functions import Target, dotted_name
 from meshlens.assists._pmap import Obstacle
@@ -17,6 +19,15 @@ _NUMBERS = {"static_argnums": "static_broadcasted_argnums", "donate_argnums": "d
 _NAMES = {"static_argnames": "static_broadcasted_argnums", "donate_argnames": "donate_argnums"}
 
 
+Library = Literal["jax", "equinox", "nnx"]
+_JITS: dict[str, Library] = {
+    "jax.jit": "jax",
+    "jax.experimental.pjit.pjit": "jax",
+    "equinox.filter_jit": "equinox",
+    "flax.nnx.jit": "nnx",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Folded:
     """A `jit` that a pmap takes the place of.
@@ -26,14 +37,14 @@ class Folded:
         arguments: what the pmap gets instead of the `jit`, as text.
         static: the names of the parameters that are static.
         comments: what stands between its arguments.
-        keeps_objects: whether it is that of equinox, which lets through what is no array.
+        library: whose it is: equinox lets through what is not an array, nnx keeps track of objects that change.
     """
 
     site: Site
     arguments: tuple[str, ...]
     static: tuple[str, ...]
     comments: tuple[str, ...] = ()
-    keeps_objects: bool = False
+    library: Library = "jax"
 
 
 def jit_above(view: FileView, target: Target) -> Folded | None:
@@ -42,27 +53,47 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
     Raises:
         Obstacle: there are other decorators, or it has arguments that pmap does not take.
     """
-    decorators = [target.at(node[1]) for node in target.node[2][3]]
+    decorators: tuple[Node, ...] = target.node[2][3]
     if not decorators:
         return None
-    if len(decorators) == 1 and _is_filter(view, target.node[2][3][0]):
-        return Folded(decorators[0], (), (), comments_in(view.text(decorators[0])), keeps_objects=True)
-    call = next((one for one in view.records.calls if one.call in decorators and _is_jit(one.dotted)), None)
-    if call is None or len(decorators) > 1:
-        raise Obstacle("decorators", _decorated(view, target))
-    return folded_jit(view, target, call, is_bound=False)
+    applied = _applied(view, decorators[0]) if len(decorators) == 1 else None
+    if applied is None:
+        raise Obstacle("decorators", f'"{target.name}" has decorators whose work is not known')
+    library, arguments = applied
+    site = target.at(decorators[0][1])
+    if library == "equinox":
+        if any(label not in ("donate", "fun") for label, _, _ in arguments):
+            raise Obstacle("jit-arguments", "filter_pmap has no equivalent of the arguments of this filter_jit")
+        return Folded(site, (), (), comments_in(view.text(site)), library)
+    call = next((one for one in view.records.calls if one.call == site and _is_jit(one.dotted)), None)
+    if call is not None:
+        return folded_jit(view, target, call, is_bound=False)
+    given = [(label, target.at(value[1]), _value(value)) for label, _, value in arguments]
+    return _folded(view, target, site, given, is_bound=False, library=library)
 
 
-def _is_filter(view: FileView, decorator: Node) -> bool:
-    return dotted_name(view, decorator) == "equinox.filter_jit"
+def _applied(view: FileView, decorator: Node) -> tuple[Library, tuple[Node, ...]] | None:
+    """The library whose `jit` a decorator applies, with the arguments that it gets besides the function."""
+    library = _JITS.get(canonical(dotted_name(view, decorator)))
+    if library is not None:
+        return library, ()
+    if decorator[0] != "call":
+        return None
+    callee, given = decorator[2], decorator[3]
+    if dotted_name(view, callee) == "functools.partial" and given and given[0][0] is None:
+        callee, given = given[0][2], given[1:]
+    library = _JITS.get(canonical(dotted_name(view, callee)))
+    is_plain = all(label not in (None, "*", "**") for label, _, _ in given)
+    return (library, given) if library is not None and is_plain else None
 
 
-def _decorated(view: FileView, target: Target) -> str:
-    nodes = [node[2] if node[0] == "call" else node for node in target.node[2][3]]
-    if any(dotted_name(view, node).startswith("flax.nnx.") for node in nodes):
-        return f'"{target.name}" changes objects of flax.nnx in place, of which a map over devices has no copies: \
-use jit with sharding'
-    return f'"{target.name}" has decorators whose work is not known'
+def _value(node: Node) -> object:
+    """What is written out, as the interpreter would have it."""
+    if node[0] == "const":
+        return Const(node[2])
+    if node[0] in ("tuple", "list"):
+        return Seq(node[0], tuple(Const(one[2]) if one[0] == "const" else Const(None) for one in node[2]))
+    return None
 
 
 def jit_around(view: FileView, use: Site) -> ApiCall | None:
@@ -85,23 +116,34 @@ def folded_jit(view: FileView, target: Target, call: ApiCall, *, is_bound: bool)
     Raises:
         Obstacle: pmap does not take one of them, or it is not known.
     """
-    comments = comments_in(view.text(call.call))
+    given = [(arg.label, arg.site, arg.value) for arg in call.args if arg.label is not None]
+    return _folded(view, target, call.call, given, is_bound=is_bound, library="jax")
+
+
+def _folded(
+    view: FileView,
+    target: Target,
+    site: Site,
+    given: Sequence[tuple[str | None, Site | None, object]],
+    *,
+    is_bound: bool,
+    library: Library,
+) -> Folded:
+    comments = comments_in(view.text(site))
     names = [parameter[0] for parameter in target.node[2][2]]
     names = names[1:] if is_bound else names
     texts: dict[str, str] = {}
     static: list[str] = []
-    for arg in call.args:
-        if arg.label is None:
-            continue
-        wanted = _NUMBERS.get(arg.label) or _NAMES.get(arg.label)
-        if wanted is None or arg.site is None or wanted in texts:
-            raise Obstacle("jit-arguments", f'pmap has no equivalent of "{arg.label}" of this jit')
-        numbers = [_number(item, names, arg.label) for item in _items(arg.value)]
-        by_name = arg.label in _NAMES
-        texts[wanted] = f"{_tuple(numbers)}" if by_name else view.text(arg.site)
+    for label, where, value in given:
+        wanted = _NUMBERS.get(label or "") or _NAMES.get(label or "")
+        if wanted is None or label is None or where is None or wanted in texts:
+            raise Obstacle("jit-arguments", f'pmap has no equivalent of "{label}" of this jit')
+        numbers = [_number(item, names, label) for item in _items(value)]
+        by_name = label in _NAMES
+        texts[wanted] = f"{_tuple(numbers)}" if by_name else view.text(where)
         if wanted == "static_broadcasted_argnums":
             static += [names[number] for number in numbers]
-    return Folded(call.call, tuple(f"{name}={text}" for name, text in texts.items()), tuple(static), comments)
+    return Folded(site, tuple(f"{name}={text}" for name, text in texts.items()), tuple(static), comments, library)
 
 
 def _is_jit(dotted: str) -> bool:

@@ -15,6 +15,9 @@ MAKES = frozenset({"jax.jit", "jax.checkpoint", "jax.named_call", "jax.vmap", "j
     "equinox.filter_vmap",
     "equinox.filter_grad",
     "equinox.filter_value_and_grad",
+    "flax.nnx.jit",
+    "flax.nnx.grad",
+    "flax.nnx.value_and_grad",
 }
 BATCH = re.compile(
     r"(?:.*_)?(?:batch|data|inputs?|images?|labels?|targets?|tokens?|examples?|minibatch|observations?|obs|features|xs?"

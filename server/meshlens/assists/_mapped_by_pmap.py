@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from meshlens.assists._functions import Target
 from meshlens.assists._jit import Folded
+from meshlens.assists._on_devices import MAPS
 from meshlens.assists._parameters import AXIS_PARAMETER
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._spelling import Spelling, fresh
@@ -18,25 +19,34 @@ _STATIC = "static_broadcasted_argnums"
 
 
 def mapped_by_pmap(
-    view: FileView, target: Target, step: Step, spelling: Spelling, devices: str | None
+    view: FileView, target: Target, step: Step, spelling: Spelling, devices: str | None, around_calls: str = ""
 ) -> tuple[str, tuple[FileEdit, ...]]:
     """The new name of the mapped function, "" if its calls keep the old one, and the edits that apply the map.
+
+    Args:
+        view: the file.
+        target: the function.
+        step: what is known of it.
+        spelling: spells the names.
+        devices: the devices as code; None for all.
+        around_calls: the decorator that maps it and leaves its calls as they are; "" for a plain map.
 
     Raises:
         Obstacle: it cannot be written.
     """
     arguments = _arguments(target, step, devices)
     if step.form.how == "decorator":
-        return "", _decorator(view, target, spelling, step.folded, arguments)
+        library = Call(around_calls, arguments) if around_calls else None
+        return "", _decorator(view, target, spelling, step.folded, arguments, library)
     if step.form.how == "call":
         assert step.folded is not None
         if step.folded.comments:
             raise Obstacle("comments", "comments stand between the arguments of this jit")
-        return "", (_instead(view, target, spelling, step, step.folded.site, arguments),)
+        return "", (_instead(view, spelling, step, arguments, around_calls),)
     if step.optional_axis and step.folded is not None:
         message = f'other uses of "{target.name}" compile it, with no axis to average over'
         raise step.form.obstacle or Obstacle("compiled-for-others", message)
-    if step.folded is not None and step.folded.keeps_objects:
+    if step.library != "jax":
         message = f'other uses of "{target.name}" compile it as it is'
         raise step.form.obstacle or Obstacle("compiled-for-others", message)
     name = fresh(view, f"parallel_{target.name}", f"p_{target.name}")
@@ -53,14 +63,15 @@ def mapped_by_pmap(
 def _arguments(target: Target, step: Step, devices: str | None) -> tuple[str, ...]:
     folded = step.folded.arguments if step.folded is not None else ()
     axes = step.axes
+    around = step.form.around
     arguments = [f"axis_name={step.axis}"]
     if target.is_method and not step.form.is_bound:
         axes = (None, *axes)
-        if not any(argument.startswith(f"{_STATIC}=") for argument in folded):
+        if not around and not any(argument.startswith(f"{_STATIC}=") for argument in folded):
             folded = (f"{_STATIC}=(0,)", *folded)
-    if any(one is None for one in axes):
+    if around or any(one is None for one in axes):
         arguments.append(f"in_axes=({', '.join(map(str, axes))}{',' * (len(axes) == 1)})")
-    if step.out != 0:
+    if around or step.out != 0:
         arguments.append(f"out_axes={step.out}")
     if devices is not None:
         arguments.append(f"devices={devices}")
@@ -68,11 +79,16 @@ def _arguments(target: Target, step: Step, devices: str | None) -> tuple[str, ..
 
 
 def _decorator(
-    view: FileView, target: Target, spelling: Spelling, folded: Folded | None, arguments: tuple[str, ...]
+    view: FileView,
+    target: Target,
+    spelling: Spelling,
+    folded: Folded | None,
+    arguments: tuple[str, ...],
+    call: Call | None,
 ) -> tuple[FileEdit, ...]:
-    call = Call(spelling.of("functools", "partial"), (spelling.of("jax", "pmap"), *arguments))
-    if folded is not None and folded.keeps_objects:
-        call = Call(spelling.of("equinox", "filter_pmap"), arguments)
+    if call is None and folded is not None and folded.library != "jax":
+        call = Call(spelling.of(*MAPS[folded.library]), arguments)
+    call = call or Call(spelling.of("functools", "partial"), (spelling.of("jax", "pmap"), *arguments))
     span = view.span(folded.site if folded is not None else target.at(target.node[1]))
     indent, _ = around(view, Span(span.start, span.start))
     text = call_text(call, indent, width_of(view), len(indent) + 1)
@@ -84,14 +100,18 @@ def _decorator(
     return (*comments, FileEdit(view.path, Edit(span, text)))
 
 
-def _instead(
-    view: FileView, target: Target, spelling: Spelling, step: Step, site: Site, arguments: tuple[str, ...]
-) -> FileEdit:
+def _instead(view: FileView, spelling: Spelling, step: Step, arguments: tuple[str, ...], around_calls: str) -> FileEdit:
+    assert step.folded is not None
+    site = step.folded.site
     span = view.span(site)
     node = path_to(view, site)[-1]
     operand = Site(site.path, site.block, node[3][0][1])
     indent, taken = around(view, span)
     text = _operand(view.text(operand), step, spelling)
+    if around_calls:
+        return FileEdit(
+            view.path, Edit(span, f"{call_text(Call(around_calls, arguments), indent, width_of(view), taken)}({text})")
+        )
     call = Call(spelling.of("jax", "pmap"), (text if step.optional_axis else Source(text, indent), *arguments))
     return FileEdit(view.path, Edit(span, call_text(call, indent, width_of(view), taken)))
 

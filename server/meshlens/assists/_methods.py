@@ -5,6 +5,7 @@ from __future__ import annotations
 from meshlens.assists._form import Form
 from meshlens.assists._functions import Target, functions
 from meshlens.assists._mentions import storing
+from meshlens.assists._object_kinds import kind_of_class
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._scopes import class_around
 from meshlens.project.trees import Node, walk
@@ -23,6 +24,9 @@ def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None
         return
     receiver = target.node[2][2][0][0] if target.node[2][2] else ""
     if form.folded is not None:
+        owner = (class_around(view, target.at(target.node[1])) or "").split("~")[0]
+        if form.around and (form.folded.library != "jax" or kind_of_class(view, owner) not in (None, "plain")):
+            return
         if receiver not in form.folded.static:
             raise Obstacle("object-argument", f'jit takes the object of "{target.name}" apart, which pmap would map')
         return

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 from meshlens.assists._following import Follow
+from meshlens.assists._functions import Target, dotted_name, reached
 from meshlens.assists._kinds import SAME, Kind, flat, over_rows
 from meshlens.assists._pmap import Obstacle
-from meshlens.project.trees import Node
+from meshlens.project.trees import Node, walk
+from meshlens.project.view import FileView
 
 KEYS = re.compile(r"(?:\w*_)?(?:key|rng|prng|rng_key|prng_key)\d*")
 """What parameters and variables that hold one key are called."""
@@ -31,6 +33,29 @@ def is_key(name: str) -> bool:
 def holds_keys(name: str) -> bool:
     """Tells whether a parameter of this name holds several keys, or something that gives them."""
     return _SEVERAL.fullmatch(name) is not None
+
+
+def streams_of(view: FileView, target: Target) -> tuple[str, ...]:
+    """Returns the parameters of a function that are random streams of flax.nnx, told by their annotation or name."""
+    inside = [node for one in (*target.node[2][3], *target.body) for node in walk(one)]
+    is_nnx = any(node[0] in ("attr", "name") and dotted_name(view, node).startswith("flax.nnx.") for node in inside)
+    return tuple(
+        parameter[0]
+        for parameter in target.parameters
+        if (parameter[4] is not None and dotted_name(view, parameter[4]) == "flax.nnx.Rngs")
+        or (is_nnx and parameter[4] is None and parameter[0] == "rngs")
+    )
+
+
+def stream_of(view: FileView, target: Target, name: str) -> str:
+    """Returns the name of a stream that a function draws from, or "dropout", which every `Rngs` with a default has."""
+    drawn = sorted(
+        node[2][3]
+        for root in reached(view, target)
+        for node in walk(root)
+        if node[0] == "call" and node[2][0] == "attr" and node[2][2][:1] == ("name",) and node[2][2][2] == name
+    )
+    return next((one for one in drawn if one not in ("fork", "split")), "dropout")
 
 
 def makes_one_key(follow: Follow, value: Node, count: int) -> bool:

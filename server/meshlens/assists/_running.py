@@ -9,7 +9,9 @@ from meshlens.assists._following import Follow, called, function_defined, functi
 from meshlens.assists._kinds import Kind, applied, either, flat
 from meshlens.project.trees import Node
 
-_TRANSPARENT = frozenset({"equinox.filter_jit", "jax.jit", "jax.checkpoint", "jax.named_call"})
+_TRANSPARENT = frozenset(
+    {"equinox.filter_jit", "flax.nnx.jit", "flax.nnx.remat", "jax.jit", "jax.checkpoint", "jax.named_call"}
+)
 _VMAPS = frozenset({"jax.vmap", "equinox.filter_vmap"})
 _VECTORIZE = frozenset({"jax.numpy.vectorize", "numpy.vectorize"})
 _LAST_AXES = re.compile(r"[\s,]*(?:\(\w*\)[\s,]*)+->[\s,]*(?:\(\w*\)[\s,]*)+")

@@ -215,51 +215,6 @@ def {name}(tree):
 
     return {tree_map}(place, tree)'''
 
-_ON_ALL_DEVICES = '''\
-def {name}(in_specs, out_specs, **options):
-    """Runs a function on all devices, each with its rows; rows that do not divide go to each as a whole."""
-
-    def decorate(function):
-        @{cache}
-        def compiled(divides):
-            specs = (in_specs, out_specs) if divides else ({spec}(), {spec}())
-            mapped = {shard_map}(function, mesh={mesh}(), in_specs=specs[0], out_specs=specs[1], {unchecked})
-            return {jit}(mapped, **options)
-
-        @{wraps}(function)
-        def run(*args):
-            count = {mesh}().shape[{axis}]
-            batches = [arg for arg, spec in zip(args, in_specs, strict=True) if spec != {spec}()]
-            return compiled(all(x.shape[0] % count == 0 for x in {leaves}(batches)))(*args)
-
-        return run
-
-    return decorate'''
-
-_SUMMED_OVER_DEVICES = '''\
-def {name}(in_specs, out_specs, **options):
-    """Runs a function on all devices, each with its rows; rows that do not divide stay together."""
-
-    def decorate(function):
-        @{cache}
-        def compiled(divides):
-            if divides:
-                mapped = {shard_map}(function, mesh={mesh}(), in_specs=in_specs, out_specs=out_specs, {unchecked})
-                return {jit}(mapped, **options)
-            # An axis of size 1 has the name of that of the devices, so that sums over it change nothing.
-            alone = {vmap}(function, in_axes=None, axis_name={axis}, axis_size=1)
-            return {jit}(lambda *args: {tree_map}(lambda x: x[0], alone(*args)), **options)
-
-        @{wraps}(function)
-        def run(*args):
-            count = {mesh}().shape[{axis}]
-            batches = [arg for arg, spec in zip(args, in_specs, strict=True) if spec != {spec}()]
-            return compiled(all(x.shape[0] % count == 0 for x in {leaves}(batches)))(*args)
-
-        return run
-
-    return decorate'''
-
 
 @dataclass(frozen=True, slots=True)
 class OnMesh:
@@ -291,31 +246,6 @@ def batch_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) 
 def axis_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:
     """The function that splits a batch whose rows do not lie along the first axis."""
     return with_helper(view, "shard_axis", _SHARD_AXIS, spelling.at, axis=mesh.axis, **_names(spelling, called))
-
-
-def on_devices_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str, *, sums: bool) -> Helper:
-    """The decorator that runs a function on the mesh that `called` returns, compiled when it is first called.
-
-    Args:
-        view: the file.
-        spelling: spells the names.
-        mesh: the mesh.
-        called: the function that returns it.
-        sums: whether the function sums over the devices, which would count rows that each device has once for each.
-    """
-    names = {
-        "cache": spelling.of("functools", "cache"),
-        "wraps": spelling.of("functools", "wraps"),
-        "shard_map": spelling.shard_map(),
-        "unchecked": spelling.unchecked(),
-        "jit": spelling.of("jax", "jit"),
-        "mesh": called,
-    }
-    names |= {"spec": spelling.spec(), "axis": mesh.axis, "leaves": tree_leaves(spelling)}
-    if sums:
-        names |= {"vmap": spelling.of("jax", "vmap"), "tree_map": spelling.tree_map()}
-        return with_helper(view, "on_all_devices", _SUMMED_OVER_DEVICES, spelling.at, **names)
-    return with_helper(view, "on_all_devices", _ON_ALL_DEVICES, spelling.at, **names)
 
 
 def tree_leaves(spelling: Spelling) -> str:

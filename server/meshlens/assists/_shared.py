@@ -9,7 +9,7 @@ from typing import Any
 from meshlens.assists._functions import Target, Use, dotted_name, reached
 from meshlens.assists._made import BATCH
 from meshlens.assists._pmap import Obstacle
-from meshlens.assists._random import is_key
+from meshlens.assists._random import is_key, streams_of
 from meshlens.assists._roles import _PLAIN, _STATE, is_setting
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
@@ -66,7 +66,12 @@ def axis_of_parameter(
     view: FileView, target: Target, parameter: Node, place: int, uses: tuple[Use, ...], learned: frozenset[str]
 ) -> int | None:
     name, annotation = parameter[0], parameter[4]
-    if is_key(name) or name in learned or (annotation is not None and annotation[-1] in _SCALARS):
+    if (
+        is_key(name)
+        or name in learned
+        or name in streams_of(view, target)
+        or (annotation is not None and annotation[-1] in _SCALARS)
+    ):
         return None
     if any(node[0] == "attr" and node[2][:1] == ("name",) and node[2][2] == name and node[3] in _OF_STATE
            for statement in target.body for node in walk(statement)):  # fmt: skip

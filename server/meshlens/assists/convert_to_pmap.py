@@ -73,7 +73,8 @@ from math import prod
 
 from meshlens.assists._calls import PlainCall, wrapped
 from meshlens.assists._devices import pmap_devices
-from meshlens.assists._form import form_of
+from meshlens.assists._form import Form, form_of
+from meshlens.assists._form_around import UNSEEN, form_around
 from meshlens.assists._functions import (
     Target,
     dotted_name,
@@ -87,6 +88,7 @@ from meshlens.assists._mapped_by_pmap import mapped_by_pmap
 from meshlens.assists._mentions import mentions_of
 from meshlens.assists._model import Answer, Proposal, Wishes
 from meshlens.assists._offering import offered_as
+from meshlens.assists._on_devices import pmap_helper
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._scopes import parent_of
 from meshlens.assists._sharding import merge_helper, shard_helper, split_helper, split_or_alone_helper
@@ -99,7 +101,7 @@ from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
-_TITLE = "convert to pmap"
+_TITLE = "convert function to pmap"
 _VIEWS = frozenset({"numpy", "reshape", "astype", "squeeze", "ravel", "flatten", "transpose"})
 _PLAIN = frozenset({"name", "attr", "sub", "const", "tuple", "list", "call", "bin", "unary"})
 
@@ -119,11 +121,28 @@ def _title(step: Step) -> str:
 
 
 def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tuple[str, tuple[FileEdit, ...]]:
-    form = form_of(view, target, span, wishes)
+    try:
+        return _with(view, target, wishes, form_of(view, target, span, wishes))
+    except Obstacle as obstacle:
+        form = form_around(view, target) if obstacle.code in UNSEEN else None
+        if form is None:
+            raise
+    return _with(view, target, wishes, form)
+
+
+def _with(view: FileView, target: Target, wishes: Wishes, form: Form) -> tuple[str, tuple[FileEdit, ...]]:
     step = read_step(view, target, wishes, form)
     spelling = Spelling(view, view.span(target.at(target.node[1])).start)
-    name, applied = mapped_by_pmap(view, target, step, spelling, pmap_devices(wishes, spelling))
     averages = averaged(view, target, step, spelling)
+    if form.around:
+        shard, split = _shard(view, spelling, wishes, step)
+        merge, joined = merge_helper(view, spelling)
+        around, helper = pmap_helper(view, spelling, step.library, shard, merge)
+        _, applied = mapped_by_pmap(view, target, step, spelling, pmap_devices(wishes, spelling), around)
+        return _title(step), in_order(
+            (*import_edits(view, spelling.needed), *split, *joined, *helper, *applied, *averages)
+        )
+    name, applied = mapped_by_pmap(view, target, step, spelling, pmap_devices(wishes, spelling))
     shard, helper = _shard(view, spelling, wishes, step) if form.calls else ("", ())
     calls = [edit for call in form.calls for edit in _sharded(view, call, step.axes, shard)]
     names = [FileEdit(view.path, Edit(view.span(call.use.site), name)) for call in form.calls if name]

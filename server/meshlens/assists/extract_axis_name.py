@@ -70,6 +70,9 @@ def extract_axis_name(view: FileView, span: Span, wishes: Wishes) -> Answer:
     if not found or _constant(view, site) is not None:
         return None
     symbol = symbols.symbol(found[0])
+    if symbol.uses and not symbol.binders:
+        # A name that no map binds is a typo before it is a constant.
+        return None
     title = f'{_TITLE} "{symbol.name}" to a constant'
     return offered(title, lambda: _written(view, symbol))
 

@@ -45,22 +45,27 @@ def device_mesh():
 
 
 def on_all_devices(in_specs, out_specs, **options):
-    \"\"\"Runs a function on all devices, each with its rows; rows that do not divide go to each as a whole.\"\"\"
+    \"\"\"Runs a function on all devices; rows that do not divide go to each as a whole.\"\"\"
 
     def decorate(function):
-        @functools.cache
-        def compiled(divides):
-            specs = (in_specs, out_specs) if divides else (P(), P())
-            mapped = jax.shard_map(function, mesh=device_mesh(), in_specs=specs[0], out_specs=specs[1], check_vma=False)
-            return jax.jit(mapped, **options)
-
         @functools.wraps(function)
         def run(*args):
-            count = device_mesh().shape["batch"]
-            batches = [arg for arg, spec in zip(args, in_specs, strict=True) if spec != P()]
-            return compiled(all(x.shape[0] % count == 0 for x in jax.tree.leaves(batches)))(*args)
+            specs = in_specs[: len(args)]
+            pairs = zip(args, specs, strict=True)
+            batch = [arg for arg, spec in pairs if spec != P()]
+            sizes = [x.shape[0] for x in jax.tree.leaves(batch)]
+            divides = all(size % device_mesh().shape["batch"] == 0 for size in sizes)
+            specs, out = (specs, out_specs) if divides else (P(), P())
+            mapped = jax.shard_map(
+                function,
+                mesh=device_mesh(),
+                in_specs=specs,
+                out_specs=out,
+                check_vma=False,
+            )
+            return mapped(*args)
 
-        return run
+        return jax.jit(run, **options)
 
     return decorate
 

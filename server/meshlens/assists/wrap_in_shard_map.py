@@ -47,22 +47,27 @@ def device_mesh():
 
 
 def on_all_devices(in_specs, out_specs, **options):
-    \"\"\"Runs a function on all devices, each with its rows; rows that do not divide go to each as a whole.\"\"\"
+    \"\"\"Runs a function on all devices; rows that do not divide go to each as a whole.\"\"\"
 
     def decorate(function):
-        @functools.cache
-        def compiled(divides):
-            specs = (in_specs, out_specs) if divides else (P(), P())
-            mapped = jax.shard_map(function, mesh=device_mesh(), in_specs=specs[0], out_specs=specs[1], check_vma=False)
-            return jax.jit(mapped, **options)
-
         @functools.wraps(function)
         def run(*args):
-            count = device_mesh().shape["batch"]
-            batches = [arg for arg, spec in zip(args, in_specs, strict=True) if spec != P()]
-            return compiled(all(x.shape[0] % count == 0 for x in jax.tree.leaves(batches)))(*args)
+            specs = in_specs[: len(args)]
+            pairs = zip(args, specs, strict=True)
+            batch = [arg for arg, spec in pairs if spec != P()]
+            sizes = [x.shape[0] for x in jax.tree.leaves(batch)]
+            divides = all(size % device_mesh().shape["batch"] == 0 for size in sizes)
+            specs, out = (specs, out_specs) if divides else (P(), P())
+            mapped = jax.shard_map(
+                function,
+                mesh=device_mesh(),
+                in_specs=specs,
+                out_specs=out,
+                check_vma=False,
+            )
+            return mapped(*args)
 
-        return run
+        return jax.jit(run, **options)
 
     return decorate
 
@@ -89,13 +94,15 @@ from __future__ import annotations
 from meshlens.assists._calls import wrapped
 from meshlens.assists._devices import device_mesh
 from meshlens.assists._form import Form, as_decorator, form_of
+from meshlens.assists._form_around import UNSEEN, form_around
 from meshlens.assists._functions import Target, function_at, maps_around, may_use_jax, uses_libraries
 from meshlens.assists._mentions import mentions_of
 from meshlens.assists._model import Answer, Proposal, Wishes
 from meshlens.assists._offering import offered_as
+from meshlens.assists._on_devices import Wanted, shard_map_helper
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._prefix import Items, specs_text
-from meshlens.assists._sharding import OnMesh, mesh_helper, on_devices_helper
+from meshlens.assists._sharding import OnMesh, mesh_helper
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._step import Step, averaged, read_step
 from meshlens.assists._writing import Call, around, call_text, in_order, width_of
@@ -128,36 +135,61 @@ def _form(view: FileView, target: Target, span: Span, wishes: Wishes) -> Form:
     return found if found.how == "call" and not found.others else as_decorator(view, target, wishes)
 
 
+def _step(view: FileView, target: Target, span: Span, wishes: Wishes) -> Step:
+    """What has to be known of a function, whose calls stay as they are if they cannot be read."""
+    try:
+        if target.is_method:
+            raise Obstacle("method", f'"{target.name}" is a method that nothing compiles')
+        return read_step(view, target, wishes, _form(view, target, span, wishes))
+    except Obstacle as obstacle:
+        form = form_around(view, target) if obstacle.code in UNSEEN else None
+        if form is None:
+            raise
+    return read_step(view, target, wishes, form)
+
+
 def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tuple[str, tuple[FileEdit, ...]]:
-    if target.is_method:
-        raise Obstacle("method", f'"{target.name}" is a method, whose object shard_map would split')
-    step = read_step(view, target, wishes, _form(view, target, span, wishes))
-    if step.folded is not None and step.folded.static:
-        raise Obstacle("static-arguments", f'"{target.name}" has static arguments, which have no spec')
-    if step.folded is not None and step.folded.keeps_objects:
-        message = f'"{target.name}" takes modules of equinox, which hold more than arrays: use jit with sharding'
-        raise Obstacle("objects", message)
+    step = _step(view, target, span, wishes)
     site = target.at(target.node[1])
     spelling = Spelling(view, view.span(site).start)
     mesh = OnMesh(device_mesh(wishes, step.axis, spelling), step.axis)
     called, made = mesh_helper(view, spelling, mesh)
-    name, helper = on_devices_helper(view, spelling, mesh, called, sums=step.sums)
+    static = _static(target, step)
+    wanted = Wanted(step.library, step.sums, bool(static), by_name=step.form.around)
+    name, helper = shard_map_helper(view, spelling, mesh, called, wanted)
     averages = averaged(view, target, step, spelling)
     decorator = _decorator(view, target, step, spelling, name)
-    keywords = [
-        edit for call in step.form.calls for place in range(len(call.values)) for edit in wrapped(view, call, place, "")
-    ]
+    calls = () if step.form.around else step.form.calls
+    keywords = [edit for call in calls for place in range(len(call.values)) for edit in wrapped(view, call, place, "")]
     edits = (*import_edits(view, spelling.needed), *made, *helper, decorator, *averages, *keywords)
     return _title(step), in_order(edits)
+
+
+def _static(target: Target, step: Step) -> tuple[str, ...]:
+    return step.folded.static if step.folded is not None else ()
+
+
+def _in_specs(target: Target, step: Step, spec: str) -> str:
+    """The specs of the arguments, with None for those that are no arrays."""
+    names = [parameter[0] for parameter in target.parameters]
+    axes = step.axes
+    if target.is_method and not step.form.is_bound:
+        names, axes = [target.node[2][2][0][0], *names], (None, *axes)
+    static = set(_static(target, step))
+    texts = [
+        "None" if name in static else specs_text(axis, spec, step.axis) for name, axis in zip(names, axes, strict=False)
+    ]
+    return f"({', '.join(texts)}{',' * (len(texts) == 1)})"
 
 
 def _decorator(view: FileView, target: Target, step: Step, spelling: Spelling, helper: str) -> FileEdit:
     spec = spelling.spec()
     out = Items("tuple", step.out) if isinstance(step.out, tuple) else step.out
+    folded = step.folded.arguments if step.folded is not None else ()
     arguments = (
-        f"in_specs={specs_text(Items('tuple', step.axes), spec, step.axis)}",
+        f"in_specs={_in_specs(target, step, spec)}",
         f"out_specs={specs_text(out, spec, step.axis)}",
-        *(step.folded.arguments if step.folded is not None else ()),
+        *(argument.replace("static_broadcasted_argnums=", "static_argnums=") for argument in folded),
     )
     span = view.span(step.folded.site if step.folded is not None else target.at(target.node[1]))
     indent, _ = around(view, Span(span.start, span.start))

@@ -29,7 +29,7 @@ def _is_pair(node: Any) -> bool:
 def _is_arithmetic(node: Any) -> bool:
     if node[0] not in _ARITHMETIC:
         return False
-    return all(_is_arithmetic(part) for part in node[3:] if type(part) is tuple)
+    return all(_is_arithmetic(part) for part in node[3:] if isinstance(part, tuple))
 
 
 def _numbers(run: Run, iterable: Any, frame: Frame, ctx: Context) -> tuple[list[Value], bool]:

@@ -198,7 +198,7 @@ def _returned(statements: tuple[Any, ...]) -> tuple[Any, ...]:
     waiting: list[Any] = list(statements)
     while waiting:
         node = waiting.pop()
-        if type(node) is not tuple or not node or node[0] in ("fn", "lambda", "class"):
+        if not isinstance(node, tuple) or not node or node[0] in ("fn", "lambda", "class"):
             continue
         if node[0] in ("return", "yield") and len(node) == 3:
             found.append(node[2] if node[2] is not None else node)
@@ -362,9 +362,9 @@ def _alters(statements: tuple[Any, ...], names: frozenset[str]) -> bool:
     waiting: list[Any] = list(statements)
     while waiting:
         node = waiting.pop()
-        if type(node) is not tuple or not node:
+        if not isinstance(node, tuple) or not node:
             continue
-        targets = node[2] if node[0] == "assign" and len(node) == 4 and type(node[2]) is tuple else ()
+        targets = node[2] if node[0] == "assign" and len(node) == 4 and isinstance(node[2], tuple) else ()
         if any(_root_of(target) in names for target in targets if target[0] in ("attr", "sub")):
             return True
         is_method = node[0] == "call" and len(node) == 4 and node[2][0] == "attr" and node[2][3] in ("update", "pop")
@@ -375,9 +375,9 @@ def _alters(statements: tuple[Any, ...], names: frozenset[str]) -> bool:
 
 
 def _root_of(node: Any) -> str:
-    while type(node) is tuple and node[0] in ("attr", "sub"):
+    while isinstance(node, tuple) and node[0] in ("attr", "sub"):
         node = node[2]
-    return str(node[2]) if type(node) is tuple and node[0] == "name" else ""
+    return str(node[2]) if isinstance(node, tuple) and node[0] == "name" else ""
 
 
 def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Key | None:

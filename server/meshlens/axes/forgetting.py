@@ -10,7 +10,7 @@ from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Value
-from meshlens.facts.walking import is_constant, is_function
+from meshlens.facts.nodes import Constant, FunctionShape
 
 _TARGETS = frozenset({"name", "attr", "sub", "tuple", "list", "star"})
 
@@ -27,7 +27,7 @@ def forget(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> None
     waiting: list[Any] = list(nodes)
     while waiting:
         node = waiting.pop()
-        if type(node) is not tuple or not node or is_constant(node) or is_function(node):
+        if not isinstance(node, tuple) or not node or isinstance(node, (Constant, FunctionShape)):
             continue
         tag = node[0]
         if type(tag) is not str:
@@ -52,7 +52,7 @@ def _set_by(tag: str, node: Any) -> tuple[Any, ...]:
     """The targets that a node sets, as expressions."""
     size = len(node)
     if tag == "assign" and size == 4:
-        return tuple(node[2]) if type(node[2]) is tuple else ()
+        return tuple(node[2]) if isinstance(node[2], tuple) else ()
     if (tag in ("ann", "aug") and size == 5) or (tag == "for" and size == 6):
         return (node[2],)
     if tag == "with" and size == 4:
@@ -61,7 +61,7 @@ def _set_by(tag: str, node: Any) -> tuple[Any, ...]:
         return (("name", node[1], node[2]),)
     if tag == "try" and size == 6:
         return tuple([("name", node[1], text) for _, text, _ in node[3] if text is not None])
-    if tag == "fn" and size == 3 and is_function(node[2]):
+    if tag == "fn" and size == 3 and isinstance(node[2], FunctionShape):
         return (("name", node[1], node[2][0]),)
     if tag == "def" and size == 3:
         return (("name", node[1], node[2].rsplit(".", 1)[-1].split("~", 1)[0]),)
@@ -81,7 +81,7 @@ def _set_by(tag: str, node: Any) -> tuple[Any, ...]:
 
 
 def _unset(run: Run, target: Any, frame: Frame, ctx: Context) -> None:
-    if type(target) is not tuple or target[0] not in _TARGETS:
+    if not isinstance(target, tuple) or target[0] not in _TARGETS:
         return
     tag = target[0]
     if tag == "star":

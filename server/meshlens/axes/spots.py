@@ -7,22 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.records import Records
 from meshlens.axes.run import WORK_TO_SPARE, Run, World
 from meshlens.axes.values import Class, Function, Site, Value
+from meshlens.facts.nodes import Statement
 
-WATCHED = "watched"
-"""The tag of a statement that is watched: `("watched", site, statement)`."""
+WATCHED: Literal["watched"] = "watched"
 
 _MOST_MOMENTS = 200
 MOST_MORE_WORK = WORK_TO_SPARE
 _LISTS = tuple(one.name for one in fields(Records))
 
 Lengths = tuple[int, ...]
+
+
+class Watched(NamedTuple):
+    """A statement that is watched."""
+
+    tag: Literal["watched"]
+    site: int
+    statement: Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +102,14 @@ class _Alone(Run):
         raise _EnteredError
 
 
-def run_watched(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+def run_watched(run: Run, node: Watched, frame: Frame, ctx: Context) -> None:
     """Runs a statement that is watched."""
     from meshlens.axes.statements import run_block
 
     moments = run.moments
     if moments is None or run.begun or len(moments) >= _MOST_MOMENTS:
         run.moments = None
-        run_block(run, node[2:], frame, ctx)
+        run_block(run, (node.statement,), frame, ctx)
         return
     begun = _lengths(run.records)
     before = _copied(frame)
@@ -110,7 +118,7 @@ def run_watched(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     calls, work, stack, ambient = run.calls, _work(run), tuple(run.stack), tuple(run.ambient)
     sets = run.entered, run.made, run.mapped, run.called
     run.entered, run.made, run.mapped, run.called = set(), {}, {}, set()
-    run_block(run, node[2:], frame, ctx)
+    run_block(run, (node.statement,), frame, ctx)
     is_alone = not (run.entered or run.made or run.mapped or run.called or frame.globals or frame.nonlocals)
     sets[0].update(run.entered)
     sets[1].update([item for item in run.made.items() if item[0] not in sets[1]])

@@ -8,7 +8,7 @@ from typing import Any
 
 from meshlens.axes.immutable import immutable
 from meshlens.facts.mentioned import is_version_word
-from meshlens.facts.walking import is_constant, is_hole
+from meshlens.facts.nodes import Constant, Hole
 
 _AXIS_WORDS = re.compile(
     r"axis|axes|mesh|pmap|parallel|distributed|device|shard|spmd|replica|multi_?host", re.IGNORECASE
@@ -57,15 +57,15 @@ def _words_in(node: Any) -> frozenset[str]:
     waiting = [node]
     while waiting:
         node = waiting.pop()
-        if type(node) is not tuple or not node:
+        if not isinstance(node, tuple) or not node:
             continue
         tag = node[0]
         if tag == "name" and len(node) == 3 and type(node[2]) is str:
             found.append(node[2])
             continue
-        if tag == "const" and is_constant(node):
+        if tag == "const" and isinstance(node, Constant):
             continue
-        if tag == "hole" and is_hole(node):
+        if tag == "hole" and isinstance(node, Hole):
             found.extend(node[2])
             continue
         if tag == "attr" and len(node) == 4 and type(node[3]) is str:

@@ -64,7 +64,7 @@ def _print(settings: Settings, jax: JaxVersion, origins: dict[str, str], root: P
         if value is None:
             lines.append((f"# {key} is not set", ""))
         else:
-            shown_value = written(dict(value)) if key == "per-file-ignores" else written(value)
+            shown_value = written(dict(value)) if key in ("per-file-ignores", "entries") else written(value)
             lines.append((f"{key} = {shown_value}", origin))
     width = max(len(line) for line, _ in lines)
     click.echo(f"# configuration: {visible(shown(home)) if home else 'none found'}")

@@ -26,6 +26,8 @@ _COMMANDS = {
     "explain": "Show the page of a rule.",
     "config": "Show the settings in effect and where each comes from.",
     "devices": "Show a project's devices: detected and target.",
+    "trace": "Show what each line computes on N devices, without the devices.",
+    "cost": "Show which lines move data between devices, how much, and how long it takes.",
     "docs": "Generate the documentation of MeshLens, for contributors.",
     "server": "Start the language server.",
 }

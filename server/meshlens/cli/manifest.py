@@ -21,9 +21,6 @@ _LOCAL_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")
 # A path is one machine's, so it does not travel with the user's settings, and a workspace may have its own.
 _OF_THE_MACHINE = frozenset({"interpreter"})
 
-# VS Code brings the snippets itself; the extension tells the server so.
-_NOT_IN_VS_CODE = frozenset({"snippets"})
-
 EXTENSION: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "enable": (
         {"type": "boolean", "default": True, "scope": "window"},
@@ -66,7 +63,7 @@ def with_settings(manifest: str, texts: str) -> tuple[str, str]:
 
 
 def _features() -> list[Field[Any]]:
-    return [entry for entry in fields(EditorSettings) if entry.name not in _NOT_IN_VS_CODE]
+    return list(fields(EditorSettings))
 
 
 def _groups() -> dict[str, dict[str, Mapping[str, Any]]]:
@@ -92,8 +89,9 @@ def _schema(entry: Field[Any], default: object) -> dict[str, Any]:
     if kind.startswith("list"):
         return {"type": "array", "items": {"type": "string"}, "uniqueItems": True, "default": [], "scope": scope}
     if kind.startswith("table"):
-        lists = {"type": "array", "items": {"type": "string"}}
-        return {"type": "object", "additionalProperties": lists, "default": {}, "scope": scope}
+        text = {"type": "string"}
+        values = {"type": "array", "items": text} if kind.endswith("lists of rules") else text
+        return {"type": "object", "additionalProperties": values, "default": {}, "scope": scope}
     # Empty is "not set": a text field cannot hold anything less.
     return {"type": "string", "default": "", "scope": scope}
 

@@ -32,6 +32,10 @@ _UNKNOWN_BACKEND = re.compile(r"Unknown backend:? '?(\w+)|unknown backend (\w+)|
 _MISFIT = re.compile(r"jaxlib is version |jaxlib version \S+ is newer|requires jaxlib version")
 
 
+NOT_ASKED = "JAX was not asked, as the workspace is not trusted"
+"""What is noted of a Python that was not started."""
+
+
 def untrusted(interpreter: str) -> str:
     """The interpreter lies where nothing may be run."""
     return f'"{interpreter}" lies in a workspace that is not trusted; trust it, or {_ANOTHER}'

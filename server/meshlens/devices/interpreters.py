@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from meshlens.devices.child_environment import search_path
-from meshlens.devices.environments import environment_of, environments_of, has_package, is_environment, python_of
+from meshlens.devices.environments import (
+    environment_of,
+    environments_of,
+    has_package,
+    is_environment,
+    packages_of,
+    python_of,
+)
 from meshlens.devices.trust import interpreter_leads_into
 from meshlens.foreign_files import NOTE, read_text
 
@@ -94,6 +101,18 @@ def find_interpreters(
         if one.path not in seen and not interpreter_leads_into(one.path, untrusted):
             seen.add(one.path)
             yield one
+
+
+def places_of(folder: Path, wishes: Wishes = Wishes(), *, environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
+    """The files and folders that change when an environment of a folder is made, or a package installed in one.
+
+    An environment lies beside the files of a folder, so that the folder itself changes with a new one.
+    """
+    found = [*_upwards(folder)]
+    for one in find_interpreters(folder, wishes, environ=environ):
+        environment = environment_of(one.path)
+        found += [Path(one.path), environment / "pyvenv.cfg", *packages_of(environment)]
+    return tuple(dict.fromkeys(found))
 
 
 def _has_jax(python: str) -> bool:

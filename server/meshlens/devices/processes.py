@@ -6,13 +6,14 @@ Output goes to files instead of pipes, so that nothing blocks whatever the progr
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -25,6 +26,7 @@ _GRACE = 1.0
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 _MARK = "MESHLENS_PROBE"
 _SET_CHILD_SUBREAPER = 36
+_RESIDENT = 21
 _running: set[int] = set()
 
 
@@ -90,6 +92,107 @@ def run_bounded(
                 _end_whole(process, mark.encode())
                 _running.discard(process.pid)
             return Ended(how, process.returncode or 0, _tail(output, _KEPT_OUTPUT), _text(_tail(errors, _KEPT_ERRORS)))
+
+
+@contextmanager
+def kept_running(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Kept]:
+    """Runs a program that answers line by line, in an empty folder and a session of its own; kills it whole at the end.
+
+    Args:
+        command: the program, by its path, and its arguments.
+        environment: all the variables that it sees.
+
+    Raises:
+        OSError: the program cannot be started, or there is no room for temporary files.
+    """
+    mark = uuid4().hex
+    _adopt_orphans()
+    with tempfile.TemporaryDirectory(prefix="meshlens-", ignore_cleanup_errors=True) as room:
+        empty = Path(room, "empty")
+        empty.mkdir()
+        with Path(room, "errors").open("w+b") as errors:
+            process = subprocess.Popen(
+                command,
+                cwd=empty,
+                env={**environment, _MARK: mark},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+            )
+            _running.add(process.pid)
+            try:
+                yield Kept(process, errors)
+            finally:
+                for pipe in (process.stdin, process.stdout):
+                    if pipe is not None:
+                        with suppress(OSError):
+                            pipe.close()
+                _end_whole(process, f"{_MARK}={mark}".encode())
+                _running.discard(process.pid)
+
+
+class Kept:
+    """A program that is running and answers line by line."""
+
+    def __init__(self, process: subprocess.Popen[bytes], errors: BinaryIO) -> None:
+        self._process = process
+        self._errors = errors
+        self._left = b""
+
+    def ask(self, line: bytes) -> None:
+        """Writes a line to it.
+
+        Raises:
+            OSError: it has ended.
+        """
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + b"\n")
+        self._process.stdin.flush()
+
+    def answer(self, seconds: float) -> bytes:
+        """Returns its next line; nothing if it has ended, or if none came in so many seconds."""
+        assert self._process.stdout is not None
+        handle = self._process.stdout.fileno()
+        end = time.monotonic() + seconds
+        while b"\n" not in self._left and len(self._left) < _KEPT_ERRORS:
+            ready, _, _ = select.select([handle], [], [], max(0.0, end - time.monotonic()))
+            part = os.read(handle, _KEPT_ERRORS) if ready else b""
+            if not part:
+                return b""
+            self._left += part
+        line, _, self._left = self._left.partition(b"\n")
+        return line
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it still runs."""
+        return not _has_ended(self._process)
+
+    def complaint(self) -> str:
+        """Returns the last line that it wrote to stderr."""
+        lines = _text(_tail(self._errors, _KEPT_ERRORS)).strip().splitlines()
+        return lines[-1] if lines else ""
+
+
+def end_group(group: int) -> None:
+    """Kills the members of a group of processes."""
+    _signal_group(group, _KILL)
+
+
+def memory_of_session(session: int) -> int:
+    """Returns how many bytes of memory the processes of a session hold, as Linux tells it; 0 elsewhere."""
+    pages = 0
+    for number in _numbers():
+        fields = _stat(str(number))
+        if len(fields) > _RESIDENT and fields[3] == str(session):
+            pages += int(fields[_RESIDENT])
+    return pages * os.sysconf("SC_PAGE_SIZE") if pages else 0
+
+
+def has_ended(number: int) -> bool:
+    """Tells whether a process of Linux has ended; one that nobody has asked about yet has ended too."""
+    return _stat(str(number))[:1] in ([], ["Z"], ["X"])
 
 
 def _wait(

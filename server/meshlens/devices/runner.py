@@ -103,7 +103,7 @@ def run_probe(
 def _read(question: Question) -> Report:
     """Returns what files say of an interpreter."""
     python = question.interpreter
-    report = Report(python, "installed")
+    report = Report(python, "installed", note=failures.NOT_ASKED)
     if interpreter_leads_into(python, question.untrusted):
         return replace(report, failure=failures.untrusted(python))
     if not os.access(python, os.X_OK) or os.path.isdir(python):

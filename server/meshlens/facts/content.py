@@ -7,18 +7,15 @@ asks for them.
 from __future__ import annotations
 
 import logging
-import marshal
 from array import array
 from collections.abc import Callable
-from functools import partial
 from typing import Any, TypeAlias
 
 from meshlens.facts.mentioned import names_of
-from meshlens.facts.walking import is_function
+from meshlens.facts.nodes import FunctionDef, FunctionShape, Statements
 
-Shape: TypeAlias = tuple[Any, ...]
+Shape: TypeAlias = Any
 
-_BODY = 4
 _log = logging.getLogger("meshlens")
 
 
@@ -38,7 +35,7 @@ class Content:
         """
         self._shape: Shape | None = shape
         self._header = shape
-        self._later: Callable[[], Shape] | None = None
+        self._later: Callable[[], Statements] | None = None
         self._spans: array[int] | None = spans
         self._table: Callable[[], array[int]] | None = None
         self._names = names
@@ -92,19 +89,6 @@ class Content:
         """The same of a text in which some of it lies elsewhere."""
         return Content(self.shape, spans, self._names)
 
-    def packed(self) -> tuple[Any, ...]:
-        """All of it, of parts that `marshal` knows.
-
-        Raises:
-            ValueError: the shape is nested too deeply.
-        """
-        spans = self.spans
-        rest = spans.typecode, spans.tobytes(), self.names
-        function = function_in(self.shape)
-        if function is None:
-            return self.shape, b"", *rest
-        return with_body(self.shape, ()), marshal.dumps(function[_BODY]), *rest
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Content):
             return NotImplemented
@@ -113,16 +97,9 @@ class Content:
     __hash__ = None  # type: ignore[assignment]
 
 
-def unpacked(parts: tuple[Any, ...]) -> Content:
-    """The content that `Content.packed` gave."""
-    header, body, typecode, table, names = parts
-    later = partial(marshal.loads, body) if body else None
-    return content_later(header, later, partial(array, typecode, table), names)
-
-
 def content_later(
     header: Shape,
-    body: Callable[[], Shape] | None,
+    body: Callable[[], Statements] | None,
     spans: Callable[[], array[int]],
     names: tuple[str, ...],
 ) -> Content:
@@ -141,17 +118,19 @@ def content_later(
     return content
 
 
-def function_in(shape: Shape) -> Shape | None:
-    """The function tuple of a block that is a function."""
-    function = shape[2] if len(shape) == 3 and shape[0] == "fn" else shape
-    return function if isinstance(function, tuple) and is_function(function) else None
+def function_in(shape: Shape) -> FunctionShape | None:
+    """The function of a block that is a function."""
+    if isinstance(shape, FunctionDef):
+        return shape.function
+    return shape if isinstance(shape, FunctionShape) else None
 
 
-def with_body(shape: Shape, body: Shape) -> Shape:
+def with_body(shape: Shape, body: Statements) -> Shape:
     """The shape of a function with another body."""
-    if len(shape) == 3:
-        return (shape[0], shape[1], with_body(shape[2], body))
-    return (*shape[:_BODY], body, *shape[_BODY + 1 :])
+    if isinstance(shape, FunctionDef):
+        return shape._replace(function=shape.function._replace(body=body))
+    assert isinstance(shape, FunctionShape)
+    return shape._replace(body=body)
 
 
 _NO_SPANS = array("i")

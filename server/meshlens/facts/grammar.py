@@ -6,6 +6,8 @@ import struct
 from array import array
 from collections.abc import Mapping
 
+from meshlens.facts.nodes import How
+
 EXPRESSIONS: Mapping[str, str] = {
     "name": "site text",
     "const": "site constant",
@@ -59,7 +61,7 @@ STATEMENTS: Mapping[str, str] = {
     "pass": "site",
 }
 """The fields after the tag of each node, as `model.py` describes them."""
-HOWS = ("only", "any", "*", "key", "**")
+HOWS: tuple[How, ...] = ("only", "any", "*", "key", "**")
 FLAGS = (frozenset[str](), frozenset({"async"}), frozenset({"generator"}), frozenset({"async", "generator"}))
 DEEPEST = 400
 """No shape is nested deeper: `lowering.py` stops long before."""
@@ -73,9 +75,6 @@ the lengths of its head, body, names, spans and pieces."""
 
 STATEMENT, FUNCTION, FUNCTION_STATEMENT = range(3)
 """The kinds of blocks."""
-
-BODY = 4
-"""Where the body of a function stands in it."""
 
 WIDTHS = (("B", 1 << 8), ("H", 1 << 16), ("I", 1 << 32))
 SPAN = 2 * array("i").itemsize

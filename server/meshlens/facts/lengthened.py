@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from meshlens.facts.content import Content, Shape
+from meshlens.facts.content import Content
 from meshlens.facts.model import Block
+from meshlens.facts.nodes import Statement
 from meshlens.facts.paths import SIMPLE, Path, Spot, is_plain, statement_at, with_statement
 
 Pieces: TypeAlias = tuple[tuple[int, int], ...]
-Lowered: TypeAlias = "tuple[Shape, list[tuple[int, int]]] | None"
+Lowered: TypeAlias = "tuple[Statement, list[tuple[int, int]]] | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Lengthened:
         old = statement_at(block.shape, self.path)
         if lowered is None or lowered[0] != old:
             return None
-        first = old[1]
+        first = old.site
         table = array("i", block.spans)
         pieces, own = self._placed(None, lowered[1][first:])
         table[2 * first : 2 * first + len(own)] = own
@@ -47,11 +48,11 @@ class Lengthened:
 
     def with_typed(self, lowered: Lowered, known: Spot | None) -> tuple[Block, Spot] | None:
         """The block with another statement; None if that is none that may be typed in alone."""
-        if lowered is None or lowered[0][0] not in SIMPLE or not is_plain(lowered[0], 0):
+        if lowered is None or not isinstance(lowered[0], SIMPLE) or not is_plain(lowered[0], 0):
             return None
         block, path = self.block, self.path
         shape, spans = lowered
-        first = shape[1]
+        first = shape.site
         old = statement_at(block.shape, path)
         pieces, own = self._placed(known, spans[first:])
         table = block.spans[: 2 * first] if known is not None else _without(block, old)
@@ -106,10 +107,10 @@ def moved_pieces(pieces: Sequence[tuple[int, int]], limit: int | None, end: int,
     return tuple(moved)
 
 
-def _without(block: Block, statement: Shape) -> array[int]:
+def _without(block: Block, statement: Statement) -> array[int]:
     """The spans of a block in which the sites of a statement stand for nothing any more."""
     spans = block.spans
-    site = statement[1]
+    site = statement.site
     start, end, whole = spans[2 * site], spans[2 * site + 1], spans[1]
     made = array("i", spans)
     for number in range(0, len(spans), 2):

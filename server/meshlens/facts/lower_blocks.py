@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import chain
 
@@ -16,7 +17,7 @@ from meshlens.facts.lower_operators import OPERATORS
 from meshlens.facts.lower_statements import SIMPLE
 from meshlens.facts.lower_strings import STRINGS
 from meshlens.facts.lowering import Lowering, statement
-from meshlens.facts.model import Shape
+from meshlens.facts.nodes import ExpressionStatement, FunctionShape, Opaque, Statement
 from meshlens.syntax.kinds import by_kind
 from meshlens.syntax.parse import Node
 
@@ -26,7 +27,7 @@ STATEMENTS = by_kind({**SIMPLE, **COMPOUND, **DEFINITIONS})
 
 def lower_block(
     text: bytes, node: Node, inner: dict[int, str], unread: Holes, *, alone: bool
-) -> tuple[Shape, list[tuple[int, int]]]:
+) -> tuple[Statement | FunctionShape, list[tuple[int, int]]]:
     """The shape of a block, whatever is in it, and where its sites lie.
 
     Args:
@@ -36,7 +37,7 @@ def lower_block(
         unread: the holes in it.
         alone: whether it is such a function itself.
     """
-    lower = function_block if alone else statement
+    lower: Callable[[Lowering, Node], Statement | FunctionShape] = function_block if alone else statement
     low = Lowering(text, _EXPRESSIONS, STATEMENTS, inner, careful=node.has_error, unread=unread)
     try:
         return lower(low, node), low.spans
@@ -46,7 +47,9 @@ def lower_block(
     try:
         return lower(low, node), low.spans
     except Exception:
-        return ("", 0, (), (), (), frozenset()) if alone else ("expr", 0, ("opaque", 0, ())), [node.byte_range]
+        return FunctionShape("", 0, (), (), (), frozenset()) if alone else ExpressionStatement(
+            "expr", 0, Opaque("opaque", 0, ())
+        ), [node.byte_range]
 
 
 def lower_statement(text: bytes, node: Node, first: int, unread: Holes) -> Lowered:

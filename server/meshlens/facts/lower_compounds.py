@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from meshlens.facts.lowering import DEEPEST, Handler, Lowering, body, expression, mark, mark_between, maybe
+from meshlens.facts.lowering import DEEPEST, Lowering, StatementHandler, body, expression, mark, mark_between, maybe
 from meshlens.facts.lowering import text_of as text
-from meshlens.facts.model import Shape
+from meshlens.facts.nodes import (
+    Arm,
+    Expression,
+    ExpressionStatement,
+    For,
+    Handler,
+    If,
+    Match,
+    Opaque,
+    Statements,
+    Try,
+    TupleDisplay,
+    While,
+    With,
+    WithItem,
+)
 from meshlens.syntax.kinds import field, items, kind
 from meshlens.syntax.parse import Node
 
@@ -31,14 +46,14 @@ _GUARD = field("guard")
 _ALIAS = field("alias")
 
 
-def _if(low: Lowering, node: Node) -> Shape:
+def _if(low: Lowering, node: Node) -> If:
     site = mark(low, node)
     test = expression(low, _child(node, _CONDITION))
     then = body(low, node.child_by_field_id(_CONSEQUENCE))
-    return ("if", site, test, then, _otherwise(low, node.children_by_field_id(_ALTERNATIVE), 0))
+    return If("if", site, test, then, _otherwise(low, node.children_by_field_id(_ALTERNATIVE), 0))
 
 
-def _otherwise(low: Lowering, clauses: Sequence[Node], at: int) -> tuple[Shape, ...]:
+def _otherwise(low: Lowering, clauses: Sequence[Node], at: int) -> Statements:
     if at == len(clauses):
         return ()
     clause = clauses[at]
@@ -47,64 +62,64 @@ def _otherwise(low: Lowering, clauses: Sequence[Node], at: int) -> tuple[Shape, 
     start, end = clause.start_byte, clauses[-1].end_byte
     site = mark_between(low, start, end)
     if low.depth >= DEEPEST:
-        return (("expr", site, ("opaque", mark_between(low, start, end), ())),)
+        return (ExpressionStatement("expr", site, Opaque("opaque", mark_between(low, start, end), ())),)
     low.depth += 1
     test = expression(low, _child(clause, _CONDITION))
     then = body(low, clause.child_by_field_id(_CONSEQUENCE))
-    shape = ("if", site, test, then, _otherwise(low, clauses, at + 1))
+    shape = If("if", site, test, then, _otherwise(low, clauses, at + 1))
     low.depth -= 1
     return (shape,)
 
 
-def _while(low: Lowering, node: Node) -> Shape:
+def _while(low: Lowering, node: Node) -> While:
     site = mark(low, node)
     test = expression(low, _child(node, _CONDITION))
     suite = body(low, node.child_by_field_id(_BODY))
-    return ("while", site, test, suite, _else(low, node))
+    return While("while", site, test, suite, _else(low, node))
 
 
-def _for(low: Lowering, node: Node) -> Shape:
+def _for(low: Lowering, node: Node) -> For:
     site = mark(low, node)
     target = expression(low, _child(node, _LEFT))
     iterable = expression(low, _child(node, _RIGHT))
     suite = body(low, node.child_by_field_id(_BODY))
-    return ("for", site, target, iterable, suite, _else(low, node))
+    return For("for", site, target, iterable, suite, _else(low, node))
 
 
-def _else(low: Lowering, node: Node) -> tuple[Shape, ...]:
+def _else(low: Lowering, node: Node) -> Statements:
     clause = node.child_by_field_id(_ALTERNATIVE)
     return _suite(low, clause) if clause is not None else ()
 
 
-def _suite(low: Lowering, clause: Node) -> tuple[Shape, ...]:
+def _suite(low: Lowering, clause: Node) -> Statements:
     return body(low, next((child for child in clause.named_children if child.kind_id == _BLOCK), None))
 
 
-def _with(low: Lowering, node: Node) -> Shape:
+def _with(low: Lowering, node: Node) -> With:
     site = mark(low, node)
-    found: list[Shape] = []
+    found: list[WithItem] = []
     for clause in node.named_children:
         if clause.kind_id == _WITH_CLAUSE:
             for item in items(clause):
                 found.extend(_with_items(low, item))
-    return ("with", site, tuple(found), body(low, node.child_by_field_id(_BODY)))
+    return With("with", site, tuple(found), body(low, node.child_by_field_id(_BODY)))
 
 
-def _with_items(low: Lowering, node: Node) -> list[Shape]:
+def _with_items(low: Lowering, node: Node) -> list[WithItem]:
     if node.kind_id == _AS_PATTERN:
         value, alias = items(node)
-        return [(expression(low, value), expression(low, items(alias)[0]))]
+        return [WithItem(expression(low, value), expression(low, items(alias)[0]))]
     if node.kind_id in _WRAPPERS:
         return [item for child in items(node) for item in _with_items(low, child)]
-    return [(expression(low, node), None)]
+    return [WithItem(expression(low, node), None)]
 
 
-def _try(low: Lowering, node: Node) -> Shape:
+def _try(low: Lowering, node: Node) -> Try:
     site = mark(low, node)
     suite = body(low, node.child_by_field_id(_BODY))
-    handlers: list[Shape] = []
-    otherwise: tuple[Shape, ...] = ()
-    final: tuple[Shape, ...] = ()
+    handlers: list[Handler] = []
+    otherwise: Statements = ()
+    final: Statements = ()
     for clause in node.named_children:
         number = clause.kind_id
         if number in _EXCEPT:
@@ -113,10 +128,10 @@ def _try(low: Lowering, node: Node) -> Shape:
             otherwise = _suite(low, clause)
         elif number == _FINALLY:
             final = _suite(low, clause)
-    return ("try", site, suite, tuple(handlers), otherwise, final)
+    return Try("try", site, suite, tuple(handlers), otherwise, final)
 
 
-def _handler(low: Lowering, clause: Node) -> Shape:
+def _handler(low: Lowering, clause: Node) -> Handler:
     found = [child for child in items(clause) if child.kind_id != _BLOCK]
     caught = found[0] if found else None
     alias = found[1] if len(found) > 1 else None
@@ -124,31 +139,31 @@ def _handler(low: Lowering, clause: Node) -> Shape:
         target = _child(caught, _ALIAS)
         caught, alias = items(caught)[0], items(target)[0]
     exception = maybe(low, caught)
-    return (exception, text(low, alias) if alias is not None else None, _suite(low, clause))
+    return Handler(exception, text(low, alias) if alias is not None else None, _suite(low, clause))
 
 
-def _match(low: Lowering, node: Node) -> Shape:
+def _match(low: Lowering, node: Node) -> Match:
     site = mark(low, node)
     suite = _child(node, _BODY)
     subject = _joined(low, node, node.children_by_field_id(_SUBJECT))
-    arms: list[Shape] = []
+    arms: list[Arm] = []
     for clause in suite.named_children:
         if clause.kind_id != _CASE_CLAUSE:
             continue
         pattern = _joined(low, clause, [child for child in clause.named_children if child.kind_id == _CASE_PATTERN])
         guard = clause.child_by_field_id(_GUARD)
         condition = expression(low, items(guard)[0]) if guard is not None else None
-        arms.append((pattern, condition, body(low, clause.child_by_field_id(_CONSEQUENCE))))
-    return ("match", site, subject, tuple(arms))
+        arms.append(Arm(pattern, condition, body(low, clause.child_by_field_id(_CONSEQUENCE))))
+    return Match("match", site, subject, tuple(arms))
 
 
-def _joined(low: Lowering, owner: Node, nodes: Sequence[Node]) -> Shape:
+def _joined(low: Lowering, owner: Node, nodes: Sequence[Node]) -> Expression:
     """One expression for what stands between a keyword and its colon; a comma makes it a tuple."""
     commas = [child for child in owner.children if child.type == ","]
     if not commas:
         return expression(low, nodes[0])
     site = mark_between(low, nodes[0].start_byte, max(nodes[-1].end_byte, commas[-1].end_byte))
-    return ("tuple", site, tuple([expression(low, node) for node in nodes]))
+    return TupleDisplay("tuple", site, tuple([expression(low, node) for node in nodes]))
 
 
 def _child(node: Node, field_id: int) -> Node:
@@ -157,7 +172,7 @@ def _child(node: Node, field_id: int) -> Node:
     return child
 
 
-COMPOUND: Mapping[str, Handler] = {
+COMPOUND: Mapping[str, StatementHandler] = {
     "for_statement": _for,
     "if_statement": _if,
     "match_statement": _match,

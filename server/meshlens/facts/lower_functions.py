@@ -5,8 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from meshlens.facts.lower_names import arguments
-from meshlens.facts.lowering import Handler, Lowering, body, expression, mark, mark_between, maybe, text_of
-from meshlens.facts.model import Shape
+from meshlens.facts.lowering import (
+    ExpressionHandler,
+    Lowering,
+    StatementHandler,
+    body,
+    expression,
+    mark,
+    mark_between,
+    maybe,
+    text_of,
+)
+from meshlens.facts.nodes import (
+    ClassDef,
+    Expressions,
+    FunctionDef,
+    FunctionShape,
+    How,
+    Lambda,
+    Opaque,
+    Parameter,
+    SeparateDef,
+    Statement,
+)
 from meshlens.syntax.kinds import field, items, kind
 from meshlens.syntax.parse import Node
 
@@ -48,7 +69,7 @@ def body_of(definition: Node) -> Node | None:
     return definition.child_by_field_id(_BODY)
 
 
-def function_block(low: Lowering, node: Node) -> Shape:
+def function_block(low: Lowering, node: Node) -> FunctionShape:
     """A function that is a block of its own: the function tuple; site 0 is all of it, decorators included."""
     mark(low, node)
     definition = definition_of(node)
@@ -56,32 +77,32 @@ def function_block(low: Lowering, node: Node) -> Shape:
     return _function(low, definition, _decorators(low, node))
 
 
-def _definition(low: Lowering, node: Node) -> Shape:
+def _definition(low: Lowering, node: Node) -> Statement:
     site = mark(low, node)
     key = low.holes.get(low.spans[site][0]) if low.holes else None
     if key is not None:
-        return ("def", site, key)
+        return SeparateDef("def", site, key)
     definition = definition_of(node)
     assert definition is not None
     decorators = _decorators(low, node)
     if definition.kind_id == FUNCTION:
-        return ("fn", site, _function(low, definition, decorators))
+        return FunctionDef("fn", site, _function(low, definition, decorators))
     name = name_of(definition)
     assert name is not None
     name_site = mark(low, name)
     superclasses = definition.child_by_field_id(_SUPERCLASSES)
     bases = arguments(low, superclasses) if superclasses is not None else ()
     suite = body(low, body_of(definition))
-    return ("class", site, text_of(low, name), name_site, bases, decorators, suite)
+    return ClassDef("class", site, text_of(low, name), name_site, bases, decorators, suite)
 
 
-def _decorators(low: Lowering, node: Node) -> tuple[Shape, ...]:
+def _decorators(low: Lowering, node: Node) -> Expressions:
     if node.kind_id != DECORATED:
         return ()
     return tuple([expression(low, items(child)[0]) for child in node.named_children if child.kind_id == _DECORATOR])
 
 
-def _function(low: Lowering, node: Node, decorators: tuple[Shape, ...]) -> Shape:
+def _function(low: Lowering, node: Node, decorators: Expressions) -> FunctionShape:
     name = name_of(node)
     assert name is not None
     name_site = mark(low, name)
@@ -95,29 +116,31 @@ def _function(low: Lowering, node: Node, decorators: tuple[Shape, ...]) -> Shape
         if holds
     ]
     low.generator = outer
-    return (text_of(low, name), name_site, listed, decorators, suite, frozenset(flags) if flags else _PLAIN)
+    return FunctionShape(
+        text_of(low, name), name_site, listed, decorators, suite, frozenset(flags) if flags else _PLAIN
+    )
 
 
-def parameters(low: Lowering, node: Node | None) -> tuple[Shape, ...]:
+def parameters(low: Lowering, node: Node | None) -> tuple[Parameter, ...]:
     """The parameters of a function or lambda; the site of each is its name."""
     if node is None:
         return ()
-    found: list[Shape] = []
-    how = "any"
+    found: list[Parameter] = []
+    how: How = "any"
     for item in items(node):
         number = item.kind_id
         if number == _POSITIONAL_ONLY:
-            found = [(text, site, "only", *rest) for text, site, _, *rest in found]
+            found = [parameter._replace(how="only") for parameter in found]
         elif number == _KEYWORD_ONLY:
             how = "key"
         else:
             found.append(_parameter(low, item, how))
-            if found[-1][2] == "*":
+            if found[-1].how == "*":
                 how = "key"
     return tuple(found)
 
 
-def _parameter(low: Lowering, node: Node, how: str) -> Shape:
+def _parameter(low: Lowering, node: Node, how: How) -> Parameter:
     number = node.kind_id
     name: Node | None = node
     default = annotation = None
@@ -135,22 +158,22 @@ def _parameter(low: Lowering, node: Node, how: str) -> Shape:
     site = mark(low, name)
     # A parameter that is a pattern, as in Python 2, has no name to be called by.
     text = text_of(low, name) if name.kind_id == _IDENTIFIER else ""
-    return (text, site, how, maybe(low, default), maybe(low, annotation))
+    return Parameter(text, site, how, maybe(low, default), maybe(low, annotation))
 
 
-def _lambda(low: Lowering, node: Node) -> Shape:
+def _lambda(low: Lowering, node: Node) -> Lambda:
     site = mark(low, node)
     listed = parameters(low, node.child_by_field_id(_PARAMETERS))
     outer, low.generator = low.generator, False
     value = node.child_by_field_id(_BODY)
-    inner = expression(low, value) if value is not None else ("opaque", mark_between(low, *low.spans[site]), ())
+    inner = expression(low, value) if value is not None else Opaque("opaque", mark_between(low, *low.spans[site]), ())
     low.generator = outer
-    return ("lambda", site, listed, inner)
+    return Lambda("lambda", site, listed, inner)
 
 
-LAMBDAS: Mapping[str, Handler] = {"lambda": _lambda}
+LAMBDAS: Mapping[str, ExpressionHandler] = {"lambda": _lambda}
 
-DEFINITIONS: Mapping[str, Handler] = {
+DEFINITIONS: Mapping[str, StatementHandler] = {
     "class_definition": _definition,
     "decorated_definition": _definition,
     "function_definition": _definition,

@@ -4,8 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from meshlens.facts.lowering import Handler, Lowering, expression, mark, opaque, text_of
-from meshlens.facts.model import Shape
+from meshlens.facts.lowering import ExpressionHandler, Lowering, expression, mark, opaque, text_of
+from meshlens.facts.nodes import (
+    BinaryOperation,
+    BoolOperation,
+    Clause,
+    Comparison,
+    Comprehension,
+    DictDisplay,
+    Expression,
+    IfExpression,
+    ListDisplay,
+    Not,
+    Pair,
+    SetDisplay,
+    TupleDisplay,
+    UnaryOperation,
+    Walrus,
+)
 from meshlens.syntax.kinds import NAMES, field, items, kind, parts
 from meshlens.syntax.parse import Node
 
@@ -21,13 +37,13 @@ def operator_of(node: Node) -> str:
     return NAMES[node.kind_id]
 
 
-def _binary(low: Lowering, node: Node) -> Shape:
+def _binary(low: Lowering, node: Node) -> Expression:
     left, operator, right = parts(node)
     site = mark(low, node)
-    return ("bin", site, operator_of(operator), expression(low, left), expression(low, right))
+    return BinaryOperation("bin", site, operator_of(operator), expression(low, left), expression(low, right))
 
 
-def _boolean(low: Lowering, node: Node) -> Shape:
+def _boolean(low: Lowering, node: Node) -> Expression:
     site = mark(low, node)
     left, operator, right = parts(node)
     word = operator.kind_id
@@ -39,107 +55,107 @@ def _boolean(low: Lowering, node: Node) -> Shape:
         rest.append(right)
         left = inner
     rest.append(left)
-    return ("bool", site, NAMES[word], tuple([expression(low, item) for item in reversed(rest)]))
+    return BoolOperation("bool", site, NAMES[word], tuple([expression(low, item) for item in reversed(rest)]))
 
 
-def _not(low: Lowering, node: Node) -> Shape:
-    return ("not", mark(low, node), expression(low, items(node)[0]))
+def _not(low: Lowering, node: Node) -> Expression:
+    return Not("not", mark(low, node), expression(low, items(node)[0]))
 
 
-def _unary(low: Lowering, node: Node) -> Shape:
+def _unary(low: Lowering, node: Node) -> Expression:
     operator, item = parts(node)
-    return ("unary", mark(low, node), operator_of(operator), expression(low, item))
+    return UnaryOperation("unary", mark(low, node), operator_of(operator), expression(low, item))
 
 
-def _comparison(low: Lowering, node: Node) -> Shape:
+def _comparison(low: Lowering, node: Node) -> Expression:
     site = mark(low, node)
     found = parts(node)
     operators = tuple([operator_of(child) for child in found[1::2]])
-    return ("cmp", site, operators, tuple([expression(low, child) for child in found[::2]]))
+    return Comparison("cmp", site, operators, tuple([expression(low, child) for child in found[::2]]))
 
 
-def _conditional(low: Lowering, node: Node) -> Shape:
+def _conditional(low: Lowering, node: Node) -> Expression:
     site = mark(low, node)
     then, test, otherwise = items(node)
-    return ("ifexp", site, expression(low, test), expression(low, then), expression(low, otherwise))
+    return IfExpression("ifexp", site, expression(low, test), expression(low, then), expression(low, otherwise))
 
 
-def _walrus(low: Lowering, node: Node) -> Shape:
+def _walrus(low: Lowering, node: Node) -> Expression:
     site = mark(low, node)
     name, value = items(node)
-    return ("walrus", site, text_of(low, name), expression(low, value))
+    return Walrus("walrus", site, text_of(low, name), expression(low, value))
 
 
-def _tuple(low: Lowering, node: Node) -> Shape:
+def _tuple(low: Lowering, node: Node) -> Expression:
     site = mark(low, node)
-    return ("tuple", site, tuple([expression(low, item) for item in items(node)]))
+    return TupleDisplay("tuple", site, tuple([expression(low, item) for item in items(node)]))
 
 
-def _tuple_pattern(low: Lowering, node: Node) -> Shape:
+def _tuple_pattern(low: Lowering, node: Node) -> Expression:
     found = parts(node)
     # The grammar calls a target in parentheses a tuple, also without a comma.
     return expression(low, found[1]) if len(found) == 3 else _tuple(low, node)
 
 
-def _list(low: Lowering, node: Node) -> Shape:
+def _list(low: Lowering, node: Node) -> Expression:
     site = mark(low, node)
-    return ("list", site, tuple([expression(low, item) for item in items(node)]))
+    return ListDisplay("list", site, tuple([expression(low, item) for item in items(node)]))
 
 
-def _set(low: Lowering, node: Node) -> Shape:
+def _set(low: Lowering, node: Node) -> Expression:
     site = mark(low, node)
-    return ("set", site, tuple([expression(low, item) for item in items(node)]))
+    return SetDisplay("set", site, tuple([expression(low, item) for item in items(node)]))
 
 
-def _dictionary(low: Lowering, node: Node) -> Shape:
+def _dictionary(low: Lowering, node: Node) -> Expression:
     site = mark(low, node)
-    pairs: list[tuple[Shape | None, Shape]] = []
+    pairs: list[Pair] = []
     for item in items(node):
         found = items(item)
         if item.kind_id == _PAIR:
             key, value = found
-            pairs.append((expression(low, key), expression(low, value)))
+            pairs.append(Pair(expression(low, key), expression(low, value)))
         elif item.type == "dictionary_splat":
-            pairs.append((None, expression(low, found[0])))
+            pairs.append(Pair(None, expression(low, found[0])))
         else:
-            pairs.append((None, opaque(low, item)))
-    return ("dict", site, tuple(pairs))
+            pairs.append(Pair(None, opaque(low, item)))
+    return DictDisplay("dict", site, tuple(pairs))
 
 
-def _comprehension(kind_word: str) -> Handler:
-    def lower(low: Lowering, node: Node) -> Shape:
+def _comprehension(kind_word: str) -> ExpressionHandler:
+    def lower(low: Lowering, node: Node) -> Expression:
         site = mark(low, node)
         element, *rest = items(node)
         if element.kind_id == _PAIR:
             key, value = items(element)
-            shape: Shape = (expression(low, key), expression(low, value))
+            shape: Expression | Pair = Pair(expression(low, key), expression(low, value))
         else:
             shape = expression(low, element)
-        clauses: list[tuple[Shape, Shape, list[Shape]]] = []
+        clauses: list[tuple[Expression, Expression, list[Expression]]] = []
         for clause in rest:
             if clause.kind_id == _FOR:
                 clauses.append((_target(low, clause), _iterable(low, clause), []))
             else:
                 clauses[-1][2].append(expression(low, items(clause)[0]))
-        frozen = tuple([(target, iterable, tuple(conditions)) for target, iterable, conditions in clauses])
-        return ("comp", site, kind_word, shape, frozen)
+        frozen = tuple([Clause(target, iterable, tuple(conditions)) for target, iterable, conditions in clauses])
+        return Comprehension("comp", site, kind_word, shape, frozen)
 
     return lower
 
 
-def _target(low: Lowering, clause: Node) -> Shape:
+def _target(low: Lowering, clause: Node) -> Expression:
     node = clause.child_by_field_id(_LEFT)
     assert node is not None
     return expression(low, node)
 
 
-def _iterable(low: Lowering, clause: Node) -> Shape:
+def _iterable(low: Lowering, clause: Node) -> Expression:
     node = clause.child_by_field_id(_RIGHT)
     assert node is not None
     return expression(low, node)
 
 
-OPERATORS: Mapping[str, Handler] = {
+OPERATORS: Mapping[str, ExpressionHandler] = {
     "binary_operator": _binary,
     "boolean_operator": _boolean,
     "comparison_operator": _comparison,

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 
-from meshlens.facts.lowering import Handler, Lowering, expression, mark, mark_between
-from meshlens.facts.model import Shape
+from meshlens.facts.lowering import ExpressionHandler, Lowering, expression, mark, mark_between, new
+from meshlens.facts.nodes import Constant, Expression, FString, Opaque
 from meshlens.syntax.kinds import items, kind
 from meshlens.syntax.parse import Node
 
@@ -74,19 +74,19 @@ def _plain(literal: bytes) -> tuple[str, str | None]:
     return prefix, _value(body, raw=prefix == "r")
 
 
-def _string(low: Lowering, node: Node) -> Shape:
+def _string(low: Lowering, node: Node) -> Expression:
     site = mark(low, node)
     start, end = low.spans[site]
     prefix, value = _plain(low.source[start:end])
     if value is not None:
-        return ("const", site, value)
+        return new(Constant, ("const", site, value))
     if prefix in ("f", "rf", "fr"):
-        return ("fstr", site, tuple(_parts(low, node, raw="r" in prefix)))
-    return ("opaque", site, ())
+        return FString("fstr", site, tuple(_parts(low, node, raw="r" in prefix)))
+    return Opaque("opaque", site, ())
 
 
-def _parts(low: Lowering, node: Node, *, raw: bool) -> list[Shape]:
-    found: list[Shape] = []
+def _parts(low: Lowering, node: Node, *, raw: bool) -> list[Expression]:
+    found: list[Expression] = []
     for child in items(node):
         if child.kind_id == _INTERPOLATION:
             found.append(_interpolation(low, child))
@@ -94,17 +94,17 @@ def _parts(low: Lowering, node: Node, *, raw: bool) -> list[Shape]:
             start, end = child.byte_range
             value = _value(low.source[start:end].replace(b"{{", b"{").replace(b"}}", b"}"), raw=raw)
             site = mark_between(low, start, end)
-            found.append(("opaque", site, ()) if value is None else ("const", site, value))
+            found.append(Opaque("opaque", site, ()) if value is None else Constant("const", site, value))
     return found
 
 
-def _interpolation(low: Lowering, node: Node) -> Shape:
+def _interpolation(low: Lowering, node: Node) -> Expression:
     found = items(node)
     # More than braces around one expression is a conversion, a format or `=`: then the text is not the value's own.
     if len(found) == 1 and node.child_count == 3:
         return expression(low, found[0])
     site = mark(low, node)
-    return ("opaque", site, tuple([expression(low, inner) for inner in _inside(found)]))
+    return Opaque("opaque", site, tuple([expression(low, inner) for inner in _inside(found)]))
 
 
 def _inside(found: list[Node]) -> Iterator[Node]:
@@ -115,28 +115,28 @@ def _inside(found: list[Node]) -> Iterator[Node]:
             yield child
 
 
-def _concatenated(low: Lowering, node: Node) -> Shape:
+def _concatenated(low: Lowering, node: Node) -> Expression:
     site = mark(low, node)
     values: list[str] = []
-    found: list[Shape] = []
+    found: list[Expression] = []
     formatted = False
     for child in items(node):
         if child.kind_id != _STRING:
-            return ("opaque", site, ())
+            return Opaque("opaque", site, ())
         start, end = child.byte_range
         prefix, value = _plain(low.source[start:end])
         if value is not None:
             values.append(value)
-            found.append(("const", mark_between(low, start, end), value))
+            found.append(Constant("const", mark_between(low, start, end), value))
         elif prefix in ("f", "rf", "fr"):
             formatted = True
             found.extend(_parts(low, child, raw="r" in prefix))
         else:
-            return ("opaque", site, ())
-    return ("fstr", site, tuple(found)) if formatted else ("const", site, "".join(values))
+            return Opaque("opaque", site, ())
+    return FString("fstr", site, tuple(found)) if formatted else Constant("const", site, "".join(values))
 
 
-STRINGS: Mapping[str, Handler] = {
+STRINGS: Mapping[str, ExpressionHandler] = {
     "string": _string,
     "concatenated_string": _concatenated,
 }

@@ -6,9 +6,10 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from sys import intern
+from typing import TypeAlias, TypeVar
 
 from meshlens.facts.holes import Holes
-from meshlens.facts.model import Shape
+from meshlens.facts.nodes import Expression, ExpressionStatement, Hole, Name, Opaque, Statement, Statements
 from meshlens.syntax.kinds import EXTRAS, kind
 from meshlens.syntax.parse import Node
 
@@ -36,8 +37,8 @@ class Lowering:
     """
 
     source: bytes
-    expressions: Mapping[int, Handler]
-    statements: Mapping[int, Handler]
+    expressions: Mapping[int, ExpressionHandler]
+    statements: Mapping[int, StatementHandler]
     holes: Mapping[int, str]
     careful: bool
     spans: list[tuple[int, int]] = field(default_factory=list)
@@ -46,7 +47,11 @@ class Lowering:
     generator: bool = False
 
 
-Handler = Callable[[Lowering, Node], Shape]
+ExpressionHandler: TypeAlias = Callable[[Lowering, Node], Expression]
+StatementHandler: TypeAlias = Callable[[Lowering, Node], Statement]
+_Lowered = TypeVar("_Lowered", Expression, Statement)
+new = tuple.__new__
+"""Makes the nodes that most trees are made of; their constructors take twice as long."""
 
 
 def mark(low: Lowering, node: Node) -> int:
@@ -74,49 +79,53 @@ def _named(raw: bytes) -> str:
     return intern(unicodedata.normalize("NFKC", raw.decode("utf-8", "replace")))
 
 
-def expression(low: Lowering, node: Node) -> Shape:
+def expression(low: Lowering, node: Node) -> Expression:
     """The shape of an expression; of anything else, an opaque one."""
     number = node.kind_id
     if number == _IDENTIFIER:
         span = node.byte_range
         low.spans.append(span)
         text = _named(low.source[span[0] : span[1]])
-        return ("name", len(low.spans) - 1, text) if text else ("opaque", len(low.spans) - 1, ())
+        site = len(low.spans) - 1
+        return new(Name, ("name", site, text)) if text else Opaque("opaque", site, ())
     if low.unread and node.start_byte in low.unread:
-        return ("hole", mark(low, node), *low.unread[node.start_byte])
+        return Hole("hole", mark(low, node), *low.unread[node.start_byte])
     if low.depth >= DEEPEST:
-        return ("opaque", mark(low, node), ())
+        return Opaque("opaque", mark(low, node), ())
     low.depth += 1
     handler = low.expressions.get(number, opaque)
-    shape = _carefully(low, node, handler, simple=True) if low.careful else handler(low, node)
+    shape = _carefully(low, node, handler, opaque, simple=True) if low.careful else handler(low, node)
     low.depth -= 1
     return shape
 
 
-def maybe(low: Lowering, node: Node | None) -> Shape | None:
+def maybe(low: Lowering, node: Node | None) -> Expression | None:
     """The shape of an expression that may be missing."""
     return None if node is None else expression(low, node)
 
 
-def statement(low: Lowering, node: Node) -> Shape:
+def statement(low: Lowering, node: Node) -> Statement:
     """The shape of a statement; of anything else, an opaque expression as a statement."""
     handler = low.statements.get(node.kind_id)
     if handler is None or low.depth >= DEEPEST:
-        return ("expr", mark(low, node), expression(low, node))
+        return ExpressionStatement("expr", mark(low, node), expression(low, node))
     low.depth += 1
-    shape = _carefully(low, node, handler, simple=not _has_block(node)) if low.careful else handler(low, node)
+    if low.careful:
+        shape = _carefully(low, node, handler, opaque_statement, simple=not _has_block(node))
+    else:
+        shape = handler(low, node)
     low.depth -= 1
     return shape
 
 
-def body(low: Lowering, node: Node | None) -> tuple[Shape, ...]:
+def body(low: Lowering, node: Node | None) -> Statements:
     """The statements of a suite that may be missing."""
     if node is None:
         return ()
     return tuple([statement(low, child) for child in node.named_children if child.kind_id not in EXTRAS])
 
 
-def opaque(low: Lowering, node: Node) -> Shape:
+def opaque(low: Lowering, node: Node) -> Opaque:
     """A node that says nothing but what its expressions say."""
     site = mark(low, node)
     statements = low.statements
@@ -125,17 +134,23 @@ def opaque(low: Lowering, node: Node) -> Shape:
         for child in node.named_children
         if (number := child.kind_id) not in EXTRAS and number not in statements and number != _BLOCK
     ]
-    return ("opaque", site, tuple(children))
+    return Opaque("opaque", site, tuple(children))
 
 
-def opaque_statement(low: Lowering, node: Node) -> Shape:
+def opaque_statement(low: Lowering, node: Node) -> ExpressionStatement:
     """A statement that says nothing but what its expressions say."""
-    return ("expr", mark(low, node), opaque(low, node))
+    return ExpressionStatement("expr", mark(low, node), opaque(low, node))
 
 
-def _carefully(low: Lowering, node: Node, handler: Handler, *, simple: bool) -> Shape:
+def _carefully(
+    low: Lowering,
+    node: Node,
+    handler: Callable[[Lowering, Node], _Lowered],
+    fallback: Callable[[Lowering, Node], _Lowered],
+    *,
+    simple: bool,
+) -> _Lowered:
     depth = low.depth
-    fallback = opaque if node.kind_id not in low.statements else opaque_statement
     if simple and node.has_error and any(child.is_error or child.is_missing for child in node.children):
         return fallback(low, node)
     try:

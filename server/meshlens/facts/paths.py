@@ -7,22 +7,31 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from meshlens.facts.model import Block, Shape
-from meshlens.facts.walking import is_function
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Arm,
+    Assign,
+    AugAssign,
+    ClassDef,
+    ExpressionStatement,
+    FunctionDef,
+    FunctionShape,
+    Handler,
+    Match,
+    Statement,
+    Statements,
+    Try,
+    Yield,
+)
 
 Path: TypeAlias = tuple[int, ...]
 
-SIMPLE = frozenset({"expr", "assign", "ann", "aug"})
+SIMPLE = (ExpressionStatement, Assign, AnnAssign, AugAssign)
 """The statements that neither decide what runs next nor name something that others see."""
 
-_BODY = 4
+_FUNCTION = FunctionDef._fields.index("function")
+_BODY = FunctionShape._fields.index("body")
 _DEEPEST = 60
-_SUITES: dict[str, tuple[int, ...]] = {
-    "if": (3, 4),
-    "while": (3, 4),
-    "for": (4, 5),
-    "with": (3,),
-    "try": (2, 4, 5),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,42 +55,44 @@ class Spot:
     is_apart: bool = False
 
 
-def statement_at(shape: Shape, path: Path) -> Shape:
-    """The statement to which a path leads."""
+def statement_at(shape: Shape, path: Path) -> Any:
+    """The statement to which a path leads, or the suite."""
+    found: Any = shape
     for index in path:
-        shape = shape[index]
-    return shape
+        found = found[index]
+    return found
 
 
-def with_statement(shape: Shape, path: Path, statement: Shape) -> Shape:
+def with_statement(shape: Any, path: Path, statement: Any) -> Any:
     """A shape with another statement at the end of a path."""
     if not path:
         return statement
     index = path[0]
-    return (*shape[:index], with_statement(shape[index], path[1:], statement), *shape[index + 1 :])
+    parts = (*shape[:index], with_statement(shape[index], path[1:], statement), *shape[index + 1 :])
+    return tuple.__new__(type(shape), parts)
 
 
 def path_to(block: Block, offset: int) -> Path | None:
     """The way to the last simple statement that begins before an offset; None if there is none, or it is in a class."""
     shape = block.shape
-    if shape[0] == "fn" and len(shape) == 3:
-        path: Path = (2, _BODY)
-    elif is_function(shape):
+    if isinstance(shape, FunctionDef):
+        path: Path = (_FUNCTION, _BODY)
+    elif isinstance(shape, FunctionShape):
         path = (_BODY,)
     else:
         return None
 
-    def start_of(statement: Any) -> int:
-        return block.span(statement[1]).start
+    def start_of(statement: Statement) -> int:
+        return block.span(statement.site).start
 
     while True:
-        suite = statement_at(shape, path)
+        suite: Statements = statement_at(shape, path)
         number = bisect_right(suite, offset, key=start_of) - 1
         if number < 0:
             return None
         path = (*path, number)
         statement = suite[number]
-        if statement[0] in SIMPLE:
+        if isinstance(statement, SIMPLE):
             return path
         inner = [one for one in _suites(statement) if start_of(statement_at(statement, one)[0]) <= offset]
         if not inner:
@@ -91,22 +102,27 @@ def path_to(block: Block, offset: int) -> Path | None:
 
 def is_plain(node: Any, depth: int) -> bool:
     """Whether an expression is no deeper than handlers go anywhere, and makes no generator of its function."""
-    if type(node) is not tuple:
+    if not isinstance(node, tuple):
         return True
-    if depth > _DEEPEST or (node and node[0] == "yield"):
+    if depth > _DEEPEST or isinstance(node, Yield):
         return False
-    return all(is_plain(part, depth + 1) for part in node if type(part) is tuple)
+    return all(is_plain(part, depth + 1) for part in node if isinstance(part, tuple))
 
 
-def _suites(statement: Shape) -> list[Path]:
+def _suites(statement: Statement) -> list[Path]:
     """The suites in a compound statement that have statements, in order."""
-    tag = statement[0]
-    if tag == "fn":
-        found: list[Path] = [(2, _BODY)]
-    elif tag == "match":
-        found = [(3, number, 2) for number in range(len(statement[3]))]
+    if isinstance(statement, FunctionDef):
+        found: list[Path] = [(_FUNCTION, _BODY)]
+    elif isinstance(statement, Match):
+        place = Match._fields.index("arms")
+        found = [(place, number, Arm._fields.index("body")) for number in range(len(statement.arms))]
+    elif isinstance(statement, ClassDef):
+        return []
     else:
-        found = [(index,) for index in _SUITES.get(tag, ())]
-        if tag == "try":
-            found[1:1] = [(3, number, 2) for number in range(len(statement[3]))]
+        fields = statement._fields
+        found = [(fields.index(field),) for field in ("body", "orelse", "final") if field in fields]
+        if isinstance(statement, Try):
+            place = fields.index("handlers")
+            inner = [(place, number, Handler._fields.index("body")) for number in range(len(statement.handlers))]
+            found[1:1] = inner
     return [one for one in found if statement_at(statement, one)]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from meshlens.facts.content import Content
 from meshlens.facts.model import Block
 from meshlens.facts.paths import SIMPLE, Path, Spot, statement_at, with_statement
-
-_HAS_SITE = (str, type(None))
-_FIRST, _LAST, _CLASS = (1,), (2,), (1, 3)
 
 
 def with_old_sites(before: Block, spot: Spot, now: Block) -> tuple[Block, Spot] | None:
@@ -28,7 +26,7 @@ def with_old_sites(before: Block, spot: Spot, now: Block) -> tuple[Block, Spot] 
     if not _is_same(before.shape, now.shape, spot.path, same):
         return None
     statement = statement_at(now.shape, spot.path)
-    if statement[0] not in SIMPLE:
+    if not isinstance(statement, SIMPLE):
         return None
     own: list[int] = []
     made = _renumbered(statement, spot.first, own)
@@ -45,23 +43,21 @@ def _is_same(old: Any, new: Any, path: Path | None, same: list[tuple[int, int]])
     """Whether two nodes say the same, but for what stands at the end of a path; notes which sites stand for which."""
     if path == ():
         return True
-    if type(old) is not tuple or type(new) is not tuple:
-        return type(old) is type(new) and bool(old == new)
-    size = len(old)
-    if size != len(new):
+    if type(old) is not type(new):
+        return False
+    if not isinstance(old, tuple):
+        return bool(old == new)
+    if len(old) != len(new):
         return False
     place = path[0] if path else -1
     sites = _sites(old)
-    if sites != _sites(new) or (sites and old[0] != new[0]):
-        return False
-    for number in range(size):
-        part, fellow = old[number], new[number]
+    for number, (part, fellow) in enumerate(zip(old, new, strict=True)):
         if number in sites:
             same.append((part, fellow))
         elif number == place and path is not None:
             if not _is_same(part, fellow, path[1:], same):
                 return False
-        elif type(part) is tuple:
+        elif isinstance(part, tuple):
             if not _is_same(part, fellow, None, same):
                 return False
         elif type(part) is not type(fellow) or part != fellow:
@@ -69,22 +65,27 @@ def _is_same(old: Any, new: Any, path: Path | None, same: list[tuple[int, int]])
     return True
 
 
-def _sites(node: Any) -> tuple[int, ...]:
-    """Where in a node there are sites."""
-    size = len(node)
-    if size > 1 and type(node[1]) is int and type(node[0]) in _HAS_SITE:
-        return _CLASS if node[0] == "class" and size == 7 else _FIRST
-    # What is imported: a name, the one under which it is known, and the place.
-    is_import = size == 3 and type(node[2]) is int and type(node[0]) is str and type(node[1]) in _HAS_SITE
-    return _LAST if is_import else ()
+@cache
+def _sites_of(kind: type) -> tuple[int, ...]:
+    """Where in the nodes of a class there are sites."""
+    fields: tuple[str, ...] = getattr(kind, "_fields", ())
+    return tuple([number for number, field in enumerate(fields) if field in ("site", "name_site")])
+
+
+def _sites(node: tuple[Any, ...]) -> tuple[int, ...]:
+    return _sites_of(type(node))
 
 
 def _renumbered(node: Any, first: int, own: list[int]) -> Any:
     """A node with sites from a number on, and which sites they were."""
-    if type(node) is not tuple:
+    if not isinstance(node, tuple):
         return node
-    if len(node) > 1 and type(node[1]) is int and type(node[0]) in _HAS_SITE:
-        own.append(node[1])
-        site = first + len(own) - 1
-        return (node[0], site, *[_renumbered(part, first, own) for part in node[2:]])
-    return tuple([_renumbered(part, first, own) for part in node])
+    sites = _sites(node)
+    made: list[Any] = []
+    for number, part in enumerate(node):
+        if number in sites:
+            own.append(part)
+            made.append(first + len(own) - 1)
+        else:
+            made.append(_renumbered(part, first, own))
+    return tuple.__new__(type(node), made)

@@ -18,9 +18,8 @@ from operator import le
 from sys import intern
 from typing import Any
 
-from meshlens.facts.content import Shape, content_later, function_in
+from meshlens.facts.content import content_later, function_in
 from meshlens.facts.grammar import (
-    BODY,
     CONSTANTS,
     FUNCTION,
     HEADER,
@@ -32,6 +31,7 @@ from meshlens.facts.grammar import (
     NotFacts,
 )
 from meshlens.facts.model import Block, DevicesSaid, FileFacts, Suppression
+from meshlens.facts.nodes import Statements
 from meshlens.facts.shape_reader import READ_KIND, Reader, statements, texts
 from meshlens.text import Span
 
@@ -96,9 +96,9 @@ def _block_of(reader: Reader, number: int, row: Sequence[int], data: bytes, size
         raise NotFacts("a block that is not all there")
     sites = lengths[3] // SPAN
     header = reader.piece(READ_KIND[kind], _numbers(head_width, data[:head]), number, sites)
-    later: Callable[[], Shape] | None = None
+    later: Callable[[], Statements] | None = None
     function = function_in(header)
-    if (function is None) != (kind == STATEMENT) or (function and function[BODY]):
+    if (function is None) != (kind == STATEMENT) or (function and function.body):
         raise NotFacts("a head of another kind")
     if function is not None:
         later = partial(
@@ -111,17 +111,17 @@ def _block_of(reader: Reader, number: int, row: Sequence[int], data: bytes, size
     return Block(reader.words[key], content_later(header, later, table, mentioned), places, start)
 
 
-def _body(reader: Reader, numbers: array[int], number: int, sites: int) -> Shape:
+def _body(reader: Reader, numbers: array[int], number: int, sites: int) -> Statements:
     """The body of a function.
 
     Raises:
         NotFacts: it is something else.
     """
-    body: Shape = reader.piece(statements, numbers, number, sites)
+    body: Statements = reader.piece(statements, numbers, number, sites)
     return body
 
 
-def _body_or_nothing(reader: Reader, numbers: array[int], number: int, sites: int) -> Shape:
+def _body_or_nothing(reader: Reader, numbers: array[int], number: int, sites: int) -> Statements:
     try:
         return _body(reader, numbers, number, sites)
     except NotFacts as error:

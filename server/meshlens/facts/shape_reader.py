@@ -9,7 +9,6 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from meshlens.facts.content import Shape
 from meshlens.facts.grammar import (
     DEEPEST,
     EXPRESSIONS,
@@ -21,6 +20,29 @@ from meshlens.facts.grammar import (
     STATEMENTS,
     NotFacts,
 )
+from meshlens.facts.nodes import (
+    CLASSES,
+    Argument,
+    Arm,
+    Attribute,
+    Call,
+    Clause,
+    Constant,
+    Expression,
+    Expressions,
+    FunctionShape,
+    Handler,
+    Imported,
+    Name,
+    Pair,
+    Parameter,
+    Statement,
+    Statements,
+    WithItem,
+)
+
+# The constructors of named tuples take twice as long.
+_new = tuple.__new__
 
 
 class Reader:
@@ -94,46 +116,46 @@ def _constant(reader: Reader) -> Any:
     return reader.constants[reader.take()]
 
 
-def _expression(reader: Reader) -> Shape:
+def _expression(reader: Reader) -> Expression:
     code = reader.take()
     if code == 0:
-        return ("name", _site(reader), reader.words[reader.take()])
+        return _new(Name, ("name", _site(reader), reader.words[reader.take()]))
     if code == 1:
-        return ("const", _site(reader), reader.constants[reader.take()])
+        return _new(Constant, ("const", _site(reader), reader.constants[reader.take()]))
     reader.room -= 1
     if reader.room < 0:
         raise NotFacts("a shape that is nested too deeply")
-    made: Shape
+    made: Expression
     if code == 2:
-        made = ("attr", _site(reader), _expression(reader), reader.words[reader.take()])
+        made = _new(Attribute, ("attr", _site(reader), _expression(reader), reader.words[reader.take()]))
     elif code == 3:
-        made = ("call", _site(reader), _expression(reader), _arguments(reader))
+        made = _new(Call, ("call", _site(reader), _expression(reader), _arguments(reader)))
     else:
-        tag, fields = _READ_EXPRESSION[code]
-        made = (tag, *[field(reader) for field in fields])
+        kind, tag, fields = _READ_EXPRESSION[code]
+        made = _new(kind, (tag, *[field(reader) for field in fields]))
     reader.room += 1
     return made
 
 
-def _statement(reader: Reader) -> Shape:
+def _statement(reader: Reader) -> Statement:
     reader.room -= 1
     if reader.room < 0:
         raise NotFacts("a shape that is nested too deeply")
-    tag, fields = _READ_STATEMENT[reader.take()]
-    made = (tag, *[field(reader) for field in fields])
+    kind, tag, fields = _READ_STATEMENT[reader.take()]
+    made: Statement = _new(kind, (tag, *[field(reader) for field in fields]))
     reader.room += 1
     return made
 
 
-def _maybe(reader: Reader) -> Shape | None:
+def _maybe(reader: Reader) -> Expression | None:
     return _expression(reader) if reader.take() else None
 
 
-def _expressions(reader: Reader) -> Shape:
+def _expressions(reader: Reader) -> Expressions:
     return tuple([_expression(reader) for _ in range(reader.take())])
 
 
-def statements(reader: Reader) -> Shape:
+def statements(reader: Reader) -> Statements:
     """The statements of a body."""
     return tuple([_statement(reader) for _ in range(reader.take())])
 
@@ -147,36 +169,38 @@ def _names(reader: Reader) -> frozenset[str]:
     return frozenset(texts(reader))
 
 
-def _arguments(reader: Reader) -> Shape:
-    return tuple([(_maybe_text(reader), _site(reader), _expression(reader)) for _ in range(reader.take())])
+def _arguments(reader: Reader) -> tuple[Argument, ...]:
+    return tuple(
+        [_new(Argument, (_maybe_text(reader), _site(reader), _expression(reader))) for _ in range(reader.take())]
+    )
 
 
-def _pairs(reader: Reader) -> Shape:
-    return tuple([(_maybe(reader), _expression(reader)) for _ in range(reader.take())])
+def _pairs(reader: Reader) -> tuple[Pair, ...]:
+    return tuple([Pair(_maybe(reader), _expression(reader)) for _ in range(reader.take())])
 
 
-def _element(reader: Reader) -> Shape:
-    return (_expression(reader), _expression(reader)) if reader.take() else _expression(reader)
+def _element(reader: Reader) -> Expression | Pair:
+    return Pair(_expression(reader), _expression(reader)) if reader.take() else _expression(reader)
 
 
-def _clauses(reader: Reader) -> Shape:
-    return tuple([(_expression(reader), _expression(reader), _expressions(reader)) for _ in range(reader.take())])
+def _clauses(reader: Reader) -> tuple[Clause, ...]:
+    return tuple([Clause(_expression(reader), _expression(reader), _expressions(reader)) for _ in range(reader.take())])
 
 
-def _parameters(reader: Reader) -> Shape:
+def _parameters(reader: Reader) -> tuple[Parameter, ...]:
     return tuple(
         [
-            (_text(reader), _site(reader), HOWS[reader.take()], _maybe(reader), _maybe(reader))
+            Parameter(_text(reader), _site(reader), HOWS[reader.take()], _maybe(reader), _maybe(reader))
             for _ in range(reader.take())
         ]
     )
 
 
-def _function(reader: Reader) -> Shape:
+def _function(reader: Reader) -> FunctionShape:
     reader.room -= 1
     if reader.room < 0:
         raise NotFacts("a shape that is nested too deeply")
-    made = (
+    made = FunctionShape(
         _text(reader),
         _site(reader),
         _parameters(reader),
@@ -192,20 +216,20 @@ def _flags(reader: Reader) -> frozenset[str]:
     return FLAGS[reader.take()]
 
 
-def _items(reader: Reader) -> Shape:
-    return tuple([(_expression(reader), _maybe(reader)) for _ in range(reader.take())])
+def _items(reader: Reader) -> tuple[WithItem, ...]:
+    return tuple([WithItem(_expression(reader), _maybe(reader)) for _ in range(reader.take())])
 
 
-def _handlers(reader: Reader) -> Shape:
-    return tuple([(_maybe(reader), _maybe_text(reader), statements(reader)) for _ in range(reader.take())])
+def _handlers(reader: Reader) -> tuple[Handler, ...]:
+    return tuple([Handler(_maybe(reader), _maybe_text(reader), statements(reader)) for _ in range(reader.take())])
 
 
-def _imports(reader: Reader) -> Shape:
-    return tuple([(_text(reader), _maybe_text(reader), _site(reader)) for _ in range(reader.take())])
+def _imports(reader: Reader) -> tuple[Imported, ...]:
+    return tuple([Imported(_text(reader), _maybe_text(reader), _site(reader)) for _ in range(reader.take())])
 
 
-def _arms(reader: Reader) -> Shape:
-    return tuple([(_expression(reader), _maybe(reader), statements(reader)) for _ in range(reader.take())])
+def _arms(reader: Reader) -> tuple[Arm, ...]:
+    return tuple([Arm(_expression(reader), _maybe(reader), statements(reader)) for _ in range(reader.take())])
 
 
 _Read: TypeAlias = Callable[[Reader], Any]
@@ -234,7 +258,15 @@ _READ: Mapping[str, _Read] = {
     "imports": _imports,
     "arms": _arms,
 }
-_READ_EXPRESSION = tuple((tag, tuple(_READ[field] for field in fields.split())) for tag, fields in EXPRESSIONS.items())
-_READ_STATEMENT = tuple((tag, tuple(_READ[field] for field in fields.split())) for tag, fields in STATEMENTS.items())
+
+
+def _rows(grammar: Mapping[str, str]) -> tuple[tuple[Any, str, tuple[_Read, ...]], ...]:
+    return tuple(
+        [(CLASSES[tag], tag, tuple([_READ[field] for field in fields.split()])) for tag, fields in grammar.items()]
+    )
+
+
+_READ_EXPRESSION = _rows(EXPRESSIONS)
+_READ_STATEMENT = _rows(STATEMENTS)
 READ_KIND: Mapping[int, _Read] = {STATEMENT: _statement, FUNCTION: _function, FUNCTION_STATEMENT: _statement}
 """Reads a block of each kind."""

@@ -18,6 +18,7 @@ from meshlens.facts.grammar import (
     WIDTHS,
     NotFacts,
 )
+from meshlens.facts.nodes import CLASSES, Attribute, Call, Name, Pair
 
 
 def _packed(numbers: Sequence[int]) -> tuple[int, bytes]:
@@ -94,13 +95,26 @@ def _constant(writer: Writer, value: Any) -> None:
 
 
 def _expression(writer: Writer, node: Any) -> None:
-    code, fields = _WRITE_EXPRESSION[node[0]]
-    writer.out.append(code)
-    _fields(writer, node, fields)
+    kind = type(node)
+    out = writer.out
+    if kind is Name:
+        out += (0, node.site, writer.words.setdefault(node.name, len(writer.words)))
+    elif kind is Attribute:
+        out += (2, node.site)
+        _expression(writer, node.object)
+        _text(writer, node.name)
+    elif kind is Call:
+        out += (3, node.site)
+        _expression(writer, node.callee)
+        _arguments(writer, node.arguments)
+    else:
+        code, fields = _WRITE_EXPRESSION[kind]
+        out.append(code)
+        _fields(writer, node, fields)
 
 
 def _statement(writer: Writer, node: Any) -> None:
-    code, fields = _WRITE_STATEMENT[node[0]]
+    code, fields = _WRITE_STATEMENT[type(node)]
     writer.out.append(code)
     _fields(writer, node, fields)
 
@@ -143,22 +157,24 @@ def _names(writer: Writer, values: Any) -> None:
 
 
 def _element(writer: Writer, value: Any) -> None:
-    is_pair = type(value[0]) is tuple
+    is_pair = isinstance(value, Pair)
     writer.out.append(is_pair)
     if not is_pair:
         _expression(writer, value)
         return
-    key, item = value
-    _expression(writer, key)
-    _expression(writer, item)
+    _expression(writer, value.key)
+    _expression(writer, value.value)
 
 
 def _arguments(writer: Writer, values: Any) -> None:
     writer.out.append(len(values))
-    for label, site, expression in values:
-        _maybe_text(writer, label)
-        writer.out.append(site)
-        _expression(writer, expression)
+    for argument in values:
+        label = argument.label
+        writer.out.append(label is not None)
+        if label is not None:
+            _text(writer, label)
+        writer.out.append(argument.site)
+        _expression(writer, argument.value)
 
 
 def _pairs(writer: Writer, values: Any) -> None:
@@ -178,22 +194,21 @@ def _clauses(writer: Writer, values: Any) -> None:
 
 def _parameters(writer: Writer, values: Any) -> None:
     writer.out.append(len(values))
-    for text, site, how, default, annotation in values:
-        _text(writer, text)
-        writer.out.append(site)
-        writer.out.append(HOWS.index(how))
-        _maybe(writer, default)
-        _maybe(writer, annotation)
+    for parameter in values:
+        _text(writer, parameter.name)
+        writer.out.append(parameter.site)
+        writer.out.append(HOWS.index(parameter.how))
+        _maybe(writer, parameter.default)
+        _maybe(writer, parameter.annotation)
 
 
 def _function(writer: Writer, value: Any) -> None:
-    text, site, parameters, decorators, body, flags = value
-    _text(writer, text)
-    writer.out.append(site)
-    _parameters(writer, parameters)
-    _expressions(writer, decorators)
-    statements(writer, body)
-    writer.out.append(FLAGS.index(flags))
+    _text(writer, value.name)
+    writer.out.append(value.site)
+    _parameters(writer, value.parameters)
+    _expressions(writer, value.decorators)
+    statements(writer, value.body)
+    writer.out.append(FLAGS.index(value.flags))
 
 
 def _items(writer: Writer, values: Any) -> None:
@@ -253,12 +268,12 @@ _WRITE: Mapping[str, _Write] = {
     "imports": _imports,
     "arms": _arms,
 }
-_WRITE_EXPRESSION = {
-    tag: (code, tuple(_WRITE[field] for field in fields.split()))
+_WRITE_EXPRESSION: Mapping[type, tuple[int, tuple[_Write, ...]]] = {
+    CLASSES[tag]: (code, tuple(_WRITE[field] for field in fields.split()))
     for code, (tag, fields) in enumerate(EXPRESSIONS.items())
 }
-_WRITE_STATEMENT = {
-    tag: (code, tuple(_WRITE[field] for field in fields.split()))
+_WRITE_STATEMENT: Mapping[type, tuple[int, tuple[_Write, ...]]] = {
+    CLASSES[tag]: (code, tuple(_WRITE[field] for field in fields.split()))
     for code, (tag, fields) in enumerate(STATEMENTS.items())
 }
 WRITE_KIND: Mapping[int, _Write] = {STATEMENT: _statement, FUNCTION: _function, FUNCTION_STATEMENT: _statement}

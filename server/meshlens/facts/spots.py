@@ -13,6 +13,7 @@ from meshlens.facts.holes import NO_HOLES, Holes, hole_again
 from meshlens.facts.lengthened import Lengthened
 from meshlens.facts.lower_blocks import lower_statement
 from meshlens.facts.model import Block, FileFacts
+from meshlens.facts.nodes import Hole
 from meshlens.facts.paths import SIMPLE, Path, Spot, is_plain, path_to, statement_at
 from meshlens.facts.splicing import Change
 from meshlens.facts.suppressions import speaks
@@ -62,8 +63,7 @@ def leaves_a_hole(facts: FileFacts) -> bool:
 def is_a_hole(block: Block, path: Path, broken: Span) -> bool:
     """Whether the statement at the end of a path stands for something broken, and for all of that."""
     statement = statement_at(block.shape, path)
-    # A declaration without a value ends in None.
-    return statement[-1] is not None and statement[-1][0] == "hole" and block.span(statement[1]) == broken
+    return isinstance(statement, SIMPLE) and isinstance(statement.value, Hole) and block.span(statement.site) == broken
 
 
 def typed_again(
@@ -83,16 +83,16 @@ def typed_again(
     if path is None or len(block.pieces) > _MOST_PIECES:
         return None
     old = statement_at(block.shape, path)
-    if old[0] not in SIMPLE or not is_plain(old, 0):
+    if not isinstance(old, SIMPLE) or not is_plain(old, 0):
         return None
-    start, end = block.span(old[1])
+    start, end = block.span(old.site)
     if hole is not None and hole != (start, end):
         return None
     stop = before.find(b"\n", end)
     stop = stop if stop >= 0 else len(before)
     if not start <= change.start <= change.old_end <= stop or not _is_alone(before, start, end, stop):
         return None
-    if path[-1] and before[: block.span(statement_at(block.shape, (*path[:-1], path[-1] - 1))[1]).end].endswith(b","):
+    if path[-1] and before[: block.span(statement_at(block.shape, (*path[:-1], path[-1] - 1)).site).end].endswith(b","):
         return None
     new_stop = stop + change.by
     if speaks(before, start, stop) or (hole is None and not _may_stand_alone(before, start, stop)):
@@ -114,7 +114,7 @@ def typed_again(
     if typed is not None:
         made = moved.with_typed(lower_statement(readable, node, typed.first, unread), typed)
     else:
-        made = moved.with_same(lower_statement(readable, node, old[1], unread))
+        made = moved.with_same(lower_statement(readable, node, old.site, unread))
         if made is None:
             first = len(block.spans) // 2
             made = moved.with_typed(lower_statement(readable, node, first, unread), None)
@@ -147,7 +147,7 @@ def watched_again(text: bytes, unread: Holes, block: Block, offset: int) -> tupl
     if path is None or len(block.pieces) > _MOST_PIECES:
         return None
     old = statement_at(block.shape, path)
-    start, end = block.span(old[1])
+    start, end = block.span(old.site)
     stop = text.find(b"\n", end)
     stop = stop if stop >= 0 else len(text)
     if not offset <= stop or not is_plain(old, 0) or not _may_stand_alone(text, start, stop):
@@ -162,7 +162,7 @@ def watched_again(text: bytes, unread: Holes, block: Block, offset: int) -> tupl
 
 def holds_change(block: Block, spot: Spot, change: Change) -> bool:
     """Whether an edit lies in the statement that is typed in."""
-    start, end = block.span(statement_at(block.shape, spot.path)[1])
+    start, end = block.span(statement_at(block.shape, spot.path).site)
     return start <= change.start and change.old_end <= end
 
 

@@ -12,7 +12,6 @@ from array import array
 
 from meshlens.facts.content import Shape, function_in, with_body
 from meshlens.facts.grammar import (
-    BODY,
     FUNCTION,
     FUNCTION_STATEMENT,
     HEADER,
@@ -20,6 +19,7 @@ from meshlens.facts.grammar import (
     STATEMENT,
 )
 from meshlens.facts.model import FileFacts
+from meshlens.facts.nodes import Statements
 from meshlens.facts.shape_writer import WRITE_KIND, Writer, statements, texts
 
 
@@ -36,10 +36,10 @@ def stored(facts: FileFacts) -> bytes:
         function = function_in(block.shape)
         kind = STATEMENT
         head: Shape = block.shape
-        body: Shape = ()
+        body: Statements = ()
         if function is not None:
             kind = FUNCTION if function is block.shape else FUNCTION_STATEMENT
-            head, body = with_body(block.shape, ()), function[BODY]
+            head, body = with_body(block.shape, ()), function.body
         head_width, head_bytes = writer.piece(WRITE_KIND[kind], head)
         body_width, body_bytes = writer.piece(statements, body)
         name_width, name_bytes = writer.piece(texts, block.names)

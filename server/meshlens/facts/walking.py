@@ -5,32 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from meshlens.facts.nodes import SPANNING
+
 if TYPE_CHECKING:
     from meshlens.facts.model import Block
-
-_HOWS = frozenset({"only", "any", "*", "key", "**"})
-
-
-def is_parameter(node: tuple[Any, ...]) -> bool:
-    """Whether a node is a parameter; a product or a power has as many parts, and its operator in the same place."""
-    if len(node) != 5 or type(node[2]) is not str or node[2] not in _HOWS:
-        return False
-    return node[0] != "bin" or node[2] not in ("*", "**") or node[3] is None
-
-
-def is_function(node: tuple[Any, ...]) -> bool:
-    """Whether a node is the tuple of a function."""
-    return len(node) == 6 and type(node[5]) is frozenset
-
-
-def is_constant(node: tuple[Any, ...]) -> bool:
-    """Whether a tuple is the node of a constant; a keyword, a function or an import may be called "const" too."""
-    return len(node) == 3 and node[0] == "const" and type(node[1]) is int and type(node[2]) is not tuple
-
-
-def is_hole(node: tuple[Any, ...]) -> bool:
-    """Whether a tuple is the node of what cannot be read; other things may be called "hole"."""
-    return len(node) == 4 and node[0] == "hole" and type(node[1]) is int
 
 
 def nodes(shape: Any) -> Iterator[Any]:
@@ -38,7 +16,7 @@ def nodes(shape: Any) -> Iterator[Any]:
     waiting = [shape]
     while waiting:
         node = waiting.pop()
-        if type(node) is tuple and node:
+        if node and isinstance(node, tuple):
             yield node
             waiting.extend(reversed(node))
 
@@ -50,16 +28,12 @@ def nodes_around(block: Block, site: int) -> Iterator[Any]:
     waiting: list[Any] = [block.shape]
     while waiting:
         node = waiting.pop()
-        if type(node) is not tuple or not node:
+        if not node or not isinstance(node, tuple):
             continue
-        if len(node) > 1 and type(node[0]) is str and type(node[1]) is int and spans_its_parts(node):
-            span = block.span(node[1]) if 0 <= node[1] < most else None
+        if isinstance(node, SPANNING):
+            place = node.site
+            span = block.span(place) if 0 <= place < most else None
             if span is not None and (span.end < end or span.start > start):
                 continue
         yield node
         waiting.extend(reversed(node))
-
-
-def spans_its_parts(node: Any) -> bool:
-    """Whether the site of a node holds those of its parts: that of a parameter or a function is its name alone."""
-    return not is_function(node) and not is_parameter(node)

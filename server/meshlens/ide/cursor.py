@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from meshlens.axes.values import Site
 from meshlens.facts.model import Block
-from meshlens.facts.walking import is_function
+from meshlens.facts.nodes import FunctionShape
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
@@ -63,7 +63,7 @@ class _Walk(NamedTuple):
 
     def whole(self) -> Iterator[Part]:
         shape = self.block.shape
-        if is_function(shape):
+        if isinstance(shape, FunctionShape):
             yield from self._function(shape, 0)
         else:
             yield from self._node(shape)
@@ -127,7 +127,7 @@ class _Walk(NamedTuple):
     def _children(self, shapes: Any) -> Iterator[Part]:
         """The parts in the first of some shapes, or of their nested lists, that holds the offset."""
         for shape in shapes:
-            if type(shape) is not tuple or not shape:
+            if not isinstance(shape, tuple) or not shape:
                 continue
             if is_node(shape):
                 if self._holds(shape[1]):
@@ -150,11 +150,11 @@ def nodes_in(shapes: Any) -> Iterator[Any]:
     waiting = [shapes]
     while waiting:
         shape = waiting.pop()
-        if type(shape) is not tuple or not shape:
+        if not isinstance(shape, tuple) or not shape:
             continue
         if is_node(shape):
             yield shape
-            if shape[0] in ("fn", "lambda", "const") or is_function(shape):
+            if shape[0] in ("fn", "lambda", "const") or isinstance(shape, FunctionShape):
                 continue
         waiting.extend(reversed(shape))
 
@@ -164,7 +164,7 @@ def statements_in(body: Any) -> Iterator[Any]:
     waiting = [body]
     while waiting:
         shape = waiting.pop()
-        if type(shape) is not tuple or not shape:
+        if not isinstance(shape, tuple) or not shape:
             continue
         if is_node(shape):
             yield shape

@@ -54,13 +54,26 @@ def has_devices(report: Report | None) -> bool:
     return report is not None and bool(report.devices or report.accelerators)
 
 
-def status(devices: Devices) -> str:
-    """All of it in as few words as a status bar has room for: "target 2x4, here 1 CPU device"."""
+def status(devices: Devices, *, trusted: bool = True) -> str:
+    """All of it in as few words as a status bar has room for: "target 2x4, here 1 CPU device".
+
+    Args:
+        devices: those of the file.
+        trusted: whether its workspace is, so that its Python may be asked.
+    """
     found = _found(devices)
+    here = f"here {found}" if found else "" if trusted else "workspace not trusted"
     if devices.target is None or devices.origin == "detected":
-        return found or "devices unknown"
+        if trusted and has_no_jax(devices.detected):
+            return found or "no JAX found"
+        return found or ("devices unknown" if trusted else "workspace not trusted: devices not checked")
     words = f"{counted(devices.target.count, 'device')} asked for" if devices.origin == "code" else said_by(devices)
-    return f"{words}, here {found}" if found else words
+    return f"{words}, {here}" if here else words
+
+
+def has_no_jax(report: Report | None) -> bool:
+    """Whether the Python that was asked has no JAX."""
+    return report is not None and bool(report.failure) and bool(report.python) and report.version("jax") is None
 
 
 def _found(devices: Devices) -> str | None:

@@ -12,6 +12,7 @@ from meshlens.ide.hover_binder import binder_text, binders_at, mapped_function_t
 from meshlens.ide.hover_collective import collective_text, unreached_text
 from meshlens.ide.hover_devices import devices_text
 from meshlens.ide.hover_mesh import mesh_text
+from meshlens.ide.hover_reference import with_reference
 from meshlens.ide.hover_spec import sharding_text, spec_text
 from meshlens.ide.prose import HoverStyle, Prose
 from meshlens.ide.values_here import dotted_at, mapped_in, named, result_of, value_at
@@ -92,7 +93,8 @@ def _of_import(prose: Prose, parts: tuple[Part, ...]) -> str | None:
     text, alias = parts[0].shape[:2]
     statement = parts[1].shape
     if statement[0] == "from" and statement[2] == 0:
-        found = api_text(prose, f"{statement[3]}.{text}")
+        dotted = f"{statement[3]}.{text}"
+        found = with_reference(prose, dotted, api_text(prose, dotted))
     else:
         found = api_text(prose, text) if statement[0] == "import" else None
     return found or _of_value(prose, parts[0].site, named(prose.view, alias or text, parts))
@@ -117,15 +119,16 @@ def _of_call(prose: Prose, parts: tuple[Part, ...], place: int, dotted: str | No
     if text is None:
         mapped = next((one for one in view.records.mapped_calls if one.call == call.site and one.visible), None)
         text = binder_text(prose, mapped.binder) if mapped is not None else None
-    history = api_text(prose, dotted) if dotted is not None else None
-    return prose.page(text, history) if text is not None else history
+    if dotted is None:
+        return text
+    return with_reference(prose, dotted, text, api_text(prose, dotted))
 
 
 def _of_name(prose: Prose, parts: tuple[Part, ...], place: int, dotted: str | None) -> str | None:
     """A name that is not called, or whose call says nothing."""
     view = prose.view
     if dotted is not None:
-        return prose.page(_of_partial(prose, parts, place, dotted), api_text(prose, dotted)) or None
+        return with_reference(prose, dotted, _of_partial(prose, parts, place, dotted), api_text(prose, dotted))
     return _of_value(prose, parts[place].site, value_at(view, parts, place))
 
 

@@ -12,6 +12,7 @@ from meshlens.axes.values import Binder, Const, Mesh, Site, Spec
 from meshlens.ide.devices import devices_of, mesh_sizes, spec_names
 from meshlens.ide.environment_words import operand_name
 from meshlens.ide.hover_spec import meshes_of
+from meshlens.ide.near_misses import near_misses
 from meshlens.ide.prose import MOST_PLACES, Prose, counted
 from meshlens.jaxapi.meshes import MESHES, PARTITION_SPEC
 from meshlens.project.solution import Solution
@@ -97,8 +98,8 @@ def _text(prose: Prose, name: str, group: _Maps, sites: set[Site]) -> str | None
     return prose.page(
         f"{'Mesh axis' if is_mesh_axis else 'Axis name'} {prose.axis(name)}.",
         _mesh_words(prose, name, meshes),
-        _bound_words(prose, binders, has_uses=bool(uses or of_binders), is_mesh_axis=is_mesh_axis),
-        _use_words(prose, [*uses, *of_binders], is_bound=bool(binders)),
+        _bound_words(prose, name, binders, has_uses=bool(uses or of_binders), is_mesh_axis=is_mesh_axis),
+        _use_words(prose, name, [*uses, *of_binders], binders),
         _spec_words(prose, all_specs),
     )
 
@@ -132,9 +133,11 @@ def _mesh_words(prose: Prose, name: str, meshes: dict[Site, Mesh]) -> str | None
     return f"Of the mesh at {'; '.join(found)}."
 
 
-def _bound_words(prose: Prose, binders: dict[Site, Binder], *, has_uses: bool, is_mesh_axis: bool) -> str | None:
+def _bound_words(
+    prose: Prose, name: str, binders: dict[Site, Binder], *, has_uses: bool, is_mesh_axis: bool
+) -> str | None:
     if not binders:
-        return "No map binds this axis." if has_uses or not is_mesh_axis else None
+        return _unbound_words(prose, name) if has_uses or not is_mesh_axis else None
     lines = []
     for binder in list(binders.values())[:MOST_PLACES]:
         devices = devices_of(prose.view, binder)
@@ -147,16 +150,35 @@ def _bound_words(prose: Prose, binders: dict[Site, Binder], *, has_uses: bool, i
     return f"Bound by{chr(10) if prose.is_plain else chr(10) * 2}{prose.items(lines)}"
 
 
-def _use_words(prose: Prose, uses: list[AxisUse], *, is_bound: bool) -> str | None:
+def _unbound_words(prose: Prose, name: str) -> str:
+    """That no map binds an axis, and which one its collectives run under that has almost the same name."""
+    meant = [
+        f"did you mean {prose.axis(one)} ({prose.places(maps)})?"
+        for one, maps in near_misses(prose.view.solution).meant.get(name, {}).items()
+    ]
+    return "; ".join(("No map binds this axis", *meant)) if meant else "No map binds this axis."
+
+
+def _use_words(prose: Prose, name: str, uses: list[AxisUse], binders: dict[Site, Binder]) -> str | None:
     sites: dict[str, list[Site]] = defaultdict(list)
     for use in uses:
         if use.call not in sites[use.kind]:
             sites[use.kind].append(use.call)
     if not sites:
-        return "No collective uses this axis." if is_bound else None
+        return _unused_words(prose, name, binders) if binders else None
     kinds = [f"{prose.code(kind)} ({prose.places(places)})" for kind, places in sites.items()]
     shown, more = kinds[:MOST_PLACES], len(kinds) - MOST_PLACES
     return f"Used by {', '.join(shown)}{f' and {more} more' if more > 0 else ''}."
+
+
+def _unused_words(prose: Prose, name: str, binders: dict[Site, Binder]) -> str:
+    """That no collective uses an axis, and which ones under its maps say almost the same name."""
+    said: dict[str, list[Site]] = defaultdict(list)
+    for binder in binders:
+        for one, sites in near_misses(prose.view.solution).of_maps.get((binder, name), {}).items():
+            said[one] += sites
+    close = [f"{prose.axis(one)} is not bound ({prose.places(sites)})" for one, sites in said.items()]
+    return "; ".join(("No collective uses this axis", *close)) + "."
 
 
 def _spec_words(prose: Prose, specs: list[Spec]) -> str | None:

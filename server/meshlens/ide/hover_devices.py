@@ -67,7 +67,7 @@ def _here(prose: Prose, name: str, report: Report | None) -> str | None:
         return f"Here: {found}{report.failure}"
     if not report.devices:
         found = f" The machine has {summary(report)}." if report.accelerators else ""
-        return f"Here: JAX was not asked.{found}"
+        return f"Here: {report.note or 'JAX was not asked'}.{found}"
     local = sum(device.local for device in report.devices)
     if name in ("jax.devices", "jax.local_devices"):
         return f"Detected here: {summary(report)}, default backend {report.default_backend or 'not known'}{asked}."

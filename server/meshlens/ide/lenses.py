@@ -1,12 +1,12 @@
-"""A line of facts above each map: how many devices, which axis, how many collectives."""
+"""A line of facts above each map: how many devices, which axis, how many collectives and where they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from meshlens.axes.values import Binder, Site
 from meshlens.ide.devices import devices_of
+from meshlens.ide.near_misses import near_misses
 from meshlens.ide.prose import counted
 from meshlens.jaxapi.collectives import COLLECTIVES
 from meshlens.project.solution import Solution
@@ -22,34 +22,42 @@ class Lens:
 
     Attributes:
         span: the call or decorator that applies it.
-        title: `8 devices · axis batch · 3 collectives`, without what is not known.
+        map: `8 devices · axis batch`, without what is not known.
+        collectives: `3 collectives`; empty if that is not known.
+        places: those collectives, or the ones that name almost the same axis.
     """
 
     span: Span
-    title: str
+    map: str
+    collectives: str
+    places: tuple[Site, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """All of it in one line."""
+        return " · ".join(filter(None, (self.map, self.collectives)))
 
 
 def lenses(view: FileView) -> tuple[Lens, ...]:
     """A lens for each map that a file applies and that anything is known of, in order."""
     binders = {binding.binder.site: binding.binder for binding in view.records.bindings}
-    found = [Lens(view.span(site), title) for site, binder in binders.items() if (title := _title(view, binder))]
-    return tuple(sorted(found, key=lambda lens: lens.span))
+    found = [_lens(view, binder) for binder in binders.values()]
+    return tuple(sorted((lens for lens in found if lens.title), key=lambda lens: lens.span))
 
 
-def _title(view: FileView, binder: Binder) -> str:
-    return " · ".join(_parts(view, binder))
-
-
-def _parts(view: FileView, binder: Binder) -> Iterator[str]:
-    devices = devices_of(view, binder)
-    if devices is not None:
-        yield devices
+def _lens(view: FileView, binder: Binder) -> Lens:
     names = [str(name.value) for name in binder.names]
-    if names:
-        yield f"{'axis' if len(names) == 1 else 'axes'} {', '.join(names)}"
-    if names and not binder.open:
-        collectives = view.solution.once("ide: collectives of maps", _collectives).get(binder.site, frozenset())
-        yield counted(len(collectives), "collective") if collectives else "no collectives"
+    axes = f"{'axis' if len(names) == 1 else 'axes'} {', '.join(names)}" if names else None
+    words = " · ".join(filter(None, (devices_of(view, binder), axes)))
+    if not names or binder.open:
+        return Lens(view.span(binder.site), words, "")
+    used = view.solution.once("ide: collectives of maps", _collectives).get(binder.site, frozenset())
+    of_maps = near_misses(view.solution).of_maps
+    missed = {said: sites for name in names for said, sites in of_maps.get((binder.site, name), {}).items()}
+    said = [counted(len(used), "collective") if used else "no collectives"]
+    said += [f'"{name}" is not bound' for name in missed]
+    places = (*used, *(site for sites in missed.values() for site in sites))
+    return Lens(view.span(binder.site), words, " · ".join(said), places)
 
 
 def _collectives(solution: Solution) -> dict[Site, frozenset[Site]]:

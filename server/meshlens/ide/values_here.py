@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes.values import UNKNOWN, Const, Ext, Mapped, Module, Partial, Site, Union, Value, Wrapped
-from meshlens.facts.walking import is_function
+from meshlens.facts.nodes import FunctionShape
 from meshlens.ide.cursor import Part, parts_at, statements_in
 from meshlens.project.view import FileView
 
@@ -116,7 +116,7 @@ def _of_name(view: FileView, name: str, parts: tuple[Part, ...], depth: int) -> 
         key = key.rpartition(".")[0]
         block = view.facts.blocks.get(key)
         shape = block.shape if block is not None else ()
-        function = shape if is_function(shape) else shape[2] if shape and shape[0] == "fn" else None
+        function = shape if isinstance(shape, FunctionShape) else shape[2] if shape and shape[0] == "fn" else None
         if function is None:
             continue
         if any(parameter[0] == name for parameter in function[2]):
@@ -155,9 +155,9 @@ def _of_self(view: FileView, name: str, site: Site, parts: tuple[Part, ...], dep
     """What the methods of a class assign to an attribute of `self`."""
     prefix = site.block.partition(".")[0] + "."
     for key, block in view.facts.blocks.items():
-        if not key.startswith(prefix) or not is_function(block.shape):
+        if not key.startswith(prefix) or not isinstance(block.shape, FunctionShape):
             continue
-        for node in statements_in(block.shape[4]):
+        for node in statements_in(block.shape.body):
             if node[0] == "assign" and any(_is_own(target, name) for target in node[2]):
                 found = _value(view, node[3], Site(site.path, key, node[3][1]), parts, depth - 1)
                 if found is not UNKNOWN:

@@ -11,7 +11,7 @@ from meshlens.assists._registry import all_assists, assist_named
 from meshlens.assists._subject import subject_at
 from meshlens.lsp.documents import Document
 from meshlens.lsp.session import Session
-from meshlens.lsp.to_lsp import workspace_edit
+from meshlens.lsp.to_lsp import in_boxes, workspace_edit
 from meshlens.text import Span
 
 REWRITE = "refactor.rewrite"
@@ -73,7 +73,7 @@ def resolved_assist(session: Session, document: Document, data: dict[str, Any]) 
     answer = assist_named(data["assist"]).propose(
         view, Span(*data["span"]), project_wishes(session, document, Wishes())
     )
-    return workspace_edit(session, answer.edits()) if isinstance(answer, Proposal) else None
+    return workspace_edit(session, in_boxes(session, answer.edits())) if isinstance(answer, Proposal) else None
 
 
 def _offer(session: Session, document: Document, asked: Span, name: str, proposal: Proposal) -> dict[str, Any] | None:
@@ -81,7 +81,7 @@ def _offer(session: Session, document: Document, asked: Span, name: str, proposa
     if session.client.resolves_edits:
         data = {"uri": document.uri, "version": document.version, "assist": name, "span": list(asked)}
         return {**action, "data": data}
-    edit = workspace_edit(session, proposal.edits())
+    edit = workspace_edit(session, in_boxes(session, proposal.edits()))
     return {**action, "edit": edit} if edit is not None else None
 
 

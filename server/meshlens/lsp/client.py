@@ -30,6 +30,8 @@ class Client:
         preferred_actions: it can apply the best action by itself.
         disabled_actions: it shows why a code action does not apply.
         asks_how: it asks its user how to run a function on several devices, and over what.
+        lens_commands: it has the commands that our lenses name.
+        shows_documents: it can be asked to open a document.
         snippets: it expands placeholders in completions.
         markdown, markdown_items: it renders Markdown in a hover, in a completion; otherwise it gets plain text.
         item_kinds, symbol_kinds, workspace_symbol_kinds: the kinds that it has pictures for.
@@ -55,6 +57,8 @@ class Client:
     preferred_actions: bool = False
     disabled_actions: bool = False
     asks_how: bool = False
+    lens_commands: bool = False
+    shows_documents: bool = False
     snippets: bool = False
     markdown: bool = False
     markdown_items: bool = False
@@ -99,6 +103,8 @@ def read_client(params: Mapping[str, Any]) -> Client:
         preferred_actions=bool(can(f"{action}.isPreferredSupport")),
         disabled_actions=bool(can(f"{action}.disabledSupport")),
         asks_how=isinstance(options, Mapping) and options.get("asksHow") is True,
+        lens_commands=isinstance(options, Mapping) and options.get("lensCommands") is True,
+        shows_documents=bool(can("window.showDocument.support")),
         snippets=bool(can("textDocument.completion.completionItem.snippetSupport")),
         markdown="markdown" in _strings(can("textDocument.hover.contentFormat")),
         markdown_items="markdown" in _strings(can("textDocument.completion.completionItem.documentationFormat")),

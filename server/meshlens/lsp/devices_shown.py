@@ -8,9 +8,10 @@ from typing import Any
 
 from meshlens.devices.report import to_json
 from meshlens.devices.topology import Topology, coordinates, describe
-from meshlens.lsp.documents import uri_of
+from meshlens.lsp.documents import path_of, uri_of
 from meshlens.lsp.probing import Probing
 from meshlens.lsp.session import Session
+from meshlens.project.configuration import OWN_FILE
 from meshlens.project.devices import devices_for
 
 DID_CHANGE = "meshlens/devicesDidChange"
@@ -55,13 +56,30 @@ def devices_shown(session: Session, root: Path, path: Path | None = None) -> dic
     target = folder.workspace.devices if folder is not None else None
     devices = view.devices if view is not None else devices_for(None, target, report)
     return {
-        "summary": status(devices),
+        "summary": status(devices, trusted=session.trusted),
         "detected": to_json(report) if report is not None else None,
         "failure": session.probing.failure_of(root),
         "target": _topology(devices.target) if devices.target is not None else None,
         "origin": devices.origin,
         "interpreter": session.probing.interpreter_of(root),
     }
+
+
+def project_named(session: Session, params: Mapping[str, Any]) -> tuple[Path, Path | None]:
+    """The project and the file that a request names by `uri`; without one the first project that the client has open.
+
+    Args:
+        session: the session.
+        params: those of the request.
+    """
+    uri = params.get("uri")
+    document = session.documents.get(uri) if isinstance(uri, str) else None
+    path = document.path if document is not None else path_of(uri) if isinstance(uri, str) else None
+    if path is None:
+        first = next(iter((*session.folders, *session.given)), Path.cwd())
+        return session.folder_of(first / OWN_FILE).root, None
+    is_folder = path in session.given or path in session.folders
+    return session.folder_of(path / OWN_FILE if is_folder else path).root, path
 
 
 def _topology(target: Topology) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from meshlens.caches.folder import Cache, cache_of
 from meshlens.devices.report import Report
@@ -35,6 +35,10 @@ SWITCH = "MESHLENS_DETECT_DEVICES"
 """The variable that is 0 where no Python is to be asked, as in tests."""
 
 NO_PYTHON = 'found no Python for this folder; set "interpreter" to the one that has JAX'
+NOT_TRUSTED = "the workspace is not trusted, so its Python is not asked for devices; trust the workspace to see them"
+
+LOOK_SECONDS = 1.5
+"""How often the server looks for environments that were made or changed after a project was opened."""
 
 
 @dataclass(slots=True)
@@ -52,6 +56,21 @@ class _Run:
     stop: Event = field(default_factory=Event)
     ended: Event = field(default_factory=Event)
     task: asyncio.Task[Report | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The environments of a project at the last look.
+
+    Attributes:
+        places: what changes when an environment is made or a package is installed.
+        now: when they changed last.
+        asked: the same, when the Python of the project was chosen.
+    """
+
+    places: tuple[Path, ...]
+    now: tuple[int, ...]
+    asked: tuple[int, ...]
 
 
 class Probing:
@@ -73,6 +92,8 @@ class Probing:
         self._runs: dict[str, _Run] = {}
         self._waiting: dict[Path, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._seen: dict[Path, _Seen] = {}
+        self._looking: asyncio.TimerHandle | None = None
 
     @property
     def untrusted(self) -> tuple[Path, ...]:
@@ -86,7 +107,10 @@ class Probing:
         """Has the Python of a project asked in a while: whenever it is opened, as what is kept on disk may hold."""
         if root in self._waiting or not self._may_ask(root):
             return
-        self._waiting[root] = asyncio.get_running_loop().call_later(PAUSE, self._begin, root)
+        loop = asyncio.get_running_loop()
+        self._waiting[root] = loop.call_later(PAUSE, self._begin, root)
+        if self._looking is None:
+            self._looking = loop.call_later(LOOK_SECONDS, self._look)
 
     def known(self, folder: Folder) -> Folder:
         """A project with what is known of its devices."""
@@ -106,12 +130,24 @@ class Probing:
         chosen = self._chosen.get(root)
         return chosen.path if chosen is not None else None
 
+    async def python_of(self, root: Path) -> str | None:
+        """Returns the Python of a project, looked for if nobody has yet; starts no program."""
+        if root not in self._chosen:
+            untrusted = self.untrusted
+            chosen, places = await asyncio.to_thread(self._choose, root, untrusted)
+            if bool(untrusted) == self.trusted:
+                return None
+            self._note(root, chosen, places)
+        return self.interpreter_of(root)
+
     def said_of(self, root: Path) -> str | None:
         """What the editor says is the Python of a project."""
         return self._said.get(root, self._said[None])
 
     def failure_of(self, root: Path) -> str | None:
-        """Why the devices of a project are not known, and what to do; None where nothing is wrong."""
+        """Returns why the devices of a project are not known, and what to do; None if nothing is wrong."""
+        if not self.trusted:
+            return NOT_TRUSTED
         report = self.report_of(root)
         if report is not None:
             return report.failure
@@ -135,7 +171,7 @@ class Probing:
 
     def stop(self) -> None:
         """Ends what is being asked, and waits until it is gone."""
-        for timer in self._waiting.values():
+        for timer in (*self._waiting.values(), *filter(None, (self._looking,))):
             timer.cancel()
         runs = list(self._runs.values())
         for run in runs:
@@ -155,11 +191,27 @@ class Probing:
         folder = self._session.folders.get(root)
         return os.environ.get(SWITCH) != "0" and (folder is None or folder.features.detect_devices)
 
+    def _look(self) -> None:
+        """Asks again where an environment was made or a package installed, once that has come to rest."""
+        self._looking = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
+        for root, seen in list(self._seen.items()):
+            now = _times(seen.places)
+            self._seen[root] = replace(seen, now=now)
+            if now == seen.now != seen.asked and self._may_ask(root):
+                self._seen[root] = replace(seen, asked=now)
+                self._do(self._notice(root))
+
+    async def _notice(self, root: Path) -> None:
+        await self._ask(root, by_user=False)
+        self._session.judge_again()
+
     def _begin(self, root: Path) -> None:
         self._waiting.pop(root, None)
-        if root not in self._session.folders:
-            return
-        task = asyncio.ensure_future(self._ask(root, by_user=False))
+        if root in self._session.folders:
+            self._do(self._ask(root, by_user=False))
+
+    def _do(self, step: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(step)
         self._tasks.add(task)
         task.add_done_callback(self._done)
 
@@ -170,27 +222,34 @@ class Probing:
 
     async def _ask(self, root: Path, *, by_user: bool) -> None:
         untrusted = self.untrusted
-        chosen = await asyncio.to_thread(self._choose, root, untrusted)
+        chosen, places = await asyncio.to_thread(self._choose, root, untrusted)
         if bool(untrusted) == self.trusted:
             return
-        self._chosen[root] = chosen
+        self._note(root, chosen, places)
         if chosen is not None:
             ask = partial(_report, chosen.path, untrusted, _cache_of(root), by_user=by_user)
             if await self._answered(chosen.path, ask, is_kept=is_project(root), by_user=by_user) is None:
                 return
         self._put([one for one, found in self._chosen.items() if found == chosen])
 
-    def _choose(self, root: Path, untrusted: tuple[Path, ...]) -> Interpreter | None:
+    def _note(self, root: Path, chosen: Interpreter | None, places: tuple[Path, ...]) -> None:
+        self._chosen[root] = chosen
+        now = _times(places)
+        self._seen[root] = _Seen(places, now, now)
+
+    def _choose(self, root: Path, untrusted: tuple[Path, ...]) -> tuple[Interpreter | None, tuple[Path, ...]]:
+        """Returns the Python of a project, and the places that tell when that may be another one."""
         folder = self._session.folders.get(root)
         settings = folder.settings if folder is not None else None
-        from meshlens.devices.interpreters import Wishes, choose_interpreter
+        from meshlens.devices.interpreters import Wishes, choose_interpreter, places_of
 
         wishes = Wishes(
             settings.interpreter if settings is not None else None,
             settings.folder if settings is not None else "",
             self._said.get(root, self._said[None]),
         )
-        return choose_interpreter(root, wishes, untrusted=untrusted)
+        chosen = choose_interpreter(root, wishes, untrusted=untrusted)
+        return chosen, () if untrusted else places_of(root, wishes)
 
     async def _answered(
         self, python: str, ask: Callable[[_Run], Report | None], *, is_kept: bool, by_user: bool
@@ -241,6 +300,17 @@ class Probing:
                 _check_again(session, root)
         session.refresh_shown()
         self.announce(roots)
+
+
+def _times(places: tuple[Path, ...]) -> tuple[int, ...]:
+    """Returns when these files and folders changed; 0 for one that is not there."""
+    found = []
+    for place in places:
+        try:
+            found.append(place.stat().st_mtime_ns)
+        except OSError:
+            found.append(0)
+    return tuple(found)
 
 
 def _check_again(session: Session, root: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from meshlens.foreign_files import Unread
 from meshlens.lsp.client import Client
 from meshlens.lsp.documents import Document, uri_of
-from meshlens.lsp.folders import Folder, open_folder, root_for
+from meshlens.lsp.folders import Folder, jax_version_of, open_folder, root_for
 from meshlens.lsp.notebooks import OpenNotebook
 from meshlens.project.failures import failure_of
 from meshlens.project.python_text import read_source
@@ -137,6 +137,16 @@ class Session:
         self._found.clear()
         self.load_open()
         self.refresh_shown()
+
+    def judge_again(self) -> None:
+        """Loads the projects again whose Python has another version of JAX now."""
+        stale: dict[Path, None] = {}
+        for root, folder in self.folders.items():
+            said = self.probing.said_of(root) if self.probing is not None else None
+            if jax_version_of(root, folder.settings, said).version != folder.jax.version:
+                stale[root] = None
+        if stale:
+            self.reopen(stale)
 
     def refresh_shown(self) -> None:
         """Has the client ask again for what it shows between the lines."""

@@ -13,7 +13,7 @@ from meshlens.lsp.documents import Document
 from meshlens.lsp.session import Session
 from meshlens.rules._check import Diagnosed
 from meshlens.rules._model import Severity
-from meshlens.text import FileEdit, Span
+from meshlens.text import Edit, FileEdit, Span, joined
 
 SOURCE = "meshlens"
 _LEVELS = {Severity.ERROR: 1, Severity.WARNING: 2, Severity.HINT: 4}
@@ -80,6 +80,16 @@ def workspace_edit(session: Session, edits: Iterable[FileEdit]) -> dict[str, Any
             ]
         }
     return {"changes": {uri: made for (uri, _), made in by_text.items()}}
+
+
+def in_boxes(session: Session, edits: Iterable[FileEdit]) -> tuple[FileEdit, ...]:
+    """The edits of a refactoring as a preview shows them: what belongs together is one edit."""
+    by_path: dict[Path, list[Edit]] = defaultdict(list)
+    for path, edit in edits:
+        by_path[path].append(edit)
+    return tuple(
+        FileEdit(path, edit) for path, made in by_path.items() for edit in joined(session.source(path) or b"", made)
+    )
 
 
 def _with_line_ends(session: Session, path: Path, text: str) -> str:

@@ -7,13 +7,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from meshlens.facts.extract import Memo, extract
 from meshlens.facts.grammar import NotFacts
 from meshlens.facts.model import FileFacts
-from meshlens.facts.packing import packed, unpacked_as_needed
+from meshlens.facts.restored import restored
 from meshlens.facts.stored import stored
 from meshlens.project.workers import answers_of
 
@@ -89,13 +88,13 @@ class _Reading:
 def _read_lots(reading: _Reading, lots: Sequence[tuple[int, ...]], workers: int) -> list[tuple[int, ...]]:
     """Has worker processes read some texts; returns the lots that are left because one of them ended."""
     tasks = [[reading.sources[place] for place in lot] for lot in lots]
-    work = partial(_packed_facts, is_stored=reading.is_stored)
     with _safe_path():
-        answers = answers_of(work, tasks, workers, reading.context)
+        answers = answers_of(_stored_facts, tasks, workers, reading.context)
     for lot, blobs in zip(lots, answers, strict=True):
-        for place, (blob, kept) in zip(lot, blobs or (), strict=False):
+        for place, blob in zip(lot, blobs or (), strict=False):
             if blob:
-                reading.found[place] = Extracted(unpacked_as_needed(blob), kept)
+                facts = restored(blob, len(reading.sources[place]), is_whole=False)
+                reading.found[place] = Extracted(facts, blob if reading.is_stored else b"")
     return [lot for lot, blobs in zip(lots, answers, strict=True) if blobs is None]
 
 
@@ -149,14 +148,10 @@ def _extracted(facts: FileFacts, *, is_stored: bool) -> Extracted:
     return Extracted(facts, _stored(facts) if is_stored else b"")
 
 
-def _packed_facts(sources: Sequence[bytes], *, is_stored: bool) -> list[tuple[bytes, bytes]]:
-    """What a worker does; an empty answer stands for facts that cannot be packed."""
+def _stored_facts(sources: Sequence[bytes]) -> list[bytes]:
+    """Returns what each text says, as bytes; none for what cannot be stored."""
     memo: Memo = {}
-    answers: list[tuple[bytes, bytes]] = []
-    for source in sources:
-        facts = extract(source, memo)
-        answers.append((_pack(facts), _stored(facts) if is_stored else b""))
-    return answers
+    return [_stored(extract(source, memo)) for source in sources]
 
 
 def _stored(facts: FileFacts) -> bytes:
@@ -165,13 +160,4 @@ def _stored(facts: FileFacts) -> bytes:
     try:
         return stored(facts)
     except NotFacts:
-        return b""
-
-
-def _pack(facts: FileFacts) -> bytes:
-    if facts.failure:
-        return b""
-    try:
-        return packed(facts)
-    except ValueError:
         return b""

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from meshlens.axes.values import Site
 from meshlens.facts.model import Block
-from meshlens.facts.walking import is_function, spans_its_parts
+from meshlens.facts.nodes import NAMED, FunctionDef, FunctionShape
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
-Node = tuple[Any, ...]
+Node: TypeAlias = tuple[Any, ...]
 
 _HOLDS_SUITES = frozenset({"fn", "if", "for", "while", "with", "try", "match"})
 _MANY = 40
@@ -36,10 +36,10 @@ def tree(view: FileView, path: str, block: str) -> Node | None:
     found = facts.blocks.get(block) if facts is not None else None
     if found is None:
         return None
-    shape = found.shape
+    shape: Node = found.shape
     if shape[0] == "fn" and isinstance(shape[2], tuple) and len(shape) == 3:
         return shape
-    return ("fn", 0, shape) if is_function(shape) else shape
+    return FunctionDef("fn", 0, shape) if isinstance(shape, FunctionShape) else shape
 
 
 def path_to(view: FileView, site: Site) -> tuple[Node, ...]:
@@ -77,7 +77,7 @@ def _around(node: Node, block: Block, span: Span, wide: _Wides) -> Iterator[Node
         below = list(children(node))
         if len(below) <= _MANY:
             for child in below:
-                if not spans_its_parts(child) or block.span(child[1]).contains(span):
+                if isinstance(child, NAMED) or block.span(child[1]).contains(span):
                     yield child
             return
         known = wide[id(node)] = _wide(below, block)
@@ -91,10 +91,14 @@ def _around(node: Node, block: Block, span: Span, wide: _Wides) -> Iterator[Node
 
 def _wide(below: list[Node], block: Block) -> _Wide:
     spanning = sorted(
-        ((block.span(child[1]).start - block.start, child[1], child) for child in below if spans_its_parts(child)),
+        (
+            (block.span(child[1]).start - block.start, child[1], child)
+            for child in below
+            if not isinstance(child, NAMED)
+        ),
         key=_by_start,
     )
-    others = [child for child in below if not spans_its_parts(child)]
+    others: list[Node] = [child for child in below if isinstance(child, NAMED)]
     return _Wide([start for start, _, _ in spanning], [child for _, _, child in spanning], others)
 
 

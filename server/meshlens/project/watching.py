@@ -10,11 +10,21 @@ from meshlens.axes.interest import Interest
 from meshlens.axes.records import Records
 from meshlens.axes.roots import RootResult
 from meshlens.axes.skipping import mentions_reductions
-from meshlens.axes.spots import MOST_MORE_WORK, WATCHED, Left, Moment, leaves_the_same, old_records, run_alone, spliced
+from meshlens.axes.spots import (
+    MOST_MORE_WORK,
+    WATCHED,
+    Left,
+    Moment,
+    Watched,
+    leaves_the_same,
+    old_records,
+    run_alone,
+    spliced,
+)
 from meshlens.facts.mentioned import names_of
 from meshlens.facts.model import FileFacts, Shape
+from meshlens.facts.nodes import Constant, Pass
 from meshlens.facts.paths import Spot, statement_at, with_statement
-from meshlens.facts.walking import is_constant
 from meshlens.project.changes import BlockKey
 
 RootKey = tuple[str, str]
@@ -66,7 +76,7 @@ class Watch:
         node, repeats = self.shape, False
         for index in self.spot.path:
             node = node[index]
-            tag = node[0] if type(node) is tuple and node else None
+            tag = node[0] if isinstance(node, tuple) and node else None
             repeats = tag in _LOOPS or (repeats and tag != "fn")
         return repeats
 
@@ -74,14 +84,14 @@ class Watch:
         """Whether it stands in a branch of which it decides whether that reduces over devices."""
         node, rest = self.shape, self._rest()
         for index in self.spot.path:
-            is_branch = type(node) is tuple and node and node[0] == "if"
+            is_branch = isinstance(node, tuple) and node and node[0] == "if"
             node, rest = node[index], rest[index]
             if is_branch and not mentions_reductions(rest):
                 return True
         return False
 
     def _rest(self) -> Shape:
-        return with_statement(self.shape, self.spot.path, ("pass", self.spot.first))
+        return with_statement(self.shape, self.spot.path, Pass("pass", self.spot.first))
 
     def _once(self, key: str, work_out: Any) -> frozenset[str]:
         if key not in self.around:
@@ -114,7 +124,7 @@ def watched_in(facts: Mapping[str, FileFacts], paths: Iterable[str]) -> dict[Blo
             continue
         shape = facts[path].blocks[spot.key].shape
         statement = statement_at(shape, spot.path)
-        found[(path, spot.key)] = spot, with_statement(shape, spot.path, (WATCHED, statement[1], statement))
+        found[(path, spot.key)] = spot, with_statement(shape, spot.path, Watched(WATCHED, statement.site, statement))
     return found
 
 
@@ -208,7 +218,7 @@ def _variables(shapes: Iterable[Any]) -> frozenset[str]:
     waiting: list[Any] = list(shapes)
     while waiting:
         node = waiting.pop()
-        if type(node) is not tuple or not node or is_constant(node):
+        if not isinstance(node, tuple) or not node or isinstance(node, Constant):
             continue
         if node[0] in ("walrus", "name") and len(node) > 2 and type(node[2]) is str:
             found.add(node[2])

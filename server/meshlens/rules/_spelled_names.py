@@ -11,7 +11,8 @@ from meshlens.axes.records import ApiMention
 from meshlens.axes.values import Site
 from meshlens.axes.words import mentions
 from meshlens.facts.model import Block, Shape
-from meshlens.facts.walking import is_parameter, nodes
+from meshlens.facts.nodes import Parameter
+from meshlens.facts.walking import nodes
 from meshlens.jaxapi.history import changed_keywords, changed_names, functions_with_dated_keywords
 from meshlens.project.view import FileView
 
@@ -142,7 +143,7 @@ def _bound(shape: Any) -> frozenset[str]:
     """Names that a block binds itself: its parameters and what it assigns or imports."""
     found: set[str] = set()
     for node in nodes(shape):
-        if is_parameter(node):
+        if isinstance(node, Parameter):
             found.add(node[0])
         elif node[0] in ("assign", "for", "ann", "aug", "comp", "with", "import", "from", "walrus"):
             found.update(inner[2] for inner in nodes(node[2]) if inner[0] == "name" and len(inner) == 3)
@@ -160,7 +161,7 @@ def _annotations(shape: Any) -> frozenset[int]:
         annotation = None
         if node[0] == "ann" and len(node) == 5:
             annotation = node[3]
-        elif is_parameter(node):
+        elif isinstance(node, Parameter):
             annotation = node[4]
         if annotation is not None:
             found.update(inner[1] for inner in nodes(annotation) if inner[0] == "attr" and len(inner) == 4)

@@ -40,9 +40,9 @@ from meshlens.axes.records import ApiCall, Records
 from meshlens.axes.specs import possible_specs, sharding_parts, spec_names
 from meshlens.axes.values import Arg, Const, Mesh, Seq, Site, Spec, Value
 from meshlens.jaxapi.meshes import OUT_SHARDING, TAKE_SPECS
+from meshlens.project.did_you_mean import closest
 from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
-from meshlens.rules._did_you_mean import closest
 from meshlens.rules._model import Finding, Related, Severity
 from meshlens.rules._places import quoted
 from meshlens.rules._registry import rule

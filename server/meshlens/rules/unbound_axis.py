@@ -38,10 +38,10 @@ from collections.abc import Iterator
 from meshlens.axes.context import Step
 from meshlens.axes.records import AxisUse, literal_name
 from meshlens.axes.values import Binder, Const, Site
+from meshlens.project.did_you_mean import closest
 from meshlens.project.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.rules._binding_fixes import fixes_for
-from meshlens.rules._did_you_mean import closest
 from meshlens.rules._model import Finding, Related, Severity
 from meshlens.rules._places import axis_site, quoted, route_places
 from meshlens.rules._registry import rule

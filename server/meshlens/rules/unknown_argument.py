@@ -45,9 +45,9 @@ from meshlens.axes.values import Arg, Site
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.history import NEWEST, keyword_change
 from meshlens.jaxapi.keywords import BY_NAME_TOO, MEANT, keywords, may_take
+from meshlens.project.did_you_mean import closest
 from meshlens.project.view import FileView
 from meshlens.rules._counting import counted
-from meshlens.rules._did_you_mean import closest
 from meshlens.rules._model import Finding, Fix, Severity
 from meshlens.rules._registry import rule
 from meshlens.rules._routes import certain

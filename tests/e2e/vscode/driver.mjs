@@ -127,6 +127,21 @@ export class Workbench {
     }
   }
 
+  /** Shows the hover of the caret's place, as the keyboard does, until it has some words in it, and gives its text. */
+  async hoverAtCaret(words) {
+    const shown = this.page.locator(".monaco-hover:not(.hidden)", { hasText: words }).first();
+    for (let turn = 0; ; turn += 1) {
+      await this.command("Show or Focus Hover");
+      try {
+        await shown.waitFor({ timeout: 3000 });
+        return await shown.innerText();
+      } catch (error) {
+        if (turn === 10) throw error;
+        await this.page.keyboard.press("Escape");
+      }
+    }
+  }
+
   /** Chooses from the menu that Control+. opens at the caret; a screenshot of the menu gets a name. */
   async act(title, name) {
     const row = this.page.locator(".action-widget .monaco-list-row.action", { hasText: title }).first();

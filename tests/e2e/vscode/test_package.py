@@ -24,7 +24,6 @@ ALLOWED = (
     r"extension\.vsixmanifest",
     r"extension/(LICENSE\.txt|changelog\.md|package(\.nls(\.[\w-]+)?)?\.json|readme\.md|SUPPORT\.md)",
     r"extension/dist/(extension|protocolClient)\.js",
-    r"extension/snippets/[\w-]+\.code-snippets",
     r"extension/images/[\w-]+\.(png|svg)",
     r"extension/walkthrough/[\w-]+\.md",
     r"extension/docs/tour/[\w/]+\.(md|py|svg|toml)",
@@ -53,9 +52,9 @@ def test_what_its_manifest_names_is_in_it(names):
         manifest = json.loads(archive.read("extension/package.json"))
     contributed = manifest["contributes"]
     steps = [step for walkthrough in contributed["walkthroughs"] for step in walkthrough["steps"]]
-    named = [manifest["main"], manifest["icon"], *(one["path"] for one in contributed["snippets"])]
+    named = [manifest["main"], manifest["icon"]]
     named += [path for step in steps for path in step["media"].values()]
-    assert len(named) > 7
+    assert len(named) > 6
     assert [path for path in named if f"extension/{path.removeprefix('./')}" not in names] == []
 
 

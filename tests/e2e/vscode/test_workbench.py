@@ -133,20 +133,45 @@ def test_without_trust_nothing_of_the_folder_is_started(room: Room):
     (room.workspace / ".vscode").mkdir()
     setting = {"meshlens.interpreter": str(python)}
     (room.workspace / ".vscode" / "settings.json").write_text(json.dumps(setting))
+    (room.workspace / "devices.py").write_text("import jax\n\nprint(jax.devices())\n")
     room.play("restricted", {}, {"security.workspace.trust.startupPrompt": "never"}, [])
     assert not started.exists()
     room.play("bare", {})
     assert started.exists(), "where the folder is trusted, it is started"
 
 
+def test_a_program_runs_on_the_python_that_is_named(room: Room):
+    _environment(room.workspace / ".venv")
+    room.play("virtual-devices", {}, VIRTUAL_ENV="")
+
+
+def test_both_ends_of_a_typo_and_what_lenses_show(room: Room):
+    room.play(
+        "both-ends", {"meshlens.interpreter": str(_environment(room.folder / "python"))}, {"meshlens.codeLens": True}
+    )
+
+
 @pytest.mark.deep
-def test_trust_that_is_granted_in_a_running_window(room: Room):
-    """The folder's environment has the JAX that runs the tests."""
-    python = _environment(room.workspace / ".venv")
-    packages = next((room.workspace / ".venv").glob("lib/python3*/site-packages"))
+def test_an_environment_that_is_made_later(room: Room):
+    _with_jax(room.folder / "environment")
+    devices = {"JAX_NUM_CPU_DEVICES": "4", "JAX_PLATFORMS": "cpu", "MESHLENS_DETECT_DEVICES": "1", "VIRTUAL_ENV": ""}
+    room.play("environment-later", {}, **devices)
+
+
+def _with_jax(environment: Path) -> Path:
+    """The Python of a new environment that has the JAX that runs the tests."""
+    python = _environment(environment)
+    packages = next(environment.glob("lib/python3*/site-packages"))
     found = importlib.metadata.distribution("jax")
     (packages / "here.pth").write_text(f"{found.locate_file('')}\n")
     write(packages, {f"jax-{found.version}.dist-info/METADATA": f"Name: jax\nVersion: {found.version}\n"})
+    return python
+
+
+@pytest.mark.deep
+def test_trust_that_is_granted_in_a_running_window(room: Room):
+    """The folder's environment has the JAX that runs the tests."""
+    python = _with_jax(room.workspace / ".venv")
     started = room.folder / "started"
     python.rename(python.with_name("behind"))
     python.write_text(f'#!/bin/sh\ntouch {started}\nexec {python.with_name("behind")} "$@"\n')

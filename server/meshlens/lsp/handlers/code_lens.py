@@ -2,21 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from meshlens.ide.lenses import lenses
+from meshlens.axes.values import Site
+from meshlens.ide.lenses import Lens, lenses
+from meshlens.lsp.commands import SHOW_MAP, SHOW_PLACE, SHOW_PLACES
+from meshlens.lsp.documents import Document
 from meshlens.lsp.session import Session
+from meshlens.lsp.to_lsp import location
+from meshlens.project.view import FileView
 
 
 def code_lens(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """The lenses of a text; they say something and do nothing."""
+    """The lenses of a text.
+
+    A client that has our commands shows the meshes, or the places, when a lens is clicked; another one that can open a
+    document opens it at the first place.
+    """
     document = session.documents.get(params["textDocument"]["uri"])
     view = session.view(document.path) if document is not None else None
     if document is None or view is None or not session.editor_features(document.path).code_lens:
         return []
     end = document.base + len(document.text)
     return [
-        {"range": session.range_in(document, lens.span), "command": {"title": lens.title, "command": ""}}
+        {"range": session.range_in(document, lens.span), "command": command}
         for lens in lenses(view)
         if document.base <= lens.span.start <= end
+        for command in _commands(session, document, view, lens)
     ]
+
+
+def _commands(session: Session, document: Document, view: FileView, lens: Lens) -> Iterator[dict[str, Any]]:
+    places = [one for site in _ordered(view, lens.places) if (one := _location(session, view, site)) is not None]
+    if not session.client.lens_commands:
+        is_opened = session.client.shows_documents and places
+        yield {"title": lens.title, "command": SHOW_PLACE, "arguments": places[:1]} if is_opened else _plain(lens.title)
+        return
+    if lens.map:
+        yield {"title": lens.map, "command": SHOW_MAP, "arguments": [document.uri]}
+    if lens.collectives:
+        start = session.range_in(document, lens.span)["start"]
+        shown = {"command": SHOW_PLACES, "arguments": [document.uri, start, places]}
+        yield {"title": lens.collectives, **shown} if places else _plain(lens.collectives)
+
+
+def _plain(title: str) -> dict[str, Any]:
+    return {"title": title, "command": ""}
+
+
+def _ordered(view: FileView, sites: tuple[Site, ...]) -> list[Site]:
+    return sorted(sites, key=lambda site: (not view.is_here(site), site.path, view.span(site)))
+
+
+def _location(session: Session, view: FileView, site: Site) -> dict[str, Any] | None:
+    return location(session, Path(site.path), view.span(site))

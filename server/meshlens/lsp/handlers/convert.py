@@ -21,7 +21,7 @@ from meshlens.lsp.documents import Document
 from meshlens.lsp.from_lsp import offset_of
 from meshlens.lsp.refusal import CONTENT_MODIFIED, INVALID_PARAMS, Refusal
 from meshlens.lsp.session import Session
-from meshlens.lsp.to_lsp import workspace_edit
+from meshlens.lsp.to_lsp import in_boxes, workspace_edit
 from meshlens.project.view import FileView
 from meshlens.settings import BadSetting, parse_device_sizes
 from meshlens.text import Span
@@ -50,7 +50,7 @@ def convert(session: Session, params: dict[str, Any]) -> dict[str, Any]:
     answer = assist_for(target).propose(view, subject or Span(at, at), wishes)
     made: dict[str, Any] = {"edit": None, "refused": None, "places": 0}
     if isinstance(answer, Proposal):
-        edits = answer.edits()
+        edits = in_boxes(session, answer.edits())
         made["edit"], made["places"] = workspace_edit(session, edits), len(edits)
         if made["edit"] is None:
             made["refused"] = {"code": "not-editable", "message": "a file that would change cannot be edited here"}

@@ -1,17 +1,17 @@
-"""`workspace/executeCommand`: what there is to know about the server itself."""
+"""`workspace/executeCommand`: what there is to know about the server itself, and what a click on a lens does."""
 
 from __future__ import annotations
 
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from meshlens.devices.report import summary
-from meshlens.lsp.commands import DEBUG
+from meshlens.lsp.commands import DEBUG, SHOW_PLACE
 from meshlens.lsp.refusal import INVALID_PARAMS, Refusal
 from meshlens.lsp.session import Session
 from meshlens.project.jax_version import spelled
@@ -26,9 +26,24 @@ def execute_command(session: Session, params: dict[str, Any]) -> Any:
     Raises:
         Refusal: there is no such command.
     """
-    if params.get("command") != DEBUG:
-        raise Refusal(f'unknown command "{params.get("command")}"', INVALID_PARAMS)
-    return debug_information(session)
+    command = params.get("command")
+    if command == DEBUG:
+        return debug_information(session)
+    if command == SHOW_PLACE:
+        return _show(session, params.get("arguments"))
+    raise Refusal(f'unknown command "{command}"', INVALID_PARAMS)
+
+
+def _show(session: Session, arguments: object) -> None:
+    """Has the client open a place.
+
+    Raises:
+        Refusal: none is named.
+    """
+    place = arguments[0] if isinstance(arguments, list) and arguments else None
+    if not isinstance(place, Mapping) or not {"uri", "range"} <= set(place):
+        raise Refusal(f'"{SHOW_PLACE}" takes a location', INVALID_PARAMS)
+    session.ask("window/showDocument", {"uri": place["uri"], "selection": place["range"], "takeFocus": True})
 
 
 def debug_information(session: Session) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.lsp.documents import path_of
-from meshlens.lsp.folders import jax_version_of
 from meshlens.lsp.session import Session
 
 
@@ -17,12 +16,7 @@ def did_change_interpreter(session: Session, params: dict[str, Any]) -> None:
         path = path_of(uri)
         scope = path if path in session.given or path in session.folders else session.folder_of(path).root
     session.probing.tell_interpreter(scope, interpreter if isinstance(interpreter, str) and interpreter else None)
-    judged = {
-        root: jax_version_of(root, folder.settings, session.probing.said_of(root))
-        for root, folder in session.folders.items()
-    }
-    if stale := {root: None for root, jax in judged.items() if jax.version != session.folders[root].jax.version}:
-        session.reopen(stale)
+    session.judge_again()
 
 
 def did_grant_trust(session: Session, params: dict[str, Any]) -> None:

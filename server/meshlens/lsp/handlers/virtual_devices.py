@@ -1,4 +1,4 @@
-"""`meshlens/virtualDevices`: the environment in which a program sees so many virtual devices."""
+"""`meshlens/virtualDevices`: how to run a program on virtual devices: with which Python, in which environment."""
 
 from __future__ import annotations
 
@@ -7,18 +7,29 @@ from typing import Any
 
 from meshlens.devices.topology import BadTopology, parse_topology
 from meshlens.devices.virtual import virtual_environment
+from meshlens.lsp.devices_shown import project_named
+from meshlens.lsp.probing import NO_PYTHON
 from meshlens.lsp.refusal import INVALID_PARAMS, Refusal
 from meshlens.lsp.session import Session
 
+NOT_TRUSTED = "the workspace is not trusted; trust it to run its programs"
 
-def virtual_devices(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """The variables to set, for a number or for any topology.
+
+async def virtual_devices(session: Session, params: dict[str, Any]) -> dict[str, Any]:
+    """The Python of the project that `uri` names, the one that is asked for devices, and the variables to set.
 
     Raises:
-        Refusal: `devices` is neither.
+        Refusal: `devices` is neither a number nor a topology.
     """
     try:
         topology = parse_topology(params.get("devices"))
     except BadTopology as error:
         raise Refusal(f'"devices": {error}', INVALID_PARAMS) from None
-    return {"env": virtual_environment(topology.count, os.environ)}
+    root, _ = project_named(session, params)
+    interpreter = await session.probing.python_of(root) if session.trusted else None
+    failure = NOT_TRUSTED if not session.trusted else NO_PYTHON if interpreter is None else None
+    return {
+        "env": virtual_environment(topology.count, os.environ),
+        "interpreter": interpreter,
+        "failure": failure,
+    }

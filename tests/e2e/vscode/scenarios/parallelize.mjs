@@ -13,7 +13,7 @@ await play(async (workbench, page) => {
   check((await ways.first().innerText()).includes("jit + sharding"), "the best way does not come first");
   await ways.filter({ hasText: "pmap" }).last().click();
   check((await workbench.answer("The name of the axis", "workers", "parallelize-question")) === "batch", "no default");
-  await workbench.answer("How many devices", "8");
+  await workbench.answer("The number of devices", "8");
   const preview = page.locator(".bulk-edit-panel");
   const file = preview.locator(".monaco-list-row", { hasText: "single.py" }).first();
   await file.waitFor();

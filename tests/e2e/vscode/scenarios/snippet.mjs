@@ -1,8 +1,10 @@
-// A snippet of the extension comes with its places to fill in.
+// A snippet comes with its places to fill in, and its imports join those of the file.
 import { check, play } from "../driver.mjs";
 
+const FILE = "10_nothing_to_say.py";
+
 await play(async (workbench, page) => {
-  await workbench.open("10_nothing_to_say.py", 38);
+  await workbench.open(FILE, 38);
   await page.keyboard.press("Control+End");
   await page.keyboard.press("Enter");
   await page.keyboard.type("pmap-st", { delay: 40 });
@@ -14,4 +16,9 @@ await play(async (workbench, page) => {
   await page.locator(".snippet-placeholder").first().waitFor();
   const text = await workbench.text();
   check(text.includes('@functools.partial(jax.pmap, axis_name="batch")'), text);
+  await page.keyboard.press("Escape");
+  await workbench.save(FILE, (saved) => saved.includes("pmean"));
+  const saved = workbench.read(FILE);
+  check(saved.match(/^import jax$/gm).length === 1, `it imports jax again:\n${saved}`);
+  check(saved.indexOf("import functools") < saved.indexOf("import jax\n"), `it imports where it stands:\n${saved}`);
 });

@@ -18,6 +18,9 @@ await play(async (workbench, page) => {
     };
     await workbench.until(other, () => `"${title}" has no page of its own`);
     before = await body.innerText();
+    const clipped = body.locator("pre").evaluateAll((all) => all.some((pre) => pre.scrollWidth > pre.clientWidth + 1));
+    await workbench.shot(`walkthrough-${titles.indexOf(title) + 1}`);
+    check(!(await clipped), `the code of "${title}" is wider than its page`);
   }
   await workbench.shot("walkthrough");
   check((await workbench.toasts().count()) === 0, (await workbench.toasts().allInnerTexts()).join("\n"));

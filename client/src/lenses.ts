@@ -1,0 +1,32 @@
+// What a click on a lens does: the view of the meshes, or the collectives as references.
+
+import * as vscode from "vscode";
+import type { LanguageClient, Location, Position } from "vscode-languageclient/node";
+
+/** Shows the meshes and mapped functions of the file. */
+export async function showMap(): Promise<void> {
+  await vscode.commands.executeCommand("meshlens.meshes.focus");
+}
+
+/**
+ * Shows places as VS Code shows references.
+ *
+ * @param client - converts what the server names
+ * @param uri - the text of the lens
+ * @param position - where the lens is
+ * @param places - what it counts
+ */
+export async function showPlaces(
+  client: LanguageClient,
+  uri: string,
+  position: Position,
+  places: readonly Location[],
+): Promise<void> {
+  const { protocol2CodeConverter } = client;
+  await vscode.commands.executeCommand(
+    "editor.action.showReferences",
+    protocol2CodeConverter.asUri(uri),
+    protocol2CodeConverter.asPosition(position),
+    places.map((place) => protocol2CodeConverter.asLocation(place)),
+  );
+}

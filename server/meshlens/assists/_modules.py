@@ -1,0 +1,139 @@
+"""What layers that keep statistics of a batch, or draw random numbers, ask of a function that is to be mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.assists._functions import Target, dotted_name, line_of, reached
+from meshlens.assists._gradients import TAKES
+from meshlens.assists._layers import Layers, Norm, layers_of
+from meshlens.assists._mentions import entries, made_of, mentions_of
+from meshlens.assists._pmap import Obstacle
+from meshlens.assists._uses import is_on_host
+from meshlens.axes.values import Site
+from meshlens.project.trees import Node, tree, walk
+from meshlens.project.view import FileView
+from meshlens.text import Edit, FileEdit, Span
+
+_NNX = "flax.nnx."
+_INSTEAD = "use jit with sharding"
+
+
+def norms_to_join(view: FileView, target: Target) -> tuple[Norm, ...]:
+    """Returns the layers of a step that have to average over all devices.
+
+    Raises:
+        Obstacle: its modules keep or draw something that would differ between the devices.
+    """
+    inside = [node for root in reached(view, target) for node in walk(root)]
+    layers = layers_of(view)
+    if works_on_modules(view, target, inside):
+        return _of_modules(view, target, inside, layers)
+    if "batch_stats" not in {node[-1] for node in inside if node[0] in ("attr", "const", "name")}:
+        return ()
+    if not any(map(_is_updating, inside)):
+        return ()
+    linen = tuple(one for one in layers.norms if one.keyword == "axis_name")
+    if not linen:
+        message = f'"{target.name}" updates batch statistics, of layers that this project does not make'
+        raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
+    _must_update_here_only(view, inside)
+    return tuple(one for one in linen if not one.said)
+
+
+def works_on_modules(view: FileView, target: Target, inside: list[Node] | None = None) -> bool:
+    """Tells whether a function works on objects of flax.nnx."""
+    if inside is None:
+        inside = [node for root in reached(view, target) for node in walk(root)]
+    decorators = [node for one in target.node[2][3] for node in walk(one)]
+    return any(
+        node[0] in ("attr", "name") and dotted_name(view, node).startswith(_NNX) for node in (*inside, *decorators)
+    )
+
+
+def _of_modules(view: FileView, target: Target, inside: list[Node], layers: Layers) -> tuple[Norm, ...]:
+    if not layers.classes:
+        message = f'"{target.name}" works on objects of flax.nnx whose classes are not in this project'
+        raise Obstacle("objects", f"{message}: {_INSTEAD}")
+    if layers.keeps:
+        raise Obstacle("objects", f"a module keeps something of each batch ({layers.keeps}): {_INSTEAD}")
+    learns = any(node[0] == "call" and dotted_name(view, node[2]) in TAKES for node in inside)
+    if not learns and any(b".eval()" in view.texts[path] for path in _paths(view, layers)):
+        return ()
+    if layers.random:
+        message = "its modules draw random numbers from streams that they hold, the same ones on each device"
+        raise Obstacle("random-numbers", f"{message}: {_INSTEAD}")
+    open_norms = tuple(one for one in layers.norms if not one.said)
+    if open_norms:
+        _must_train_here_only(view, layers)
+    return open_norms
+
+
+def _paths(view: FileView, layers: Layers) -> set[str]:
+    return {str(view.path), *(one.site.path for one in layers.norms)}
+
+
+def _is_updating(node: Node) -> bool:
+    """Tells whether a call of a module of flax.linen updates what it keeps."""
+    return node[0] == "call" and any(label == "mutable" and value[-1] is not False for label, _, value in node[3])
+
+
+def _must_update_here_only(view: FileView, inside: list[Node]) -> None:
+    """Makes sure that nothing outside a step updates batch statistics, where no axis is bound.
+
+    Raises:
+        Obstacle: something does.
+    """
+    known = {id(node) for node in inside}
+    for site, node in _every(view):
+        if _is_updating(node) and id(node) not in known:
+            message = f"line {line_of(view, site)} updates batch statistics too, where there is one device"
+            raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
+
+
+def _must_train_here_only(view: FileView, layers: Layers) -> None:
+    """Makes sure that plain Python calls no module before it is set to evaluate, where no axis is bound.
+
+    Raises:
+        Obstacle: it does.
+    """
+    first = view.source.find(b".eval()")
+    for name in sorted({name for one in layers.classes for name in made_of(view, one)}):
+        for mention in mentions_of(view, name):
+            if mention.call is None or not is_on_host(view, mention.site):
+                continue
+            if first < 0 or view.span(mention.site).start < first:
+                message = (
+                    f'line {line_of(view, mention.site)} calls "{name}" on one device, where BatchNorm has no axis'
+                )
+                raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
+
+
+def _every(view: FileView) -> Iterator[tuple[Site, Node]]:
+    for entry in entries(view):
+        for node in walk(tree(view, str(view.path), entry.key) or ("", 0)):
+            if len(node) > 1 and isinstance(node[1], int):
+                yield Site(str(view.path), entry.key, node[1]), node
+
+
+def joined(norm: Norm, axis: str) -> FileEdit:
+    """Returns the edit after which a layer averages over all devices.
+
+    Raises:
+        Obstacle: there is no place for the argument.
+    """
+    span = norm.view.span(norm.site)
+    text = norm.view.source[span.start : span.end].decode("utf-8", "replace")
+    body = text[:-1].rstrip()
+    if not text.endswith(")") or "#" in body.rpartition("\n")[2]:
+        raise Obstacle("batch-statistics", f"BatchNorm in {norm.view.path.name} has no place for another argument")
+    at = span.start + len(body.encode())
+    said = f"{norm.keyword}={axis}"
+    if body.endswith("("):
+        added = said
+    elif body.endswith(",") and "\n" in text[len(body) :]:
+        last = body.rpartition("\n")[2]
+        added = f"\n{last[: len(last) - len(last.lstrip())]}{said},"
+    else:
+        added = f" {said}" if body.endswith(",") else f", {said}"
+    return FileEdit(norm.view.path, Edit(Span(at, at), added))

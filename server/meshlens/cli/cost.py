@@ -1,0 +1,32 @@
+"""`meshlens cost`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from meshlens.cli.terminal import speak_utf8
+from meshlens.cli.trace_table import cost_report
+from meshlens.cli.tracing import failed, trace_options, traces_for
+from meshlens.tracing.model import to_json
+
+
+@click.command("cost")
+@trace_options
+def command(**options: Any) -> int:
+    """Show which lines of a program make XLA move data between N devices, how much, and how long it takes.
+
+    The entry is a function without required parameters that returns (function, args) or (function, args, kwargs); it
+    is named by its file, or by a name in "entries" of the configuration.  It runs, on virtual devices of the CPU.
+    """
+    speak_utf8()
+    traces = traces_for(options)
+    if options["output_format"] == "json":
+        found = [to_json(trace) for trace in traces]
+        click.echo(json.dumps(found[0] if len(found) == 1 else found, indent=2))
+    else:
+        sys.stdout.write(cost_report(traces))
+    return 2 if any(map(failed, traces)) else 0

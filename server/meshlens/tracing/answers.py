@@ -1,0 +1,198 @@
+"""Makes a trace of what a worker has written into its room."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from meshlens.foreign_files import read_bytes
+from meshlens.tracing import faults
+from meshlens.tracing.groups import Groups
+from meshlens.tracing.hlo import Module, read_module
+from meshlens.tracing.machines import least_time
+from meshlens.tracing.model import Collective, Estimate, Fault, Line, Place, ReadFile, Trace, totals_of
+from meshlens.tracing.partitioned import Mesh, read_partitioned, shardings_in
+from meshlens.tracing.request import TraceRequest
+from meshlens.tracing.room import MOST_ANSWER, newest_dump, read_json
+from meshlens.tracing.worker.places import Inside
+
+_REMATERIALIZED = re.compile(r"Involuntary full rematerialization\.(.*?)(?=\n[A-Z]\d{4} |\Z)", re.DOTALL)
+_METADATA = re.compile(r"metadata=\{.*?\}(?=[,\s)]|$)")
+_FROM_TO = re.compile(r"from sharding (\{.*?\}) to (\{.*?\}) (?:efficiently|without)")
+_MOST_OUTPUT = 40_000_000
+
+
+def trace_from(room: Path, request: TraceRequest, blank: Trace) -> Trace:
+    """Returns what a worker has written as a trace, as far as it came.
+
+    Args:
+        room: the folder that it wrote into.
+        request: what it was asked.
+        blank: a trace that names the entry and its target.
+    """
+    traced = read_json(room / "traced.json")
+    found = _traced(traced, request, blank) if traced else blank
+    if failed := read_json(room / "failed.json"):
+        found = replace(found, errors=(*found.errors, faults.raised(failed, request)))
+    after = _after(room)
+    if after is not None and traced:
+        found = _with_module(found, room, after, request)
+    return found
+
+
+def _after(room: Path) -> tuple[Module, str] | None:
+    """The module after the partitioner, or what comes closest to it, and which of them it is."""
+    for path, kind in (
+        (newest_dump(room, "after_spmd-partitioning"), "partitioned"),
+        (room / "lowered.txt", "lowered"),
+        (room / "compiled.txt", "compiled"),
+    ):
+        raw = read_bytes(path, MOST_ANSWER) if path is not None else None
+        if isinstance(raw, bytes) and raw.strip():
+            return read_module(raw.decode("utf-8", "replace")), kind
+    return None
+
+
+def _traced(traced: Mapping[str, Any], request: TraceRequest, blank: Trace) -> Trace:
+    mesh = _mesh(traced, request.target.count)
+    rows: dict[str, set[int]] = defaultdict(set)
+    for place in map(faults.place_of, traced.get("rows", [])):
+        if place is not None:
+            rows[place.filename].add(place.row)
+    collectives = tuple(_together(_written(one, request) for one in traced.get("collectives", [])))
+    equations = traced.get("equations", [0, 0])
+    return replace(
+        blank,
+        level="traced",
+        jax=str(traced.get("jax", "")),
+        mesh=mesh,
+        lines=tuple(sorted(_lines(traced.get("lines", [])), key=lambda line: line.place)),
+        collectives=collectives,
+        totals=totals_of(collectives),
+        flops=float(traced.get("flops", 0.0)) / max(request.target.count, 1),
+        notes=tuple(dict.fromkeys([*map(str, traced.get("notes", [])), *_loops(traced.get("unknown_loops", []))])),
+        files=tuple(
+            ReadFile(one["path"], one["sha256"], tuple(sorted(rows[one["path"]]))) for one in traced.get("files", [])
+        ),
+        placed=(int(equations[0]), int(equations[1])),
+    )
+
+
+def _lines(listed: Iterable[Any]) -> Iterable[Line]:
+    for filename, row, line in listed:
+        yield Line(Place(filename, row), line["dtype"], tuple(line["shape"]), line["sharding"], tuple(line["varying"]))
+
+
+def _loops(places: Iterable[Any]) -> Iterable[str]:
+    for place in map(faults.place_of, places):
+        if place is not None:
+            yield (
+                f"{Path(place.filename).name}:{place.row}: the number of iterations depends on data; "
+                "what runs in the loop counts once"
+            )
+
+
+def _mesh(traced: Mapping[str, Any], devices: int) -> Mesh:
+    """The mesh that has all the devices and the most axes; the others have a part of them."""
+    meshes = [tuple((str(name), int(size)) for name, size in one["axes"].items()) for one in traced.get("meshes", [])]
+    fitting = [mesh for mesh in meshes if prod(size for _, size in mesh) == devices] or meshes
+    return max(fitting, key=lambda mesh: (prod(size for _, size in mesh), len(mesh)), default=())
+
+
+def _written(one: Mapping[str, Any], request: TraceRequest) -> Collective:
+    times, size, number = int(one["times"]), int(one["bytes"]), int(one["group_size"])
+    seconds = _estimator(request)(str(one["kind"]), size, (tuple(range(number)),))
+    return Collective(
+        place=faults.place_of(one["place"]),
+        kind=str(one["kind"]),
+        axes=tuple(map(str, one["axes"])),
+        group_size=number,
+        count=times,
+        bytes=size * times,
+        seconds=seconds and replace(seconds, lower_bound=seconds.lower_bound * times),
+    )
+
+
+def _together(collectives: Iterable[Collective]) -> list[Collective]:
+    rows: dict[object, Collective] = {}
+    for one in collectives:
+        key = (one.place, one.kind, one.axes, one.group_size)
+        before = rows.get(key)
+        if before is not None:
+            seconds = one.seconds
+            if seconds is not None and before.seconds is not None:
+                seconds = replace(seconds, lower_bound=seconds.lower_bound + before.seconds.lower_bound)
+            one = replace(one, count=one.count + before.count, bytes=one.bytes + before.bytes, seconds=seconds)
+        rows[key] = one
+    return sorted(rows.values(), key=lambda one: (-one.bytes, one.place or Place("", 0)))
+
+
+def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: TraceRequest) -> Trace:
+    module, kind = after
+    inside = Inside(str(request.root), str(request.file))
+    read = read_partitioned(module, found.mesh, request.target.count, inside.path, _estimator(request))
+    notes = [*found.notes, *_loops([[place.filename, place.row] for place in read.unknown_loops])]
+    if kind == "compiled":
+        notes.append(
+            "XLA's partitioner left no module in this release, so its module for CPUs was read: "
+            "bfloat16 collectives count double there"
+        )
+    level = "compiled" if kind == "compiled" else "partitioned"
+    found = replace(
+        found,
+        level="compiled" if level == "compiled" else "partitioned",
+        collectives=read.collectives,
+        totals=totals_of(read.collectives),
+        flops=read.flops or found.flops,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+    before = newest_dump(room, "before_spmd-partitioning")
+    raw = read_bytes(before, MOST_ANSWER) if before is not None else None
+    if not isinstance(raw, bytes):
+        return found
+    spread = read_module(raw.decode("utf-8", "replace"))
+    shardings, placed = shardings_in(spread, found.mesh, inside.path)
+    lines = tuple(_with_sharding(line, shardings.get(line.place, [])) for line in found.lines)
+    warnings = _rematerialized(room, spread, inside.path)
+    return replace(found, lines=lines, placed=placed, errors=(*found.errors, *warnings))
+
+
+def _with_sharding(line: Line, found: list[tuple[tuple[int, ...], str]]) -> Line:
+    if line.sharding is not None or line.varying:
+        return line
+    fitting = [spec for shape, spec in found if shape == line.shape]
+    return replace(line, sharding=fitting[-1]) if fitting else line
+
+
+def _rematerialized(room: Path, module: Module, to_user: Callable[[str], str]) -> list[Fault]:
+    """XLA's warnings that it replicates a value to bring it from one sharding to another, each with its line."""
+    from meshlens.tracing.hlo import Instruction, places_in
+
+    raw = read_bytes(room / "output", _MOST_OUTPUT)
+    text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else ""
+    locate = places_in(module)
+    found: dict[object, Fault] = {}
+    for warning in _REMATERIALIZED.findall(text):
+        metadata = _METADATA.search(warning)
+        shardings = _FROM_TO.search(warning)
+        places = locate(Instruction("", "", (), (), metadata[0])) if metadata else ()
+        place = next((Place(path, row) for name, row in places if (path := to_user(name))), None)
+        between = f" from {shardings[1]} to {shardings[2]}" if shardings else ""
+        message = (
+            f"XLA gathers the whole value on every device to change its sharding{between}; "
+            "change the spec or add a sharding constraint before this line"
+        )
+        found.setdefault((place, message), Fault(message, "Rematerialization", place))
+    return list(found.values())
+
+
+def _estimator(request: TraceRequest) -> Callable[[str, int, Groups], Estimate | None]:
+    if request.machine is None:
+        return lambda kind, size, groups: None
+    return partial(least_time, request.machine, request.target.shape)

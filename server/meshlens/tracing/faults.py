@@ -1,0 +1,127 @@
+"""Sentences for what can go wrong while a program is traced; each says what to do."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Mapping
+from typing import Any
+
+from meshlens.devices import failures
+from meshlens.tracing.model import Fault, Place
+from meshlens.tracing.request import Limits, TraceRequest
+
+_LONGEST = 2000
+_STAGES = {
+    "importing": "while it was imported",
+    "building the arguments": "while its entry built the arguments",
+    "tracing": "while it was traced",
+    "lowering": "while it was lowered",
+    "partitioning": "while XLA partitioned it",
+}
+
+
+def untrusted(request: TraceRequest) -> Fault:
+    """Says why nothing was run."""
+    return Fault(f"{request.root} is not trusted, so nothing in it is run; trust the folder to trace it", "NotTrusted")
+
+
+def without_jax(interpreter: str, failure: Mapping[str, Any]) -> Fault:
+    """Says why an interpreter cannot trace."""
+    kind, message, missing = (failure.get(key) for key in ("type", "message", "missing"))
+    if kind == "TooOld":
+        return Fault(f"JAX {message} is too old to trace; upgrade it to 0.4.35 or later", "TooOld")
+    if missing == "jax":
+        return Fault(failures.missing_jax(interpreter, ()), "NoJax")
+    return Fault(f"{interpreter} cannot import JAX: {_line(message)}", _line(kind) or "NoJax")
+
+
+def not_started(interpreter: str, error: OSError | ValueError) -> Fault:
+    """Says why an interpreter does not run."""
+    return Fault(failures.not_started(interpreter, error), "NotStarted")
+
+
+def lost(complaint: str) -> Fault:
+    """Says that the warm process is gone."""
+    more = f": {_line(complaint)}" if complaint else ""
+    return Fault(f"the process that traces has ended{more}; trace again to start another", "WorkerLost")
+
+
+def stopped(why: str, stage: str, limits: Limits) -> Fault:
+    """Says which limit a request has met."""
+    where = _STAGES.get(stage, "")
+    if why == "timeout":
+        text = f"it took longer than {limits.seconds:g} s {where}".rstrip()
+        remedy = "move what takes long out of the import, or pass --timeout"
+        if stage in ("lowering", "partitioning", "tracing"):
+            remedy = "pass --timeout to wait longer"
+        return Fault(f"{text}; {remedy}", "Timeout")
+    if why == "memory":
+        amount = f"{limits.memory / 2**30:g} GiB"
+        return Fault(
+            f"it took more than {amount} of memory {where}; use jax.ShapeDtypeStruct for large arrays, "
+            "or pass --memory",
+            "OutOfMemory",
+        )
+    return Fault(f"it printed without end {where}".rstrip(), "Flood")
+
+
+def ended(status: int, stage: str) -> Fault:
+    """Says how a process ended that left no answer."""
+    where = _STAGES.get(stage, "before it began")
+    number = status & 0x7F
+    if number:
+        try:
+            name = signal.Signals(number).name
+        except ValueError:
+            name = f"signal {number}"
+        return Fault(f"the program was killed by {name} {where}", "Killed")
+    return Fault(f"the program ended its process (exit code {status >> 8}) {where}", "Ended")
+
+
+def raised(answer: Mapping[str, Any], request: TraceRequest) -> Fault:
+    """Says what the user's code, JAX or XLA raised, in their own words."""
+    stage, kind = str(answer.get("stage", "")), str(answer.get("kind", ""))
+    message = str(answer.get("message", ""))[:_LONGEST]
+    if stage == "jax":
+        return without_jax(request.interpreter, answer)
+    if kind != "raised":
+        return Fault(message, {"no-arguments": "NoArguments", "no-entry": "NoEntry"}.get(kind, "BadEntry"))
+    name = str(answer.get("type", "Exception"))[:200]
+    place = place_of(answer.get("place"))
+    route = tuple(found for one in _list(answer.get("route")) if (found := place_of(one)) is not None)
+    where = _STAGES.get(stage, "")
+    if name == "SystemExit":
+        code = answer.get("code")
+        shown = f"sys.exit({code if code is not None else _line(message)})"
+        message = f'the program called {shown} {where}; put what ends it under if __name__ == "__main__"'
+    elif name == "EOFError" and "input" in message:
+        message = f'the program asks for input {where}, and nobody can answer; put that under if __name__ == "__main__"'
+    elif name in ("ModuleNotFoundError", "ImportError"):
+        missing = answer.get("missing")
+        install = (
+            f"; install it: {request.interpreter} -m pip install {missing}" if _is_package(missing, request) else ""
+        )
+        message = f"{_line(message)}{install}"
+    return Fault(message, name, place, route)
+
+
+def _is_package(missing: object, request: TraceRequest) -> bool:
+    if not isinstance(missing, str) or not re.fullmatch(r"[A-Za-z_]\w*", missing):
+        return False
+    return not (request.root / missing).exists()
+
+
+def place_of(value: object) -> Place | None:
+    """Returns the place that a pair of a path and a row means."""
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], int):
+        return Place(value[0], value[1])
+    return None
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _line(text: object) -> str:
+    return " ".join(str(text or "").split())[:_LONGEST]

@@ -1,0 +1,300 @@
+"""Reads a module in XLA's text form: computations, instructions, the lines that they come from.
+
+The text comes from a process that runs the user's code, so nothing in it is relied on: what cannot be read is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from math import prod
+
+WIDTHS = {
+    "pred": 1.0, "s2": 0.25, "u2": 0.25, "s4": 0.5, "u4": 0.5, "s8": 1.0, "u8": 1.0, "s16": 2.0, "u16": 2.0, "s32": 4.0,
+    "u32": 4.0, "s64": 8.0, "u64": 8.0, "bf16": 2.0, "f16": 2.0, "f32": 4.0, "f64": 8.0, "c64": 8.0, "c128": 16.0,
+    "f4e2m1fn": 0.5, "f8e3m4": 1.0, "f8e4m3": 1.0, "f8e4m3b11fnuz": 1.0, "f8e4m3fn": 1.0, "f8e4m3fnuz": 1.0,
+    "f8e5m2": 1.0, "f8e5m2fnuz": 1.0, "f8e8m0fnu": 1.0,
+}  # fmt: skip
+"""Bytes of an element of each type."""
+
+_HEAD = re.compile(r"^(ENTRY )?%?([\w.\-]+) (?:\(.*)?\{\s*$")
+_INSTRUCTION = re.compile(r"^\s+(ROOT )?%?([\w.\-]+) = ")
+_OPCODE = re.compile(r"([a-z][\w\-]*)\(")
+_ARRAY = re.compile(r"\b([a-z]+[0-9a-z]*)\[([0-9,<=]*)\]")
+_NAME = re.compile(r"%([\w.\-]+)")
+_CALLED = re.compile(r"\b(?:calls|to_apply|condition|body|true_computation|false_computation)=%?([\w.\-]+)")
+_BRANCHES = re.compile(r"\b(?:branch_computations|called_computations|calls)=\{([^}]*)\}")
+_OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
+_FRAME = re.compile(r"stack_frame_id=(\d+)")
+_SOURCE = re.compile(r'source_file="((?:[^"\\]|\\.)*)"(?: source_line=(\d+))?')
+_FIELD = re.compile(r"(\w+)=(-?\d+)")
+_MOST_LINES = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """The type of an array.
+
+    Attributes:
+        dtype: as XLA writes it: "bf16".
+        shape: its sizes.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        """How many elements it has."""
+        return prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes it has."""
+        return int(self.elements * WIDTHS.get(self.dtype, 0.0))
+
+
+@dataclass(slots=True)
+class Instruction:
+    """One instruction.
+
+    Attributes:
+        name: its own.
+        opcode: what it does: "all-reduce".
+        arrays: the types of its results.
+        operands: names of the instructions whose results it takes.
+        text: all that is written after its operands.
+        literal: what stands between its brackets, for a constant or a parameter.
+        is_root: whether it is the result of its computation.
+    """
+
+    name: str
+    opcode: str
+    arrays: tuple[Array, ...]
+    operands: tuple[str, ...]
+    text: str
+    literal: str = ""
+    is_root: bool = False
+
+    @property
+    def array(self) -> Array:
+        """The type of its first result."""
+        return self.arrays[0] if self.arrays else Array("", ())
+
+    @property
+    def op_name(self) -> str:
+        """What JAX called it."""
+        found = _OP_NAME.search(self.text)
+        return found[1].replace("\\'", "'").replace('\\"', '"') if found else ""
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """Names of the computations that it runs."""
+        names = _CALLED.findall(self.text)
+        for listed in _BRANCHES.findall(self.text):
+            names += _NAME.findall(listed)
+        return tuple(dict.fromkeys(names))
+
+    def attribute(self, name: str) -> str:
+        """Returns the value of an attribute, up to the comma that ends it; empty if there is none."""
+        start = self.text.find(f" {name}=")
+        if start < 0:
+            return ""
+        return _balanced(self.text, start + len(name) + 2)
+
+
+@dataclass(slots=True)
+class Computation:
+    """A computation: instructions by name, in order."""
+
+    name: str
+    instructions: dict[str, Instruction] = field(default_factory=dict)
+
+    @property
+    def root(self) -> Instruction | None:
+        """The instruction that its result comes from."""
+        last = None
+        for last in self.instructions.values():
+            if last.is_root:
+                return last
+        return last
+
+
+@dataclass(slots=True)
+class Frames:
+    """The tables of files, lines and frames at the head of a module; empty in older releases."""
+
+    files: dict[int, str] = field(default_factory=dict)
+    locations: dict[int, tuple[int, int]] = field(default_factory=dict)
+    frames: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Module:
+    """A module.
+
+    Attributes:
+        computations: by name.
+        entry: the name of the one that runs first.
+        frames: where its instructions come from.
+    """
+
+    computations: dict[str, Computation]
+    entry: str
+    frames: Frames
+
+
+def read_module(text: str) -> Module:
+    """Returns a module that XLA has dumped as text."""
+    computations: dict[str, Computation] = {}
+    entry, current = "", None
+    frames = Frames()
+    table = ""
+    for number, line in enumerate(text.splitlines()):
+        if number > _MOST_LINES:
+            break
+        if current is None:
+            if line in ("FileNames", "FunctionNames", "FileLocations", "StackFrames"):
+                table = line
+            elif line[:1].isdigit() and table:
+                _read_row(table, line, frames)
+            elif head := _HEAD.match(line):
+                current = computations.setdefault(head[2], Computation(head[2]))
+                entry = head[2] if head[1] else entry
+        elif line.startswith("}"):
+            current = None
+        elif instruction := _instruction(line):
+            current.instructions[instruction.name] = instruction
+    return Module(computations, entry or next(reversed(computations), ""), frames)
+
+
+def _read_row(table: str, line: str, frames: Frames) -> None:
+    number, _, rest = line.partition(" ")
+    if not number.isdigit():
+        return
+    key = int(number)
+    if table == "FileNames":
+        frames.files[key] = rest.strip().strip('"')
+        return
+    fields = {name: int(value) for name, value in _FIELD.findall(rest)}
+    if table == "FileLocations":
+        frames.locations[key] = (fields.get("file_name_id", 0), fields.get("line", 0))
+    elif table == "StackFrames":
+        # The number of a parent is one more than it says, so that 0 can mean none.
+        parent = fields.get("parent_frame_id", 0)
+        frames.frames[key] = (fields.get("file_location_id", 0), parent - 1 if parent else 0)
+
+
+def _instruction(line: str) -> Instruction | None:
+    head = _INSTRUCTION.match(line)
+    if head is None:
+        return None
+    kind_start = head.end()
+    if line[kind_start] == "(":
+        kind_end = _closing(line, kind_start) + 1
+    else:
+        kind_end = line.find(" ", kind_start)
+    opcode = _OPCODE.match(line, kind_end + 1) if kind_end > 0 else None
+    if opcode is None:
+        return None
+    inside_start = opcode.end()
+    inside_end = _closing(line, inside_start - 1)
+    inside = line[inside_start:inside_end]
+    literal = inside if opcode[1] in ("constant", "parameter", "iota") else ""
+    return Instruction(
+        name=head[2],
+        opcode=opcode[1],
+        arrays=arrays_in(line[kind_start:kind_end]),
+        operands=() if literal else tuple(_NAME.findall(inside)),
+        text=line[inside_end + 1 :],
+        literal=literal,
+        is_root=head[1] is not None,
+    )
+
+
+def arrays_in(text: str) -> tuple[Array, ...]:
+    """Returns the types of arrays that are written in a text."""
+    return tuple(
+        Array(dtype, tuple(int(size) for size in re.findall(r"\d+", sizes)))
+        for dtype, sizes in _ARRAY.findall(text)
+        if dtype in WIDTHS
+    )
+
+
+def _closing(text: str, start: int) -> int:
+    """Returns where the bracket that opens at a place closes."""
+    depth, place = 0, start
+    while place < len(text):
+        character = text[place]
+        if character == '"':
+            place = _after_string(text, place)
+            continue
+        if character in "({[":
+            depth += 1
+        elif character in ")}]":
+            depth -= 1
+            if not depth:
+                return place
+        place += 1
+    return len(text)
+
+
+def _after_string(text: str, start: int) -> int:
+    place = start + 1
+    while place < len(text) and text[place] != '"':
+        place += 2 if text[place] == "\\" else 1
+    return place + 1
+
+
+def _balanced(text: str, start: int) -> str:
+    place = start
+    while place < len(text) and text[place] not in ",":
+        if text[place] in "{([":
+            place = _closing(text, place) + 1
+        elif text[place] == '"':
+            place = _after_string(text, place)
+        else:
+            place += 1
+    return text[start:place].strip()
+
+
+Places = Callable[[Instruction], "tuple[tuple[str, int], ...]"]
+
+
+def places_in(module: Module) -> Places:
+    """Returns a function from an instruction to the lines that led to it, the innermost first."""
+    frames = module.frames
+    known: dict[int, tuple[tuple[str, int], ...]] = {}
+
+    def of_frame(number: int) -> tuple[tuple[str, int], ...]:
+        if number not in known:
+            known[number] = tuple(_chain(frames, number))
+        return known[number]
+
+    def of(instruction: Instruction) -> tuple[tuple[str, int], ...]:
+        if frames.frames:
+            found = _FRAME.search(instruction.text)
+            return of_frame(int(found[1])) if found else ()
+        source = _SOURCE.search(instruction.text)
+        return ((source[1], int(source[2] or 0)),) if source else ()
+
+    return of
+
+
+def _chain(frames: Frames, number: int) -> Iterator[tuple[str, int]]:
+    for _ in range(1000):
+        if number not in frames.frames:
+            return
+        location, parent = frames.frames[number]
+        file, row = frames.locations.get(location, (0, 0))
+        if file in frames.files:
+            yield frames.files[file], row
+        if parent == number:
+            return
+        number = parent
+
+
+def with_arrays(instruction: Instruction, arrays: tuple[Array, ...]) -> Instruction:
+    """Returns an instruction with results of other types."""
+    return replace(instruction, arrays=arrays)

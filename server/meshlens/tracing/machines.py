@@ -1,0 +1,160 @@
+"""Bandwidths and peaks of machines, and the least time that a collective takes on them.
+
+Sources: "How to Scale Your Model" (jax-ml.github.io/scaling-book), the chapters "How to Think About TPUs" (peaks,
+bandwidth of each ICI link in each direction, which slices wrap around, 1 µs a hop), "Sharded Matrices" (formulas) and
+"How to Think About GPUs" (NVLink, InfiniBand); NVIDIA's data sheets of the A100 (SXM4 80 GB), H100 and H200 (SXM5) and
+B200 (HGX): dense bfloat16 without sparsity, NVLink in each direction, one 200 or 400 Gb/s adapter for each GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from meshlens.devices.topology import Topology
+from meshlens.tracing.groups import Groups
+from meshlens.tracing.model import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What one device can do, and what connects it with others.
+
+    Attributes:
+        name: for people: "TPU v5e".
+        flops: dense bfloat16 operations a second.
+        memory: bytes of a device.
+        memory_bandwidth: bytes a second from it.
+        link: what connects the devices of a host, or of a slice: "NVLink", "ICI".
+        bandwidth: bytes a second over it in one direction; of a torus over each of its links.
+        network: what connects hosts; empty where the link does.
+        network_bandwidth: bytes a second of each device over it, in one direction.
+        per_host: how many devices the link connects at most; 0 for all of them.
+        is_torus: whether devices are connected with their neighbours only.
+        wraps_at: the axes of a torus that close to a ring: multiples of this size.
+        hop: seconds that a message takes to the next device at least.
+    """
+
+    name: str
+    flops: float
+    memory: float
+    memory_bandwidth: float
+    link: str
+    bandwidth: float
+    network: str = ""
+    network_bandwidth: float = 0.0
+    per_host: int = 0
+    is_torus: bool = False
+    wraps_at: int = 0
+    hop: float = 0.0
+
+
+def _tpu(name: str, flops: float, memory: float, speed: float, bandwidth: float, wraps_at: int) -> Machine:
+    return Machine(name, flops, memory, speed, "ICI", bandwidth, is_torus=True, wraps_at=wraps_at, hop=1e-6)
+
+
+def _gpu(name: str, flops: float, memory: float, speed: float, bandwidth: float, network: float) -> Machine:
+    return Machine(name, flops, memory, speed, "NVLink", bandwidth, "InfiniBand", network, per_host=8)
+
+
+MACHINES: Mapping[str, Machine] = {
+    "v4": _tpu("TPU v4", 2.75e14, 32e9, 1.2e12, 4.5e10, 4),
+    "v5e": _tpu("TPU v5e", 1.97e14, 16e9, 8.1e11, 4.5e10, 16),
+    "v5p": _tpu("TPU v5p", 4.59e14, 96e9, 2.8e12, 9e10, 4),
+    "v6e": _tpu("TPU v6e", 9.2e14, 32e9, 1.6e12, 9e10, 16),
+    "A100": _gpu("A100", 3.12e14, 80e9, 2.0e12, 3e11, 2.5e10),
+    "H100": _gpu("H100", 9.9e14, 80e9, 3.35e12, 4.5e11, 5e10),
+    "H200": _gpu("H200", 9.9e14, 141e9, 4.8e12, 4.5e11, 5e10),
+    "B200": _gpu("B200", 2.25e15, 192e9, 8.0e12, 9e11, 5e10),
+}
+"""Machines by the name that a target has for them."""
+
+
+def machine_of(target: Topology) -> Machine | None:
+    """Returns the machine that a target is made of; None where it names none, or one that is not in the table."""
+    if target.platform == "tpu":
+        return MACHINES.get(target.name.removeprefix("TPU "))
+    return MACHINES.get(target.text.rpartition("x")[2]) if target.platform == "gpu" else None
+
+
+def least_time(machine: Machine, shape: tuple[int, ...], kind: str, size: int, groups: Groups) -> Estimate | None:
+    """Returns the least time of one collective.
+
+    Args:
+        machine: what it runs on.
+        shape: how the chips of the slice are laid out.
+        kind: what it is: "all-gather".
+        size: bytes of its result on one device.
+        groups: the devices that take part together.
+    """
+    number = max((len(group) for group in groups), default=0)
+    if number < 2:
+        return None
+    if machine.is_torus:
+        return Estimate(_on_torus(machine, shape, kind, size, number), machine.link)
+    return _on_hosts(machine, kind, size, groups)
+
+
+def _on_torus(machine: Machine, shape: tuple[int, ...], kind: str, size: int, number: int) -> float:
+    """The formulas of the scaling book: the array goes around the rings of all axes at once."""
+    if kind in ("collective-permute", "collective-broadcast"):
+        return max(size / machine.bandwidth, machine.hop)
+    rings = _rings(machine, shape, number)
+    # Over a ring that is closed, bytes go both ways; an open one is limited by its ends, which have one link.
+    both_ways = sum(2 * machine.bandwidth for _, closed in rings if closed)
+    one_way = sum(machine.bandwidth for _, closed in rings if not closed)
+    bandwidth = both_ways + one_way * number / max(number - 1, 1)
+    hops = sum(length // 2 if closed else length - 1 for length, closed in rings)
+    latency = hops * machine.hop
+    if kind == "all-gather":
+        return max(size / bandwidth, latency)
+    if kind == "reduce-scatter":
+        return max(size * number / bandwidth, latency)
+    if kind in ("all-to-all", "ragged-all-to-all"):
+        return max(size * number / (4 * bandwidth), latency)
+    return 2 * max(size / bandwidth, latency)
+
+
+def _rings(machine: Machine, shape: tuple[int, ...], number: int) -> list[tuple[int, bool]]:
+    """Returns the axes of the torus that a group spreads over, as lengths and whether each is a ring."""
+    whole = _product(tuple(sorted(size for size in shape if size > 1)), number)
+    if whole:
+        return [(size, size % machine.wraps_at == 0) for size in whole]
+    return [(number, False)]
+
+
+def _product(sizes: tuple[int, ...], number: int) -> tuple[int, ...]:
+    """Returns some of these sizes whose product is a number."""
+    for index, size in enumerate(sizes):
+        if size == number:
+            return (size,)
+        if number % size == 0 and (rest := _product(sizes[index + 1 :], number // size)):
+            return (size, *rest)
+    return ()
+
+
+def _on_hosts(machine: Machine, kind: str, size: int, groups: Groups) -> Estimate:
+    number = max(map(len, groups))
+    per_host = machine.per_host or 1 << 30
+    hosts = max(len({device // per_host for device in group}) for group in groups)
+    if kind in ("collective-permute", "collective-broadcast"):
+        if hosts > 1:
+            return Estimate(size / machine.network_bandwidth, machine.network)
+        return Estimate(size / machine.bandwidth, machine.link)
+    # Bytes that each device must receive in all, of which those from other hosts come over the network.
+    received = {
+        "all-reduce": 2.0 * size,
+        "reduce-scatter": float(size) * number,
+    }.get(kind, float(size))
+    inside = received * (number - 1) / number / machine.bandwidth
+    if hosts < 2 or not machine.network_bandwidth:
+        return Estimate(inside, machine.link)
+    together = 1 if kind in ("all-to-all", "ragged-all-to-all") else number // hosts
+    across = received * (hosts - 1) / hosts / (max(together, 1) * machine.network_bandwidth)
+    return Estimate(max(inside, across), machine.network if across > inside else machine.link)
+
+
+def chips(target: Topology) -> int:
+    """Returns how many chips a target has."""
+    return prod(target.shape) if target.platform == "tpu" else target.count

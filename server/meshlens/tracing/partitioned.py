@@ -1,0 +1,287 @@
+"""Reads what XLA's partitioner leaves: collectives by line, the sharding of what each line computes, and flops."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from meshlens.tracing.groups import Groups, axes_of, groups_in
+from meshlens.tracing.hlo import WIDTHS, Instruction, Module, places_in
+from meshlens.tracing.model import Collective, Estimate, Place
+from meshlens.tracing.rewrites import Moved, moved_in
+from meshlens.tracing.specs import spec_of
+
+Mesh = tuple[tuple[str, int], ...]
+ToUser = Callable[[str], str]
+"""Returns the path of a file of the user's, and nothing for any other."""
+
+_DIRECTION = re.compile(r"direction=(\w+)")
+_KNOWN_TRIPS = re.compile(r'known_trip_count\\?"?:\s*\{\\?"?n\\?"?:\s*\\?"?(\d+)')
+_THROUGH = frozenset({"copy", "convert", "bitcast", "reshape"})
+
+
+@dataclass(frozen=True, slots=True)
+class Partitioned:
+    """What a partitioned module says.
+
+    Attributes:
+        collectives: by line, the most bytes first.
+        flops: of matrix products and convolutions on one device.
+        unknown_loops: lines of loops whose number of iterations is not known.
+        lost: collectives that no line of the user's leads to.
+    """
+
+    collectives: tuple[Collective, ...]
+    flops: float
+    unknown_loops: tuple[Place, ...]
+    lost: int
+
+
+Estimating = Callable[[str, int, Groups], "Estimate | None"]
+"""Returns the least time of a collective, by its kind, the bytes of its result and its groups."""
+
+
+def read_partitioned(module: Module, mesh: Mesh, devices: int, to_user: ToUser, estimate: Estimating) -> Partitioned:
+    """Returns the collectives of a partitioned module as its target would run them.
+
+    Args:
+        module: as XLA dumped it after its partitioner.
+        mesh: the axes of the program's mesh.
+        devices: how many there are.
+        to_user: tells the user's files.
+        estimate: tells how long one takes.
+    """
+    locate = _locator(module, to_user)
+    times, unknown = _times(module)
+    rows: dict[tuple[object, ...], Collective] = {}
+    lost = 0
+    for moved in moved_in(module):
+        count = times.get(moved.computation, 0)
+        groups = _groups(moved.instruction, devices)
+        one = _collective(moved, count, mesh, groups, locate)
+        if one is None:
+            continue
+        if (seconds := estimate(moved.kind, moved.bytes, groups)) is not None:
+            one = replace(one, seconds=replace(seconds, lower_bound=seconds.lower_bound * count))
+        lost += one.place is None
+        key = (one.place, one.kind, one.axes, one.group_size, one.backward, one.others)
+        rows[key] = _together(rows[key], one) if key in rows else one
+    return Partitioned(
+        tuple(sorted(rows.values(), key=lambda one: (-one.bytes, one.place or Place("", 0)))),
+        _flops(module, times),
+        tuple(sorted({place for one in unknown if (place := locate(one)) is not None})),
+        lost,
+    )
+
+
+def _locator(module: Module, to_user: ToUser) -> Callable[[Instruction], Place | None]:
+    of = places_in(module)
+
+    def locate(instruction: Instruction) -> Place | None:
+        for filename, row in of(instruction):
+            if path := to_user(filename):
+                return Place(path, row)
+        return None
+
+    return locate
+
+
+def _groups(instruction: Instruction, devices: int) -> Groups:
+    if pairs := instruction.attribute("source_target_pairs"):
+        return tuple(pair for pair in groups_in(pairs, devices) if len(set(pair)) > 1)
+    return groups_in(instruction.attribute("replica_groups"), devices)
+
+
+def _collective(
+    moved: Moved, count: int, mesh: Mesh, groups: Groups, locate: Callable[[Instruction], Place | None]
+) -> Collective | None:
+    instruction = moved.instruction
+    size = max((len(group) for group in groups), default=0)
+    if size < 2 or not count:
+        return None
+    places = [place for one in (instruction, *moved.merged) if (place := locate(one)) is not None]
+    return Collective(
+        place=places[0] if places else None,
+        kind=moved.kind,
+        axes=axes_of(groups, mesh),
+        group_size=size,
+        count=count,
+        bytes=moved.bytes * count,
+        dtype=moved.arrays[0].dtype if moved.arrays else "",
+        backward="transpose(" in instruction.op_name,
+        others=tuple(dict.fromkeys(place for place in places[1:] if place != places[0])),
+    )
+
+
+def _together(one: Collective, other: Collective) -> Collective:
+    seconds = one.seconds
+    if seconds is not None and other.seconds is not None:
+        seconds = replace(seconds, lower_bound=seconds.lower_bound + other.seconds.lower_bound)
+    return replace(one, count=one.count + other.count, bytes=one.bytes + other.bytes, seconds=seconds)
+
+
+def _times(module: Module) -> tuple[dict[str, int], tuple[Instruction, ...]]:
+    """Returns how often each computation runs in one step, and the loops of which that is not known."""
+    calls: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    unknown = []
+    for computation in module.computations.values():
+        for one in computation.instructions.values():
+            if not one.called:
+                continue
+            trips: int | None = 1
+            if one.opcode == "while":
+                trips = _trips(module, computation.instructions, one)
+                if trips is None:
+                    unknown.append(one)
+            for name in one.called:
+                if name in module.computations:
+                    calls[computation.name].append((name, 1 if trips is None else trips))
+    times: dict[str, int] = defaultdict(int)
+    for name in _callers_first(module.entry, calls):
+        times[name] += name == module.entry
+        for callee, trips in calls[name]:
+            times[callee] += times[name] * trips
+    return times, tuple(unknown)
+
+
+def _callers_first(entry: str, calls: Mapping[str, list[tuple[str, int]]]) -> list[str]:
+    """Computations in an order in which each comes after all that call it."""
+    done: list[str] = []
+    seen: set[str] = {entry}
+    stack: list[tuple[str, int]] = [(entry, 0)]
+    while stack:
+        name, index = stack.pop()
+        callees = calls.get(name, [])
+        if index < len(callees):
+            stack.append((name, index + 1))
+            callee = callees[index][0]
+            if callee not in seen:
+                seen.add(callee)
+                stack.append((callee, 0))
+        else:
+            done.append(name)
+    return done[::-1]
+
+
+def _trips(module: Module, around: Mapping[str, Instruction], loop: Instruction) -> int | None:
+    """Returns how often a loop runs, where it counts from one constant to another."""
+    if found := _KNOWN_TRIPS.search(loop.text):
+        return int(found[1])
+    condition = module.computations.get(loop.attribute("condition").lstrip("%"))
+    body = module.computations.get(loop.attribute("body").lstrip("%"))
+    if condition is None or body is None:
+        return None
+    compare = next((one for one in condition.instructions.values() if one.opcode == "compare"), None)
+    if compare is None or len(compare.operands) != 2:
+        return None
+    counter, limit = (_seen_through(condition.instructions, name) for name in compare.operands)
+    direction = _DIRECTION.search(compare.text)
+    if counter is None or limit is None or direction is None or counter.opcode != "get-tuple-element":
+        return None
+    index = counter.attribute("index")
+    end = _constant(limit)
+    if end is None and limit.opcode == "get-tuple-element":
+        end = _initial(around, loop, limit.attribute("index"))
+    start = _initial(around, loop, index)
+    if end is None or start is None:
+        return None
+    step = _step(body.instructions, body.root, index)
+    if not step:
+        return None
+    if direction[1] in ("LE", "GE"):
+        end += 1 if step > 0 else -1
+    return len(range(start, end, step))
+
+
+def _seen_through(instructions: Mapping[str, Instruction], name: str) -> Instruction | None:
+    one = instructions.get(name)
+    while one is not None and one.opcode in _THROUGH and one.operands:
+        one = instructions.get(one.operands[0])
+    return one
+
+
+def _constant(one: Instruction) -> int | None:
+    text = one.literal.strip() if one.opcode == "constant" else ""
+    return int(text) if re.fullmatch(r"-?\d{1,12}", text) else None
+
+
+def _initial(around: Mapping[str, Instruction], loop: Instruction, index: str) -> int | None:
+    carried = around.get(loop.operands[0]) if loop.operands else None
+    if carried is None or carried.opcode != "tuple" or not index.isdigit() or int(index) >= len(carried.operands):
+        return None
+    first = _seen_through(around, carried.operands[int(index)])
+    if first is not None and first.opcode == "broadcast" and first.operands:
+        first = _seen_through(around, first.operands[0])
+    return _constant(first) if first is not None else None
+
+
+def _step(instructions: Mapping[str, Instruction], root: Instruction | None, index: str) -> int | None:
+    if root is None or root.opcode != "tuple" or not index.isdigit() or int(index) >= len(root.operands):
+        return None
+    added = _seen_through(instructions, root.operands[int(index)])
+    if added is None or added.opcode not in ("add", "subtract"):
+        return None
+    for name in added.operands:
+        one = _seen_through(instructions, name)
+        if one is not None and (value := _constant(one)) is not None:
+            return value if added.opcode == "add" else -value
+    return None
+
+
+def _flops(module: Module, times: Mapping[str, int]) -> float:
+    total = 0.0
+    for computation in module.computations.values():
+        count = times.get(computation.name, 0)
+        if not count:
+            continue
+        for one in computation.instructions.values():
+            if one.opcode == "dot" and one.operands:
+                left = computation.instructions.get(one.operands[0])
+                contracted = [int(axis) for axis in re.findall(r"\d+", one.attribute("lhs_contracting_dims"))]
+                if left is not None and all(axis < len(left.array.shape) for axis in contracted):
+                    inner = prod(left.array.shape[axis] for axis in contracted)
+                    total += 2.0 * inner * one.array.elements * count
+            elif one.opcode == "convolution" and len(one.operands) > 1:
+                kernel = computation.instructions.get(one.operands[1])
+                if kernel is not None:
+                    features = _features(one.attribute("dim_labels"), kernel.array.shape)
+                    total += 2.0 * one.array.elements * kernel.array.elements / max(features, 1) * count
+    return total
+
+
+def _features(labels: str, shape: tuple[int, ...]) -> int:
+    kernel = labels.partition("_")[2].partition("-")[0]
+    place = kernel.find("o")
+    return shape[place] if 0 <= place < len(shape) else 1
+
+
+def shardings_in(
+    module: Module, mesh: Mesh, to_user: ToUser
+) -> tuple[dict[Place, list[tuple[tuple[int, ...], str]]], tuple[int, int]]:
+    """Returns the specs of what each line computes, in order, and how many instructions there are and are placed.
+
+    Args:
+        module: as XLA dumped it between the propagation of shardings and the partitioner.
+        mesh: the axes of the program's mesh.
+        to_user: tells the user's files.
+    """
+    locate = _locator(module, to_user)
+    found: dict[Place, list[tuple[tuple[int, ...], str]]] = defaultdict(list)
+    counted = placed = 0
+    for computation in module.computations.values():
+        for one in computation.instructions.values():
+            name = one.op_name
+            if not name or one.opcode in ("parameter", "constant", "get-tuple-element", "tuple"):
+                continue
+            place = locate(one)
+            counted += 1
+            placed += place is not None
+            sharding = one.attribute("sharding")
+            if place is None or not sharding or "transpose(" in name or one.array.dtype not in WIDTHS:
+                continue
+            if spec := spec_of(sharding, len(one.array.shape), mesh):
+                found[place].append((one.array.shape, spec))
+    return found, (counted, placed)

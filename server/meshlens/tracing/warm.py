@@ -1,0 +1,180 @@
+"""Keeps a Python warm for traces: one process for each interpreter that has imported JAX, and a fork for each request.
+
+A process is started by the first request that needs it.  Whoever keeps a `WarmWorkers` ends it: `end_idle` now and
+then, `end_all` at last.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from meshlens.devices.child_environment import child_environment
+from meshlens.devices.processes import Kept, end_group, kept_running
+
+START = Path(__file__).with_name("worker") / "start.py"
+
+_STARTING = 60.0
+_ANSWERING = 10.0
+_NOT_KEPT = frozenset({"XLA_FLAGS", "JAX_NUM_CPU_DEVICES", "JAX_COMPILATION_CACHE_DIR", "JAX_TRACEBACK_FILTERING"})
+
+
+class WorkerLost(Exception):
+    """The warm process ended or does not answer; the message is the end of what it complained of."""
+
+
+class NoJax(Exception):
+    """The interpreter cannot import JAX.
+
+    Attributes:
+        failure: {type, message, missing}, as the process told it.
+    """
+
+    def __init__(self, failure: Mapping[str, Any]) -> None:
+        super().__init__(str(failure.get("message", "")))
+        self.failure = failure
+
+
+def environment_of_worker(environ: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variables that the user's Python sees while it traces: the CPU is its only device."""
+    kept = {name: value for name, value in child_environment(environ).items() if name not in _NOT_KEPT}
+    return {**kept, "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+class WarmWorker:
+    """A process that has imported JAX and forks for each request; several threads may use it."""
+
+    def __init__(self, interpreter: str, environ: Mapping[str, str] = os.environ) -> None:
+        """Starts the process and waits until it has imported JAX.
+
+        Raises:
+            NoJax: it cannot.
+            WorkerLost: it ended or did not answer in time.
+            OSError: it cannot be started.
+        """
+        self.interpreter = interpreter
+        self.used = time.monotonic()
+        self.busy = 0
+        self._lock = threading.Lock()
+        self._stack = ExitStack()
+        try:
+            self._kept: Kept = self._stack.enter_context(
+                kept_running([interpreter, "-I", str(START), "serve"], environment_of_worker(environ))
+            )
+            ready = self._read(_STARTING)
+        except BaseException:
+            self._stack.close()
+            raise
+        if not ready.get("ready"):
+            self._stack.close()
+            failure = ready.get("failure")
+            raise NoJax(failure if isinstance(failure, dict) else {})
+        self.jax = str(ready.get("jax", ""))
+
+    def start(self, request: Mapping[str, Any]) -> int:
+        """Starts a request, and returns the number of the process that performs it.
+
+        Raises:
+            WorkerLost: the warm process has ended or does not answer.
+        """
+        with self._lock:
+            self.used = time.monotonic()
+            self.busy += 1
+            pid = self._exchange(request).get("pid")
+        if not isinstance(pid, int) or pid < 2:
+            raise WorkerLost(self._kept.complaint())
+        return pid
+
+    def end(self, pid: int) -> int:
+        """Ends a request, with all that it started, and returns the status of its process."""
+        end_group(pid)
+        with self._lock:
+            self.used = time.monotonic()
+            self.busy -= 1
+            status = self._exchange({"reap": pid}).get("status")
+        return status if isinstance(status, int) else 0
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it still answers."""
+        return self._kept.is_alive
+
+    def close(self) -> None:
+        """Ends the process and all of its requests."""
+        self._stack.close()
+
+    def _exchange(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            self._kept.ask(json.dumps(question).encode("ascii"))
+        except (OSError, ValueError):
+            raise WorkerLost(self._kept.complaint()) from None
+        return self._read(_ANSWERING)
+
+    def _read(self, seconds: float) -> dict[str, Any]:
+        line = self._kept.answer(seconds)
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise WorkerLost(self._kept.complaint())
+        return found
+
+
+class WarmWorkers:
+    """The warm processes, by interpreter."""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        self._environ = environ
+        self._workers: dict[str, WarmWorker] = {}
+        self._lock = threading.Lock()
+
+    def of(self, interpreter: str) -> WarmWorker:
+        """Returns the process of an interpreter; starts one where there is none, or where it has ended.
+
+        Raises:
+            NoJax: the interpreter cannot import JAX.
+            WorkerLost: the process ended at once.
+            OSError: it cannot be started.
+        """
+        with self._lock:
+            worker = self._workers.get(interpreter)
+            if worker is None or not worker.is_alive:
+                if worker is not None:
+                    worker.close()
+                worker = self._workers[interpreter] = WarmWorker(interpreter, self._environ)
+            return worker
+
+    def drop(self, worker: WarmWorker) -> None:
+        """Ends a process that was lost, so that the next request starts another."""
+        with self._lock:
+            if self._workers.get(worker.interpreter) is worker:
+                del self._workers[worker.interpreter]
+        worker.close()
+
+    def end_idle(self, seconds: float) -> None:
+        """Ends the processes that nobody has used for so long."""
+        with self._lock:
+            for interpreter, worker in list(self._workers.items()):
+                if not worker.busy and time.monotonic() - worker.used >= seconds:
+                    del self._workers[interpreter]
+                    worker.close()
+
+    def end_all(self) -> None:
+        """Ends all of them."""
+        with self._lock:
+            for worker in self._workers.values():
+                worker.close()
+            self._workers.clear()
+
+
+def can_fork() -> bool:
+    """Whether requests are forks of a warm process; elsewhere each is a process of its own."""
+    return sys.platform == "linux"

@@ -1,0 +1,107 @@
+"""Finds the function that is to be traced, and the arguments that it is traced with."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+from typing import Any
+
+
+class NoProgram(Exception):
+    """There is nothing to trace; the message says why, and what to do.
+
+    Attributes:
+        kind: a word for programs: "no-entry", "bad-entry", "no-arguments".
+        more: what else is known, such as the parameters that lack an argument.
+    """
+
+    def __init__(self, kind: str, message: str, more: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.more = more or {}
+
+
+def import_file(file: str, root: str) -> Any:
+    """Returns the module of a file, imported as the user's programs would import it."""
+    folder, name = os.path.dirname(file), os.path.splitext(os.path.basename(file))[0]
+    top, dotted = folder, [] if name == "__init__" else [name]
+    while os.path.isfile(os.path.join(top, "__init__.py")) and os.path.dirname(top) != top:
+        dotted.insert(0, os.path.basename(top))
+        top = os.path.dirname(top)
+    paths = [top] if len(dotted) > 1 else [folder]
+    paths += [path for path in (root, os.path.join(root, "src")) if os.path.isdir(path)]
+    sys.path[:0] = [path for path in dict.fromkeys(paths) if path not in sys.path]
+    if len(dotted) > 1:
+        return importlib.import_module(".".join(dotted))
+    return _loaded(file, name if name not in sys.modules else f"{name}__traced")
+
+
+def _loaded(file: str, name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def find(module: Any, dotted: str) -> Any:
+    """Returns what a name in a module stands for."""
+    found = module
+    for part in dotted.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            names = sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))
+            raise NoProgram(
+                "no-entry", f'the file has no function "{dotted}"', {"functions": names[:200], "wanted": dotted}
+            ) from None
+    if not callable(found):
+        raise NoProgram("no-entry", f'"{dotted}" is not a function but {_described(found)}')
+    return found
+
+
+def missing_parameters(function: Any) -> list[inspect.Parameter]:
+    """Returns the parameters that a function cannot be called without."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [
+        one for one in parameters if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    ]
+
+
+def program_of(entry: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Returns the function and the arguments that an entry gives."""
+    return checked(entry(), name)
+
+
+def checked(found: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Returns what an entry gave, if it is a function with its arguments."""
+    expected = "an entry returns (function, args) or (function, args, kwargs)"
+    if not isinstance(found, tuple) or len(found) not in (2, 3):
+        raise NoProgram("bad-entry", f'"{name}" returned {_described(found)}; {expected}')
+    function, args, kwargs = (*found, {}) if len(found) == 2 else found
+    if not callable(function):
+        raise NoProgram("bad-entry", f'"{name}" returned {_described(function)} instead of a function; {expected}')
+    if isinstance(args, list):
+        args = tuple(args)
+    if not isinstance(args, tuple):
+        raise NoProgram(
+            "bad-entry", f'"{name}" returned {_described(args)} as the arguments; put them in a tuple: ({name}, (x,))'
+        )
+    if not isinstance(kwargs, dict):
+        raise NoProgram("bad-entry", f'"{name}" returned {_described(kwargs)} as kwargs; {expected}')
+    return function, args, kwargs
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"a tuple of {len(value)}"
+    kind = type(value).__name__
+    return "None" if value is None else f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}"

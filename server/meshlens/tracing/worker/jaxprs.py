@@ -1,0 +1,251 @@
+"""Reads a jaxpr: what each line of the user's files computes, and the collectives that are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .places import Inside, rows_of
+
+KINDS = {
+    "psum": "all-reduce",
+    "psum2": "all-reduce",
+    "psum_invariant": "all-reduce",
+    "pmax": "all-reduce",
+    "pmin": "all-reduce",
+    "pargmax": "all-reduce",
+    "pargmin": "all-reduce",
+    "all_gather": "all-gather",
+    "all_gather_invariant": "all-gather",
+    "all_gather_reduced": "all-gather",
+    "pgather": "all-gather",
+    "reduce_scatter": "reduce-scatter",
+    "psum_scatter": "reduce-scatter",
+    "unreduced_psum": "all-reduce",
+    "unreduced_psum_scatter": "reduce-scatter",
+    "unreduced_reduce_scatter": "reduce-scatter",
+    "all_to_all": "all-to-all",
+    "ragged_all_to_all": "all-to-all",
+    "ppermute": "collective-permute",
+    "pbroadcast": "collective-broadcast",
+}
+"""Primitives that move data between devices, as XLA names what they become."""
+
+_MOST_EQUATIONS = 500_000
+
+
+class Reading:
+    """What is found on a walk through a jaxpr.
+
+    Attributes:
+        lines: the last value that the forward pass computes on each line, by place.
+        collectives: those that are written, or that differentiation makes of them.
+        rows: every line of the user's files that leads to an equation.
+        equations: how many equations there are, and how many of them lie on a line of the user's.
+        flops: of matrix products and convolutions, over all devices.
+        unknown_loops: places of loops whose number of iterations depends on data.
+        meshes: the axes of each mesh that is met, by their text.
+    """
+
+    def __init__(self, inside: Inside) -> None:
+        self.inside = inside
+        self.lines: dict[tuple[str, int], dict[str, Any]] = {}
+        self.collectives: list[dict[str, Any]] = []
+        self.rows: set[tuple[str, int]] = set()
+        self.equations = [0, 0]
+        self.flops = 0.0
+        self.unknown_loops: set[tuple[str, int]] = set()
+        self.meshes: dict[str, Any] = {}
+
+
+class _Around:
+    """What holds for the equations of a jaxpr: how often they run, the sizes of axes, and what they stand in."""
+
+    def __init__(
+        self,
+        times: int = 1,
+        copies: int = 1,
+        sizes: dict[str, int] | None = None,
+        outer: tuple[str, int] | None = None,
+        backward: bool = False,
+    ) -> None:
+        self.times = times
+        self.copies = copies
+        self.sizes = sizes or {}
+        self.outer = outer
+        self.backward = backward
+
+    def but(self, **changes: Any) -> _Around:
+        """Returns the same with some changes."""
+        return _Around(**{**vars(self), **changes})
+
+
+def read(jaxpr: Any, inside: Inside) -> Reading:
+    """Returns what a closed jaxpr says."""
+    reading = Reading(inside)
+    _walk(getattr(jaxpr, "jaxpr", jaxpr), reading, _Around())
+    return reading
+
+
+def _walk(jaxpr: Any, reading: Reading, around: _Around) -> None:
+    for equation in jaxpr.eqns:
+        reading.equations[0] += 1
+        if reading.equations[0] > _MOST_EQUATIONS:
+            return
+        rows = rows_of(equation.source_info, reading.inside)
+        # A jaxpr that JAX has kept from an earlier call has the rows of that call.
+        place = rows[0] if rows and (around.outer is None or around.outer in rows) else around.outer
+        if place is not None:
+            reading.equations[1] += 1
+            reading.rows.update(rows or [place])
+        name = equation.primitive.name
+        inner = list(_inner(equation))
+        backward = around.backward or "transpose(" in str(equation.source_info.name_stack)
+        if place is not None and not inner and not backward:
+            _keep_line(equation, place, reading)
+        if name in KINDS:
+            _keep_collective(equation, place, reading, around)
+        reading.flops += _flops(equation) * around.times * around.copies
+        if inner:
+            deeper = _deeper(equation, name, place, reading, around.but(backward=backward))
+            for jaxpr_inside in inner:
+                _walk(jaxpr_inside, reading, deeper)
+            if place is not None and not backward:
+                _keep_line(equation, place, reading)
+
+
+def _deeper(equation: Any, name: str, place: tuple[str, int] | None, reading: Reading, around: _Around) -> _Around:
+    params = equation.params
+    deeper = around.but(outer=place)
+    if name == "scan":
+        return deeper.but(times=around.times * int(params.get("length", 1)))
+    if name == "while":
+        if place is not None:
+            reading.unknown_loops.add(place)
+        return deeper
+    if name == "shard_map":
+        mesh = params.get("mesh")
+        sizes = {str(axis): int(size) for axis, size in dict(mesh.shape).items()} if mesh is not None else {}
+        keep_mesh(mesh, reading.meshes)
+        manual = params.get("manual_axes") or (set(sizes) - set(map(str, params.get("auto") or ())))
+        copies = around.copies
+        for axis in manual:
+            copies *= sizes.get(str(axis), 1)
+        return deeper.but(sizes={**around.sizes, **sizes}, copies=copies)
+    if name == "xla_pmap":
+        size = int(params.get("global_axis_size") or params.get("axis_size") or 1)
+        return deeper.but(sizes={**around.sizes, str(params.get("axis_name")): size}, copies=around.copies * size)
+    return deeper
+
+
+def keep_mesh(mesh: Any, meshes: dict[str, Any]) -> None:
+    """Adds the axes of a mesh to those that were met."""
+    try:
+        axes = {str(axis): int(size) for axis, size in dict(mesh.shape).items()}
+    except (AttributeError, TypeError, ValueError):
+        return
+    if axes:
+        meshes.setdefault(repr(axes), {"axes": axes, "ids": _ids(mesh)})
+
+
+def _ids(mesh: Any) -> list[int]:
+    try:
+        return [int(device.id) for device in mesh.devices.flat]
+    except (AttributeError, ValueError):
+        return []
+
+
+def _inner(equation: Any) -> Iterator[Any]:
+    """The jaxprs that an equation runs; what a reduction or a scatter does with two elements is none of them."""
+    if equation.primitive.name.startswith(("reduce", "scatter", "select_and", "argm", "cum")):
+        return
+    for value in equation.params.values():
+        for one in value if isinstance(value, (tuple, list)) else (value,):
+            jaxpr = getattr(one, "jaxpr", one)
+            if hasattr(jaxpr, "eqns"):
+                yield jaxpr
+
+
+def _keep_line(equation: Any, place: tuple[str, int], reading: Reading) -> None:
+    if not equation.outvars:
+        return
+    aval = equation.outvars[0].aval
+    if not hasattr(aval, "shape") or not hasattr(aval, "dtype"):
+        return
+    keep_sharding_meshes(equation, reading)
+    reading.lines[place] = {
+        "dtype": str(aval.dtype),
+        "shape": [size if isinstance(size, int) else str(size) for size in aval.shape],
+        "varying": sorted(map(str, getattr(aval, "vma", None) or ())),
+        "sharding": _explicit(aval),
+    }
+
+
+def keep_sharding_meshes(equation: Any, reading: Reading) -> None:
+    """Adds the mesh of a sharding that an equation puts on a value."""
+    sharding = equation.params.get("sharding")
+    if sharding is not None:
+        keep_mesh(getattr(sharding, "mesh", None), reading.meshes)
+
+
+def _explicit(aval: Any) -> str | None:
+    """Returns the spec that the type of a value has, where an axis of its mesh is explicit."""
+    sharding = getattr(aval, "sharding", None)
+    mesh = getattr(sharding, "mesh", None)
+    types = [str(kind) for kind in getattr(mesh, "axis_types", None) or ()]
+    if not any("Explicit" in kind for kind in types):
+        return None
+    return written_spec(getattr(sharding, "spec", ()))
+
+
+def written_spec(spec: Any) -> str:
+    """Returns a spec as people write it."""
+    parts = [repr(part) if part is None or isinstance(part, str) else repr(tuple(map(str, part))) for part in spec]
+    return f"P({', '.join(parts)})"
+
+
+def _keep_collective(equation: Any, place: tuple[str, int] | None, reading: Reading, around: _Around) -> None:
+    params = equation.params
+    axes = params.get("axes", params.get("axis_name", ()))
+    names = [str(axis) for axis in (axes if isinstance(axes, (tuple, list)) else (axes,)) if not isinstance(axis, int)]
+    size = 1
+    for name in names:
+        size *= around.sizes.get(name, 1)
+    groups = params.get("axis_index_groups")
+    if groups:
+        size = len(groups[0])
+    if size < 2:
+        return
+    for variable in equation.outvars:
+        aval = variable.aval
+        reading.collectives.append(
+            {
+                "place": place,
+                "kind": KINDS[equation.primitive.name],
+                "axes": names,
+                "group_size": size,
+                "bytes": int(aval.size) * _width(aval.dtype),
+                "times": around.times,
+            }
+        )
+
+
+def _width(dtype: Any) -> int:
+    return int(getattr(dtype, "itemsize", 4))
+
+
+def _flops(equation: Any) -> float:
+    name = equation.primitive.name
+    if name == "dot_general":
+        ((contracted, _), _) = equation.params["dimension_numbers"]
+        left = equation.invars[0].aval.shape
+        inner = 1
+        for dimension in contracted:
+            inner *= left[dimension]
+        return float(2 * inner * equation.outvars[0].aval.size)
+    if name == "conv_general_dilated":
+        kernel = equation.invars[1].aval
+        numbers = equation.params["dimension_numbers"]
+        features = kernel.shape[numbers.rhs_spec[0]]
+        return float(2 * equation.outvars[0].aval.size * kernel.size / max(features, 1))
+    return 0.0

@@ -1,0 +1,253 @@
+"""Performs one request: imports the user's file, traces its entry, hands it to XLA, and writes down what comes out.
+
+The request is an object with these keys:
+
+    room        an empty folder for the answers
+    file, name  the entry
+    root        the folder of the project
+    devices     how many virtual devices there are
+    level       1: trace; 2: also partition
+
+It writes into the room, each file whole under its name:
+
+    stage         what is being done, for people: "importing", "tracing", "lowering", "partitioning"
+    traced.json   what `jaxprs.read` found, and the files that were read
+    lowered.json  the name of XLA's module, and the dumps that were there before
+    failed.json   {stage, kind, message, type, place, more}
+    lowered.txt   the module before XLA, where XLA will not partition it
+    compiled.txt  the module after XLA, if nobody has ended this process before that
+    done          empty: all was done
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import json
+import os
+import sys
+import traceback
+from contextlib import suppress
+from typing import Any
+
+from . import entries, jaxprs, tracing
+from .places import Inside, rows_of_error
+
+_LONGEST = 4000
+_OURS = ("jax_num_cpu_devices", "jax_platforms", "jax_platform_name", "jax_enable_compilation_cache")
+
+
+def import_jax() -> dict[str, Any] | None:
+    """Imports JAX and what nearly every program needs of it; returns what went wrong."""
+    try:
+        import jax
+        import jax.numpy
+    except BaseException as error:
+        missing = error.name if isinstance(error, ImportError) else None
+        return {"type": type(error).__name__, "message": str(error)[:_LONGEST], "missing": missing}
+    if not hasattr(jax, "ShapeDtypeStruct") or _version(jax.__version__) < (0, 4, 35):
+        return {"type": "TooOld", "message": jax.__version__, "missing": None}
+    return None
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".")[:3] if part.isdigit())
+
+
+class _Room:
+    """Writes answers, each under its name in one step."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def write(self, name: str, text: str) -> None:
+        """Writes a file whole."""
+        partial = os.path.join(self.folder, f".{name}")
+        with open(partial, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+        os.replace(partial, os.path.join(self.folder, name))
+
+    def say(self, name: str, answer: dict[str, Any]) -> None:
+        """Writes an answer as JSON."""
+        self.write(f"{name}.json", json.dumps(answer))
+
+
+def perform(request: dict[str, Any]) -> None:
+    """Performs a request, whatever the user's code does."""
+    room = _Room(request["room"])
+    inside = Inside(request["root"], request["file"])
+    _redirect(request["room"])
+    stage = ["importing"]
+
+    def begin(what: str) -> None:
+        stage[0] = what
+        room.write("stage", what)
+
+    try:
+        begin("importing")
+        failure = import_jax()
+        if failure is not None:
+            room.say("failed", {"stage": "jax", "kind": failure["type"], **failure})
+            return
+        notes = _hold(request)
+        _perform(request, inside, room, begin, notes)
+        room.write("done", "")
+    except entries.NoProgram as error:
+        room.say("failed", {"stage": stage[0], "kind": error.kind, "message": str(error), "more": error.more})
+    except BaseException as error:  # whatever the user's code raises, the answer says so
+        room.say("failed", _told(error, stage[0], inside))
+
+
+def _perform(request: dict[str, Any], inside: Inside, room: _Room, begin: Any, notes: list[str]) -> None:
+    import jax
+
+    os.chdir(request["root"])
+    module = entries.import_file(request["file"], request["root"])
+    found = entries.find(module, request["name"])
+    begin("building the arguments")
+    lacking = entries.missing_parameters(found)
+    if lacking:
+        raise entries.NoProgram(
+            "no-arguments",
+            f'"{request["name"]}" needs {_counted(len(lacking), "argument")}',
+            {"parameters": [one.name for one in lacking]},
+        )
+    function, args, kwargs = entries.program_of(found, request["name"])
+    begin("tracing")
+    traced = tracing.trace(function, args, kwargs)
+    reading = jaxprs.read(traced.jaxpr, inside)
+    for leaf in jax.tree_util.tree_leaves((args, kwargs)):
+        jaxprs.keep_mesh(getattr(getattr(leaf, "sharding", None), "mesh", None), reading.meshes)
+    for sharding in jax.tree_util.tree_leaves(traced.shardings):
+        jaxprs.keep_mesh(getattr(sharding, "mesh", None), reading.meshes)
+    room.say("traced", {**_of(reading), "jax": jax.__version__, "files": _files(inside), "notes": notes})
+    if request["level"] < 2:
+        return
+    begin("lowering")
+    lowered = traced.lower()
+    if not traced.partitions:
+        room.write("lowered.txt", lowered.as_text("hlo"))
+        return
+    begin("partitioning")
+    room.say("lowered", {"module": _module_name(lowered), "dumps": _dumps(request)})
+    text = lowered.compile().as_text()
+    room.write("compiled.txt", text if isinstance(text, str) else "")
+
+
+def _hold(request: dict[str, Any]) -> list[str]:
+    """Keeps the devices and the platform of the request, whatever the user's code asks for."""
+    import jax
+
+    count = int(request["devices"])
+    flags = [f"--xla_force_host_platform_device_count={count}"]
+    if request["level"] > 1:
+        flags += [
+            f"--xla_dump_to={_dump_folder(request)}",
+            "--xla_dump_hlo_pass_re=(spmd|shardy|sharding).*",
+            "--xla_dump_hlo_as_text",
+        ]
+    os.environ.update(JAX_PLATFORMS="cpu", XLA_FLAGS=" ".join(flags))
+    # XLA reads its flags once.
+    from jax._src.lib import xla_client
+
+    xla_client.CompileOptions()
+    notes: list[str] = []
+    update = jax.config.update
+
+    def guarded(name: str, value: Any) -> None:
+        if name not in _OURS:
+            update(name, value)
+        elif name == "jax_num_cpu_devices" and value != count:
+            notes.append(f"the program asks for {value} CPU devices; it was traced with {count}")
+
+    for name, value in (
+        ("jax_platforms", "cpu"),
+        ("jax_num_cpu_devices", count),
+        ("jax_enable_compilation_cache", False),
+        ("jax_traceback_in_locations_limit", 40),
+        ("jax_include_full_tracebacks_in_locations", True),
+    ):
+        if name in getattr(jax.config, "values", {name: None}):
+            # A release may lack one of them.
+            with suppress(AttributeError, ValueError, RuntimeError):
+                update(name, value)
+    type(jax.config).update = staticmethod(guarded)
+    jax.distributed.initialize = lambda *_args, **_kwargs: None
+    builtins.input = _no_input
+    return notes
+
+
+def _no_input(prompt: object = "") -> str:
+    raise EOFError("the program asks for input, and nobody answers while it is traced")
+
+
+def _redirect(folder: str) -> None:
+    """Sends what the user's code prints to a file, where it disturbs nobody."""
+    output = os.open(os.path.join(folder, "output"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
+
+
+def _of(reading: jaxprs.Reading) -> dict[str, Any]:
+    return {
+        "lines": [[*place, line] for place, line in reading.lines.items()],
+        "collectives": reading.collectives,
+        "rows": sorted(reading.rows),
+        "equations": reading.equations,
+        "flops": reading.flops,
+        "unknown_loops": sorted(reading.unknown_loops),
+        "meshes": list(reading.meshes.values()),
+    }
+
+
+def _files(inside: Inside) -> list[dict[str, str]]:
+    """The user's files that were imported, each with a digest of what it holds."""
+    found: dict[str, str] = {}
+    for module in list(sys.modules.values()):
+        path = inside.path(getattr(module, "__file__", None) or "<none>")
+        if path and path not in found:
+            try:
+                with open(path, "rb") as file:
+                    found[path] = hashlib.sha256(file.read()).hexdigest()
+            except OSError:
+                continue
+    return [{"path": path, "sha256": digest} for path, digest in sorted(found.items())]
+
+
+def _told(error: BaseException, stage: str, inside: Inside) -> dict[str, Any]:
+    places = rows_of_error(error, inside)
+    message = str(error).split("\n--------------------\n")[0]
+    last = traceback.format_exception_only(type(error), error)[-1].strip()
+    return {
+        "stage": stage,
+        "kind": "raised",
+        "type": type(error).__name__,
+        "message": (message or last)[:_LONGEST],
+        "code": error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else None,
+        "missing": error.name if isinstance(error, ModuleNotFoundError) else None,
+        "place": places[0] if places else None,
+        "route": places[:50],
+    }
+
+
+def _module_name(lowered: Any) -> str:
+    try:
+        return str(lowered.compiler_ir().operation.attributes["sym_name"]).strip('"')
+    except Exception:  # a private form that may change; the newest dump is taken then
+        return ""
+
+
+def _dump_folder(request: dict[str, Any]) -> str:
+    return os.path.join(request["room"], "dumps")
+
+
+def _dumps(request: dict[str, Any]) -> list[str]:
+    try:
+        return sorted(os.listdir(_dump_folder(request)))
+    except OSError:
+        return []
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number != 1 else ''}"

@@ -1,0 +1,45 @@
+"""Compiles an entry for eight H100s without a GPU and prints the optimized module, for comparisons.
+
+It needs `jax-cuda12-plugin` and `jax-cuda12-pjrt` of JAX's own release, and neither a driver nor the CUDA wheels:
+
+    python h100.py programs/fsdp.py entry > module.txt
+"""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+os.environ.update(JAX_PLATFORMS="cpu", JAX_SKIP_CUDA_CONSTRAINTS_CHECK="1", TF_CPP_MIN_LOG_LEVEL="2")
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8 --xla_gpu_autotune_level=0"
+
+import jax
+from jax.experimental import topologies
+
+
+def main(file: str, name: str) -> None:
+    target = (Path(__file__).with_name("h100.txtpb")).read_text()
+    topology = topologies.get_topology_desc(
+        platform="cuda", topology_name="h100x8", topology="1x1x8", target_config=target
+    )
+    devices = list(topology.devices)
+    jax.devices = lambda *_: devices
+    jax.local_devices = jax.devices
+    jax.device_count = lambda *_: len(devices)
+    sys.path.insert(0, str(Path(file).parent))
+    spec = importlib.util.spec_from_file_location(Path(file).stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    function, args, *_ = getattr(module, name)()
+    if not hasattr(function, "trace") or not type(function).__module__.startswith("jax"):
+        sys.path.insert(0, str(Path(__file__).parents[2] / "server" / "meshlens" / "tracing"))
+        from worker.tracing import trace
+
+        lowered = trace(function, args, {}).lower()
+    else:
+        lowered = function.trace(*args).lower()
+    sys.stdout.write(lowered.compile().as_text())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])
