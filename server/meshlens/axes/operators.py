@@ -15,6 +15,7 @@ from meshlens.axes.labels import NONE, travelling
 from meshlens.axes.operating import of_operator
 from meshlens.axes.run import Run
 from meshlens.axes.values import Const, Data, Value
+from meshlens.axes.variation import ANYTHING
 
 _SCALED = frozenset({"scaled"})
 
@@ -49,5 +50,5 @@ def binary(
         labels |= {"uniform"}
     if operator == "/" and ctx.env.maps:
         note_quotient(run, left, right, site_of(frame, node), ctx)
-    over = of_operator(operator, left, right, sides[1][0] == "const")
+    over = of_operator(operator, left, right, sides[1][0] == "const") if ctx.env.maps else ANYTHING
     return Data(labels, shape, None, arrays.gives_array(operator, left, right), over)
