@@ -50,7 +50,7 @@ def test_the_help_of_explain_lists_the_rules(tmp_path):
 def test_explain(tmp_path, name):
     ran = meshlens("explain", name, cwd=tmp_path)
     assert ran.code == 0
-    assert ran.out.startswith("# AX101 unbound-axis\n\n*error*\n\n")
+    assert ran.out.startswith("# AX101 unbound-axis\n\n*error · stable · since 0.1.0*\n\n")
     assert "```python\n" in ran.out
 
 
@@ -72,7 +72,7 @@ def test_docs(tmp_path):
     (tmp_path / "docs").mkdir()
     stale = meshlens("docs", "--check", cwd=tmp_path)
     assert stale.code == 1
-    assert len(stale.err.splitlines()) == 3
+    assert len(stale.err.splitlines()) == 4
     assert list((tmp_path / "docs").iterdir()) == []
     assert meshlens("docs", cwd=tmp_path).code == 0
     assert meshlens("docs", "--check", cwd=tmp_path) == meshlens("docs", cwd=tmp_path)

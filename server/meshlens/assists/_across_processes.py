@@ -12,6 +12,7 @@ from meshlens.assists._pmap import Obstacle, read_pmap
 from meshlens.assists._prefix import Items, Prefix
 from meshlens.axes.records import Binding, MappedCall
 from meshlens.axes.values import Const, Seq, Site, Spec, Value
+from meshlens.facts.nodes import NOTHING, Attribute, Call, Name
 from meshlens.project.trees import Node, names_bound, names_used, path_to, walk
 from meshlens.project.view import FileView
 
@@ -126,17 +127,22 @@ def _is_stacked(axes: Prefix) -> bool:
 def _unsharded(view: FileView, value: Site) -> Site:
     """The argument, or what a function that counts the local devices makes it of."""
     path = path_to(view, value)
-    node = path[-1] if path else ("",)
+    node = path[-1] if path else NOTHING
     counting = {one.name for one in functions(view) if _counts_devices(one.node)}
-    if node[0] == "call" and node[2][0] == "name" and node[2][2] in counting and len(node[3]) == 1:
-        return Site(value.path, value.block, node[3][0][2][1])
+    if (
+        isinstance(node, Call)
+        and isinstance(node.callee, Name)
+        and node.callee.name in counting
+        and len(node.arguments) == 1
+    ):
+        return Site(value.path, value.block, node.arguments[0].value.site)
     if node and b"local_device_count" in view.source and not counting:
         raise Obstacle("local-devices", f"line {_line(view, value)} may hold the rows of this process already")
     return value
 
 
 def _counts_devices(node: Node) -> bool:
-    return any(inner[0] in ("attr", "name") and inner[-1] == "local_device_count" for inner in walk(node))
+    return any(isinstance(inner, (Attribute, Name)) and inner.name == "local_device_count" for inner in walk(node))
 
 
 def _sharded(view: FileView, binding: Binding, call: MappedCall) -> Crossing:
@@ -194,7 +200,7 @@ def _must_not_come_back(view: FileView, found: tuple[Crossing, ...]) -> None:
         results = results_of(view, one.call)
         for other in found:
             path = path_to(view, other.call)
-            if any(names_used(value) & results for _, _, value in (path[-1][3] if path else ())):
+            if any(names_used(value) & results for _, _, value in (path[-1].arguments if path else ())):
                 raise Obstacle(
                     "sharded-state", f"line {_line(view, other.call)} hands rows of all devices on to itself"
                 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Assign, Name
 from meshlens.project.trees import path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.text import Span
@@ -18,8 +19,8 @@ def results_of(view: FileView, site: Site) -> frozenset[str]:
 
 
 def _results_of(view: FileView, site: Site) -> frozenset[str]:
-    targets = [target for node in path_to(view, site) if node[0] == "assign" for target in node[2]]
-    return frozenset(inner[2] for target in targets for inner in walk(target) if inner[0] == "name")
+    targets = [target for node in path_to(view, site) if isinstance(node, Assign) for target in node.targets]
+    return frozenset(inner.name for target in targets for inner in walk(target) if isinstance(inner, Name))
 
 
 def name_at(view: FileView, span: Span) -> tuple[Site, str] | None:
@@ -34,6 +35,6 @@ def _name_at(view: FileView, span: Span) -> tuple[Site, str] | None:
     for key, block in view.facts.blocks.items():
         root = tree(view, path, key) if block.holds(span) else None
         for node in walk(root) if root is not None else ():
-            if node[0] == "name" and block.span(node[1]).contains(span):
-                return Site(path, key, node[1]), str(node[2])
+            if isinstance(node, Name) and block.span(node.site).contains(span):
+                return Site(path, key, node.site), str(node.name)
     return None

@@ -6,6 +6,19 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assign,
+    Attribute,
+    AugAssign,
+    Call,
+    For,
+    FunctionDef,
+    Lambda,
+    ListDisplay,
+    Name,
+    TupleDisplay,
+)
 from meshlens.project.trees import Node, bound_by, children
 
 
@@ -41,30 +54,32 @@ def names_in_block(top: Node, is_below: bool) -> BlockNames:
         top: its tree.
         is_below: whether it is a method or a nested function, whose name is bound in the block around it.
     """
-    found = BlockNames(name=str(top[2][0]) if top[0] == "fn" else "")
+    found = BlockNames(name=str(top.function.name) if isinstance(top, FunctionDef) else "")
     called: dict[int, Node] = {}
     stored: set[int] = set()
     waiting: list[tuple[Node, str]] = [(top, "below" if is_below else "top")]
     while waiting:
         node, where = waiting.pop()
-        tag = node[0]
-        if tag == "call":
-            called[node[2][1]] = node
-        elif tag in ("name", "attr") and node[1] not in stored:
-            places = found.names[node[2]] if tag == "name" else found.attributes[node[3]]
-            places.append((node, called.get(node[1])))
+        tag = node.tag
+        if isinstance(node, Call):
+            called[node.callee.site] = node
+        elif isinstance(node, (Name, Attribute)) and node.site not in stored:
+            places = found.names[node.name] if isinstance(node, Name) else found.attributes[node.name]
+            places.append((node, called.get(node.site)))
         for target in _targets(node):
-            stored.add(target[1])
-            if target[0] == "attr":
-                found.stored_attributes.add(target[3])
+            stored.add(target.site)
+            if isinstance(target, Attribute):
+                found.stored_attributes.add(target.name)
         for name in bound_by(node) if where in ("top", "inside") else ():
             (found.bound_at_top if where == "top" else found.bound_inside)[name] += 1
-        if tag == "assign" and node[3][0] == "call" and node[3][2][0] == "name":
-            found.made_of[node[3][2][2]].update(target[2] for target in node[2] if target[0] == "name")
-        if tag in ("fn", "lambda"):
-            for parameter in node[2][2] if tag == "fn" else node[2]:
-                found.bound_inside[parameter[0]] += 1
-        if tag == "fn":
+        if isinstance(node, Assign) and isinstance(node.value, Call) and isinstance(node.value.callee, Name):
+            found.made_of[node.value.callee.name].update(
+                target.name for target in node.targets if isinstance(target, Name)
+            )
+        if isinstance(node, (FunctionDef, Lambda)):
+            for parameter in node.function.parameters if isinstance(node, FunctionDef) else node.parameters:
+                found.bound_inside[parameter.name] += 1
+        if isinstance(node, FunctionDef):
             found.functions.append((node, where == "member"))
         waiting.extend((child, _below(tag, where)) for child in reversed(list(children(node))))
     return found
@@ -81,12 +96,12 @@ def _below(tag: str, where: str) -> str:
 
 def _targets(node: Node) -> tuple[Node, ...]:
     """What a statement stores into."""
-    if node[0] == "assign":
-        return tuple(inner for target in node[2] for inner in _flat(target))
-    return _flat(node[2]) if node[0] in ("ann", "for", "aug") else ()
+    if isinstance(node, Assign):
+        return tuple(inner for target in node.targets for inner in _flat(target))
+    return _flat(node.target) if isinstance(node, (AnnAssign, For, AugAssign)) else ()
 
 
 def _flat(target: Node) -> tuple[Node, ...]:
-    if target[0] in ("tuple", "list"):
-        return tuple(inner for item in target[2] for inner in _flat(item))
+    if isinstance(target, (TupleDisplay, ListDisplay)):
+        return tuple(inner for item in target.items for inner in _flat(item))
     return (target,)

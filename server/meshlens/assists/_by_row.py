@@ -9,6 +9,7 @@ from meshlens.assists._functions import dotted_name, functions_called
 from meshlens.assists._importing import reached_from
 from meshlens.assists._mentions import entries
 from meshlens.assists._siblings import imported_function
+from meshlens.facts.nodes import Assign, Attribute, Call, FunctionDef, Lambda, Name, SeparateDef
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.transparent import TRANSPARENT
 from meshlens.project.trees import Node, children, tree, walk
@@ -40,10 +41,10 @@ def takes_gradients_by_row(view: FileView, root: Node, *, is_mapped: bool) -> bo
     if is_mapped:
         return any(_names(home, node) in _GRADIENTS for home, node in _led_to(view, root))
     for home, node in _led_to(view, root):
-        if node[0] == "call" and _names(home, node[2]) in _MAPS:
-            mapped = [value for _, _, value in node[3][:1]]
-        elif node[0] == "fn" and any(_names(home, one) in _MAPS for one in _decorators(node)):
-            mapped = list(node[2][4])
+        if isinstance(node, Call) and _names(home, node.callee) in _MAPS:
+            mapped: list[Node] = [argument.value for argument in node.arguments[:1]]
+        elif isinstance(node, FunctionDef) and any(_names(home, one) in _MAPS for one in _decorators(node)):
+            mapped = list(node.function.body)
         else:
             continue
         if any(_names(inside, one) in _GRADIENTS for part in mapped for inside, one in _led_to(home, part)):
@@ -52,14 +53,14 @@ def takes_gradients_by_row(view: FileView, root: Node, *, is_mapped: bool) -> bo
 
 
 def _names(view: FileView, node: Node) -> str:
-    return dotted_name(view, node) if node[0] in ("name", "attr") else ""
+    return dotted_name(view, node) if isinstance(node, (Name, Attribute)) else ""
 
 
 def _decorators(function: Node) -> Iterator[Node]:
-    for one in function[2][3]:
-        yield one[2] if one[0] == "call" else one
-        if one[0] == "call":
-            yield from (value for _, _, value in one[3][:1])
+    for one in function.function.decorators:
+        yield one.callee if isinstance(one, Call) else one
+        if isinstance(one, Call):
+            yield from (value for _, _, value in one.arguments[:1])
 
 
 def _led_to(view: FileView, root: Node) -> Iterator[tuple[FileView, Node]]:
@@ -73,20 +74,20 @@ def _led_to(view: FileView, root: Node) -> Iterator[tuple[FileView, Node]]:
         seen.add((str(home.path), id(top)))
         for node in _every(home, top):
             yield home, node
-            if node[0] == "name":
-                waiting += [(home, one.node) for one in functions_called(home, node[2]) if not one.is_method]
-                waiting += [(home, value) for value in _bound_to(home).get(node[2], ())]
-            found = imported_function(home, node) if node[0] in ("name", "attr") else None
+            if isinstance(node, Name):
+                waiting += [(home, one.node) for one in functions_called(home, node.name) if not one.is_method]
+                waiting += [(home, value) for value in _bound_to(home).get(node.name, ())]
+            found = imported_function(home, node) if isinstance(node, (Name, Attribute)) else None
             if found is not None:
                 waiting.append((found[0], found[1].node))
 
 
 def _makes_function(view: FileView, value: Node) -> bool:
     """Returns whether an expression makes a function of others, or is one that takes gradients."""
-    if value[0] == "call":
-        dotted = dotted_name(view, value[2])
+    if isinstance(value, Call):
+        dotted = dotted_name(view, value.callee)
         return dotted in TRANSPARENT or dotted in _MAPS
-    return value[0] == "lambda" or _names(view, value) in _GRADIENTS
+    return isinstance(value, Lambda) or _names(view, value) in _GRADIENTS
 
 
 def _bound_to(view: FileView) -> dict[str, list[Node]]:
@@ -96,10 +97,10 @@ def _bound_to(view: FileView) -> dict[str, list[Node]]:
         found: dict[str, list[Node]] = {}
         for entry in entries(view):
             for node in walk(tree(view, str(view.path), entry.key) or ("", 0)):
-                if node[0] == "assign" and _makes_function(view, node[3]):
-                    for one in node[2]:
-                        if one[0] == "name":
-                            found.setdefault(one[2], []).append(node[3])
+                if isinstance(node, Assign) and _makes_function(view, node.value):
+                    for one in node.targets:
+                        if isinstance(one, Name):
+                            found.setdefault(one.name, []).append(node.value)
         return found
 
     known: dict[str, list[Node]] = view.solution.once(f"assists: what variables hold in {view.path}", lambda _: find())
@@ -112,8 +113,8 @@ def _every(view: FileView, root: Node) -> Iterator[Node]:
     while waiting:
         node = waiting.pop()
         yield node
-        if node[0] == "def":
-            inner = tree(view, str(view.path), node[2])
+        if isinstance(node, SeparateDef):
+            inner = tree(view, str(view.path), node.key)
             waiting += [inner] if inner is not None else []
         else:
             waiting.extend(children(node))

@@ -33,7 +33,7 @@ class PlainCall:
     def whole(self) -> Site:
         """The call itself."""
         assert self.use.call is not None
-        return Site(self.use.site.path, self.use.site.block, self.use.call[1])
+        return Site(self.use.site.path, self.use.site.block, self.use.call.site)
 
 
 def plain_call(view: FileView, target: Target, use: Use) -> PlainCall:
@@ -45,8 +45,8 @@ def plain_call(view: FileView, target: Target, use: Use) -> PlainCall:
     line = line_of(view, use.site)
     if use.call is None:
         raise Obstacle("used-as-value", f'line {line} hands "{view.text(use.site)}" on instead of calling it')
-    given = use.call[3]
-    names = [parameter[0] for parameter in target.parameters[: len(given)]]
+    given = use.call.arguments
+    names = [parameter.name for parameter in target.parameters[: len(given)]]
     if len(names) < len(given):
         raise Obstacle("several-counts", f'the call in line {line} passes more arguments than "{target.name}" has')
     for name, (label, _, _) in zip(names, given, strict=True):
@@ -78,5 +78,5 @@ def wrapped(view: FileView, call: PlainCall, place: int, function: str) -> tuple
 
 def _label(call: PlainCall, place: int) -> str | None:
     assert call.use.call is not None
-    label: str | None = call.use.call[3][place][0]
+    label: str | None = call.use.call.arguments[place].label
     return label

@@ -13,6 +13,7 @@ from meshlens.assists._siblings import view_of
 from meshlens.assists._spelling import fresh
 from meshlens.assists._writing import width_of
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Attribute, ImportFrom, Name
 from meshlens.project.drafts import Import
 from meshlens.project.new_imports import import_edits, is_written
 from meshlens.project.view import FileView
@@ -40,7 +41,7 @@ class Elsewhere:
 
 def called_elsewhere(view: FileView, callee: Callee) -> tuple[Elsewhere, ...]:
     """Returns the other files of the workspace that call a function of the top level, in order."""
-    at = callee.target.at(callee.target.node[1]) if callee.target is not None else callee.site
+    at = callee.target.at(callee.target.node.site) if callee.target is not None else callee.site
     is_method = callee.target is not None and callee.target.is_method
     if is_method or home_of(view, at) is not None:
         return ()
@@ -74,35 +75,40 @@ def _in_file(view: FileView, other: FileView, name: str) -> Iterator[Elsewhere]:
     """Yields the ways in which another file reaches a function."""
     for key in other.facts.top:
         shape = other.facts.blocks[key].shape
-        if shape[0] != "from":
+        if not isinstance(shape, ImportFrom):
             continue
-        module = other.solution.index.locate(str(other.path), shape[2], shape[3])
+        module = other.solution.index.locate(str(other.path), shape.level, shape.module)
         if module is None or module.path != str(view.path):
             continue
-        for text, alias, _ in shape[4]:
+        for text, alias, _ in shape.names:
             own = alias or text
             if text == name and bound_at_top(other, own) == 1:
                 inside = bound_inside(other, own)
                 sites = [one.site for one in mentions_of(other, own) if one.root not in inside]
-                yield Elsewhere(other, followed(other, sites), "." * shape[2] + shape[3], "", key)
+                yield Elsewhere(other, followed(other, sites), "." * shape.level + shape.module, "", key)
     for one in imported_by(other, str(other.path)):
         if one.path == str(view.path) and one.name is not None:
-            sites = [mention.site for mention in attributes_called(other, name) if _dotted(mention.node[2]) == one.name]
+            sites = [
+                mention.site for mention in attributes_called(other, name) if _dotted(mention.node.object) == one.name
+            ]
             yield Elsewhere(other, followed(other, sites), one.module, one.name)
 
 
 def _dotted(node: tuple[object, ...]) -> str:
-    if node[0] == "name":
-        return str(node[2])
-    if node[0] == "attr" and isinstance(node[2], tuple):
-        inner = _dotted(node[2])
-        return f"{inner}.{node[3]}" if inner else ""
+    if isinstance(node, Name):
+        return str(node.name)
+    if isinstance(node, Attribute) and isinstance(node.object, tuple):
+        inner = _dotted(node.object)
+        return f"{inner}.{node.name}" if inner else ""
     return ""
 
 
 def _is_imported(view: FileView, name: str) -> bool:
     shapes = (view.facts.blocks[key].shape for key in view.facts.top)
-    return any(shape[0] == "from" and any((alias or text) == name for text, alias, _ in shape[4]) for shape in shapes)
+    return any(
+        isinstance(shape, ImportFrom) and any((alias or text) == name for text, alias, _ in shape.names)
+        for shape in shapes
+    )
 
 
 def _into_statement(view: FileView, key: str, names: list[str]) -> tuple[FileEdit, ...]:
@@ -113,7 +119,7 @@ def _into_statement(view: FileView, key: str, names: list[str]) -> tuple[FileEdi
     if b"\n" in line or b"(" in line or len(line) + sum(len(name) + 2 for name in names) > width_of(view):
         return ()
     texts: dict[int, str] = {}
-    every = [(text, view.span(Site(str(view.path), key, site)).start) for text, _, site in block.shape[4]]
+    every = [(text, view.span(Site(str(view.path), key, site)).start) for text, _, site in block.shape.names]
     for name in sorted(names):
         after = next((start for text, start in every if (text.lower(), text) > (name.lower(), name)), None)
         if after is None:

@@ -13,6 +13,7 @@ from meshlens.assists._mentions import Mention, attributes_called, bound_inside,
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._scopes import class_around, home_of, parent_of
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import NOTHING
 from meshlens.project.trees import Node, path_to
 from meshlens.project.view import FileView
 
@@ -34,13 +35,14 @@ def form_around(view: FileView, target: Target) -> Form | None:
     """
     mentions = _mentions(view, target)
     folded = jit_above(view, target)
-    how = "decorator"
+    how, others = "decorator", False
     if folded is None:
         compiled = [call for one in mentions if one.call is None for call in [jit_around(view, one.site)] if call]
         if len(compiled) != 1:
             return None
         folded = folded_jit(view, target, compiled[0], is_bound=target.is_method)
         above = parent_of(view, compiled[0].call)
+        others = len(mentions) > 1
         bound = above[2] if above[0] == "assign" else ()
         mentions = tuple(
             use
@@ -55,7 +57,7 @@ def form_around(view: FileView, target: Target) -> Form | None:
     most = max((len(call.values) for call in calls), default=0)
     seen = tuple(call for call in calls if len(call.values) == most)
     is_bound = target.is_method and how == "call"
-    return Form("call" if how == "call" else "decorator", seen, folded, is_bound, around=True)
+    return Form("call" if how == "call" else "decorator", seen, folded, is_bound, others, around=True)
 
 
 def _mentions(view: FileView, target: Target) -> tuple[Mention, ...]:
@@ -63,7 +65,7 @@ def _mentions(view: FileView, target: Target) -> tuple[Mention, ...]:
     if target.is_method:
         owner = class_around(view, target.at(target.node[1])) or ""
         found = attributes_called(view, target.name)
-        return tuple(one for one in found if one.node[2][0] == "name" and one.site.block.startswith(f"{owner}."))
+        return tuple(one for one in found if one.node[2][-1] == "self" and one.site.block.startswith(f"{owner}."))
     home = home_of(view, target.at(target.node[1]))
     starts = view.span(target.site).start
     later = (
@@ -119,7 +121,7 @@ def _is_traced(view: FileView, site: Site, depth: int = 0) -> bool:
             continue
         if one.call is not None and one.root != here.block and _is_traced(view, one.site, depth + 1):
             return True
-        above = parent_of(view, one.site) if one.call is None else ("", 0)
+        above = parent_of(view, one.site) if one.call is None else NOTHING
         if above[0] == "call" and dotted_name(view, above[2]).startswith(_TRACES):
             return True
     return False
@@ -136,6 +138,6 @@ def _read(view: FileView, target: Target, mention: Mention, made: Node) -> Plain
     if sorted(given) != list(range(len(given))):
         return None
     ordered = tuple(given[place] for place in range(len(given)))
-    call = (*made[:3], ordered)
+    call = made._replace(arguments=ordered)
     spans = tuple(view.span(Site(mention.site.path, mention.site.block, one[1])) for one in ordered)
     return PlainCall(Use(mention.site, call), tuple(one[2] for one in ordered), spans)

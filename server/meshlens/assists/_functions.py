@@ -9,6 +9,7 @@ from itertools import groupby
 from meshlens.assists._mentions import Entry, entries
 from meshlens.assists._scopes import home_of, outermost
 from meshlens.axes.values import Binder, Function, Mapped, Partial, Site, Value, Wrapped
+from meshlens.facts.nodes import Attribute, Import, ImportFrom, Name
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, names_used, tree, walk
@@ -33,18 +34,18 @@ class Target:
     @property
     def name(self) -> str:
         """Its name."""
-        return str(self.node[2][0])
+        return str(self.node.function.name)
 
     @property
     def parameters(self) -> tuple[Node, ...]:
         """Its parameters as in the facts, without the object of a method."""
-        every = tuple(parameter for parameter in self.node[2][2] if parameter[0])
+        every = tuple(parameter for parameter in self.node.function.parameters if parameter.name)
         return every[1:] if self.is_method else every
 
     @property
     def body(self) -> tuple[Node, ...]:
         """Its statements."""
-        return tuple(self.node[2][4])
+        return tuple(self.node.function.body)
 
     def at(self, index: int) -> Site:
         """A site of its block."""
@@ -80,24 +81,24 @@ def _function_at(view: FileView, span: Span) -> Target | None:
     for key in (entry.key for entry in here):
         root = tree(view, path, key)
         for node in walk(root) if root is not None else ():
-            if node[0] == "name" and view.span(Site(path, key, node[1])).contains(span):
-                return _named(view, Site(path, key, node[1]), node[2])
-            if node[0] == "attr" and _on_attribute(view, Site(path, key, node[1]), node, span):
-                return _method(view, node[3])
+            if isinstance(node, Name) and view.span(Site(path, key, node.site)).contains(span):
+                return _named(view, Site(path, key, node.site), node.name)
+            if isinstance(node, Attribute) and _on_attribute(view, Site(path, key, node.site), node, span):
+                return _method(view, node.name)
     return None
 
 
 def _on_attribute(view: FileView, site: Site, node: Node, span: Span) -> bool:
     end = view.span(site).end
-    return end - len(node[3].encode()) <= span.start and span.end <= end
+    return end - len(node.name.encode()) <= span.start and span.end <= end
 
 
 def _named(view: FileView, site: Site, name: str) -> Target | None:
     """The function that a name means: one that is defined around the place, or else at the top level."""
     found = [one for one in functions_called(view, name) if not one.is_method]
     root = outermost(view, site.block)
-    inside = [one for one in found if home_of(view, one.at(one.node[1])) == root]
-    found = inside or [one for one in found if home_of(view, one.at(one.node[1])) is None]
+    inside = [one for one in found if home_of(view, one.at(one.node.site)) == root]
+    found = inside or [one for one in found if home_of(view, one.at(one.node.site)) is None]
     return found[0] if len(found) == 1 else None
 
 
@@ -140,10 +141,10 @@ def _underlying(value: Value) -> Site | None:
 def dotted_name(view: FileView, node: Node) -> str:
     """What a name or attribute means by the imports of the top level, "" if they do not say."""
     attributes: list[str] = []
-    while node[0] == "attr":
-        attributes.append(node[3])
-        node = node[2]
-    home = _imported(view).get(node[2]) if node[0] == "name" else None
+    while isinstance(node, Attribute):
+        attributes.append(node.name)
+        node = node.object
+    home = _imported(view).get(node.name) if isinstance(node, Name) else None
     return canonical(".".join([home, *reversed(attributes)])) if home is not None else ""
 
 
@@ -155,16 +156,18 @@ def _imported(view: FileView) -> dict[str, str]:
 def _imports(view: FileView) -> Iterator[tuple[str, str]]:
     for key in view.facts.top:
         shape = view.facts.blocks[key].shape
-        for name, alias, _ in shape[-1] if shape[0] in ("import", "from") else ():
-            if shape[0] == "from":
-                yield alias or name, f"{shape[3]}.{name}"
+        for name, alias, _ in shape.names if isinstance(shape, (Import, ImportFrom)) else ():
+            if isinstance(shape, ImportFrom):
+                yield alias or name, f"{shape.module}.{name}"
             else:
                 yield alias or name.split(".")[0], name if alias else name.split(".")[0]
 
 
 def uses_jax(view: FileView, target: Target) -> bool:
     """Whether a function names anything of JAX itself, in its decorators or its body."""
-    return any(node[0] in ("name", "attr") and dotted_name(view, node).startswith("jax.") for node in walk(target.node))
+    return any(
+        isinstance(node, (Name, Attribute)) and dotted_name(view, node).startswith("jax.") for node in walk(target.node)
+    )
 
 
 _LIBRARIES = ("jax", "flax", "equinox", "haiku", "optax", "numpyro", "diffrax")
@@ -178,14 +181,14 @@ def may_use_jax(view: FileView) -> bool:
 def uses_libraries(view: FileView, target: Target) -> bool:
     """Whether a function names anything of JAX or a library for it, in its decorators or its body."""
     return any(
-        node[0] in ("name", "attr") and dotted_name(view, node).split(".")[0] in _LIBRARIES
+        isinstance(node, (Name, Attribute)) and dotted_name(view, node).split(".")[0] in _LIBRARIES
         for node in walk(target.node)
     )
 
 
 def reached(view: FileView, target: Target) -> tuple[Node, ...]:
     """A function and those of its file that its names lead to."""
-    home = home_of(view, target.at(target.node[1]))
+    home = home_of(view, target.at(target.node.site))
     found: dict[int, Node] = {}
     waiting = [target.node]
     while waiting:
@@ -196,7 +199,7 @@ def reached(view: FileView, target: Target) -> tuple[Node, ...]:
                 one.node
                 for name in names_used(node)
                 for one in functions_called(view, name)
-                if not one.is_method and home_of(view, one.at(one.node[1])) in (None, home)
+                if not one.is_method and home_of(view, one.at(one.node.site)) in (None, home)
             ]
     return tuple(found.values())
 
@@ -230,4 +233,4 @@ def _name(target: Target) -> str:
 
 def _of(path: str, entry: Entry) -> Iterator[Target]:
     for node, is_member in entry.found.functions:
-        yield Target(node, Site(path, entry.key, node[2][1]), is_member or (entry.in_class and node[1] == 0))
+        yield Target(node, Site(path, entry.key, node.function.site), is_member or (entry.in_class and node.site == 0))

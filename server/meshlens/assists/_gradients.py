@@ -9,6 +9,7 @@ from meshlens.assists._functions import Target, dotted_name
 from meshlens.assists._kinds import SAME, Kind, applied, flat
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._scopes import home_of
+from meshlens.facts.nodes import Argument, Call, Name
 from meshlens.project.trees import Node, tree, walk
 from meshlens.project.view import FileView
 
@@ -60,8 +61,8 @@ def maker_above(follow: Follow, function: Node) -> Node | None:
         callee, given = given[0][2], given[1:]
     if follow.dotted(callee) not in TAKES or any(label is None for label, _, _ in given):
         return None
-    name = ("name", function[2][1], function[2][0])
-    return ("call", one[1], callee, ((None, function[2][1], name), *given))
+    name = Name("name", function.function.site, function.function.name)
+    return Call("call", one[1], callee, (Argument(None, function.function.site, name), *given))
 
 
 def gradient_kind(

@@ -10,6 +10,7 @@ from meshlens.assists._mentions import Mention, attributes_called, entries, ment
 from meshlens.assists._scopes import class_around, home_of, parent_of
 from meshlens.assists._uses import is_object, is_on_host
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import NOTHING, Assign, Attribute, Call, FunctionDef, Lambda, Name
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.transparent import COMPILES, TRANSPARENT
 from meshlens.project.trees import Node, path_to, tree, walk
@@ -78,12 +79,16 @@ def _compiled_variables(view: FileView) -> Iterator[Callee]:
     for entry in entries(view):
         root = tree(view, str(view.path), entry.key)
         for node in walk(root) if root is not None else ():
-            if node[0] != "assign" or len(node[2]) != 1 or node[2][0][0] not in ("name", "attr"):
+            if (
+                not isinstance(node, Assign)
+                or len(node.targets) != 1
+                or not isinstance(node.targets[0], (Name, Attribute))
+            ):
                 continue
-            is_made = node[3][0] == "call" and dotted_name(view, node[3][2]) in COMPILES | _MAPS
-            if is_made or node[3][0] == "lambda":
-                name = node[2][0]
-                yield Callee(name[-1], Site(str(view.path), entry.key, name[1]), None)
+            is_made = isinstance(node.value, Call) and dotted_name(view, node.value.callee) in COMPILES | _MAPS
+            if is_made or isinstance(node.value, Lambda):
+                name = node.targets[0]
+                yield Callee(name.name, Site(str(view.path), entry.key, name.site), None)
 
 
 def host_calls(view: FileView, callee: Callee) -> tuple[HostCall, ...]:
@@ -115,29 +120,29 @@ def _followed(view: FileView, waiting: list[_Value]) -> tuple[HostCall, ...]:
 
 def _between(view: FileView, callee: Callee) -> tuple[int, bool]:
     """Returns how many parameters are filled in what a variable holds, and whether a `vmap` is a part of it."""
-    above = parent_of(view, callee.site) if callee.target is None else ("", 0)
-    node: Node = above[3] if above[0] == "assign" else ("", 0)
+    above = parent_of(view, callee.site) if callee.target is None else NOTHING
+    node: Node = above.value if isinstance(above, Assign) else NOTHING
     skipped, is_vmapped = 0, False
-    while node[0] == "call" and node[3] and (dotted := dotted_name(view, node[2])) in _WRAPS:
+    while isinstance(node, Call) and node.arguments and (dotted := dotted_name(view, node.callee)) in _WRAPS:
         if dotted in _PARTIALS:
-            skipped += sum(label is None for label, _, _ in node[3]) - 1
+            skipped += sum(label is None for label, _, _ in node.arguments) - 1
         is_vmapped = is_vmapped or dotted in _MAPS
-        node = node[3][0][2]
+        node = node.arguments[0].value
     return skipped, is_vmapped
 
 
 def _steps(view: FileView, value: _Value) -> Iterator[HostCall | _Value]:
     """Yields the call that a value is the callee of, or the expressions that hold it from there on."""
     above = parent_of(view, value.site)
-    if above[0] == "call":
-        site = Site(value.site.path, value.site.block, above[1])
-        if above[2][1] == value.site.index:
+    if isinstance(above, Call):
+        site = Site(value.site.path, value.site.block, above.site)
+        if above.callee.site == value.site.index:
             if is_on_host(view, site):
                 yield HostCall(site, above, value.skipped, value.is_vmapped, value.is_compiled)
             return
-        dotted = dotted_name(view, above[2])
-        if dotted in _WRAPS and above[3] and above[3][0][2][1] == value.site.index:
-            bound = sum(label is None for label, _, _ in above[3]) - 1 if dotted in _PARTIALS else 0
+        dotted = dotted_name(view, above.callee)
+        if dotted in _WRAPS and above.arguments and above.arguments[0].value.site == value.site.index:
+            bound = sum(label is None for label, _, _ in above.arguments) - 1 if dotted in _PARTIALS else 0
             yield replace(
                 value,
                 site=site,
@@ -145,24 +150,26 @@ def _steps(view: FileView, value: _Value) -> Iterator[HostCall | _Value]:
                 is_vmapped=value.is_vmapped or dotted in _MAPS,
                 is_compiled=value.is_compiled or dotted in COMPILES,
             )
-    elif above[0] == "assign" and above[3][1] == value.site.index and len(above[2]) == 1:
-        target = above[2][0]
-        where = Callee(target[-1], Site(value.site.path, value.site.block, target[1]), None)
-        if target[0] in ("name", "attr"):
+    elif isinstance(above, Assign) and above.value.site == value.site.index and len(above.targets) == 1:
+        target = above.targets[0]
+        if isinstance(target, (Name, Attribute)):
+            where = Callee(target.name, Site(value.site.path, value.site.block, target.site), None)
             yield from (replace(value, site=use.site) for use in _uses(view, where))
 
 
 def _uses(view: FileView, callee: Callee) -> tuple[Use, ...]:
     """Returns the places that read a function or variable; of names that are bound again, those before that happens."""
     path = path_to(view, callee.site)
-    is_attribute = callee.target.is_method if callee.target is not None else bool(path) and path[-1][0] == "attr"
+    is_attribute = (
+        callee.target.is_method if callee.target is not None else bool(path) and isinstance(path[-1], Attribute)
+    )
     if is_attribute:
         block = callee.site.block
-        home = class_around(view, callee.target.at(callee.target.node[1])) if callee.target is not None else None
+        home = class_around(view, callee.target.at(callee.target.node.site)) if callee.target is not None else None
         home = home or block.rpartition(".")[0]
         found = attributes_called(view, callee.name)
         return tuple(Use(one.site, one.call) for one in found if _is_own(view, one, home))
-    at = callee.target.at(callee.target.node[1]) if callee.target is not None else callee.site
+    at = callee.target.at(callee.target.node.site) if callee.target is not None else callee.site
     home = home_of(view, at)
     begins = view.span(callee.site).start
     until = _bound_again(view, callee, home)
@@ -175,10 +182,10 @@ def _uses(view: FileView, callee: Callee) -> tuple[Use, ...]:
 
 def _is_own(view: FileView, mention: Mention, home: str) -> bool:
     """Returns whether an attribute is taken from an object of a class, `self` in its methods among them."""
-    value = mention.node[2]
-    return (value[0] == "name" and value[2] == "self" and mention.site.block.startswith(f"{home}.")) or is_object(
-        view, mention.site, value, home
-    )
+    value = mention.node.object
+    return (
+        isinstance(value, Name) and value.name == "self" and mention.site.block.startswith(f"{home}.")
+    ) or is_object(view, mention.site, value, home)
 
 
 def _is_seen(view: FileView, mention: Mention, home: str | None) -> bool:
@@ -187,7 +194,7 @@ def _is_seen(view: FileView, mention: Mention, home: str | None) -> bool:
 
 def _is_inside(view: FileView, mention: Mention) -> bool:
     """Returns whether a mention stands in a function, which runs later than it stands."""
-    return any(node[0] in ("fn", "lambda") for node in path_to(view, mention.site)[:-1])
+    return any(isinstance(node, (FunctionDef, Lambda)) for node in path_to(view, mention.site)[:-1])
 
 
 def _bound_again(view: FileView, callee: Callee, home: str | None) -> int:
@@ -196,7 +203,7 @@ def _bound_again(view: FileView, callee: Callee, home: str | None) -> int:
     places = [
         view.span(one.site).start
         for one in functions(view)
-        if one.name == callee.name and not one.is_method and home_of(view, one.at(one.node[1])) == home
+        if one.name == callee.name and not one.is_method and home_of(view, one.at(one.node.site)) == home
     ]
     return min((place for place in places if place > after), default=len(view.source) + 1)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Import, ImportFrom
 from meshlens.project.view import FileView
 
 
@@ -31,23 +32,23 @@ def imported_by(view: FileView, path: str) -> Iterator[Imported]:
     facts, index = view.solution.facts[path], view.solution.index
     for key in facts.top:
         shape = facts.blocks[key].shape
-        if shape[0] == "import":
-            for dotted, alias, _ in shape[2]:
+        if isinstance(shape, Import):
+            for dotted, alias, _ in shape.names:
                 found = index.locate(path, 0, dotted)
                 if found is not None and found.path is not None:
                     yield Imported(found.path, dotted, alias or dotted)
-        elif shape[0] == "from":
-            written = "." * shape[2] + shape[3]
-            module = index.locate(path, shape[2], shape[3])
+        elif isinstance(shape, ImportFrom):
+            written = "." * shape.level + shape.module
+            module = index.locate(path, shape.level, shape.module)
             if module is None:
                 continue
-            for text, alias, _ in shape[4]:
+            for text, alias, _ in shape.names:
                 inner = index.submodule(module, text)
                 if inner is not None and inner.path is not None:
                     gap = "" if written.endswith(".") else "."
                     yield Imported(inner.path, f"{written}{gap}{text}", alias or text)
                 elif module.path is not None:
-                    first = Site(path, key, shape[4][0][2]) if text != "*" else None
+                    first = Site(path, key, shape.names[0].site) if text != "*" else None
                     yield Imported(module.path, written, None, first)
 
 

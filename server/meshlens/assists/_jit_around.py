@@ -8,6 +8,7 @@ from meshlens.assists._functions import dotted_name
 from meshlens.assists._pmap import Obstacle, decorated
 from meshlens.axes.records import Binding
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Call
 from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.trees import Node, path_to
 from meshlens.project.view import FileView
@@ -38,23 +39,23 @@ def jit_around(view: FileView, binding: Binding) -> Outer | None:
     site = binding.binder.site
     function = decorated(view, binding)
     if function is not None:
-        decorators = function[2][3]
-        place = next(number for number, one in enumerate(decorators) if one[1] == site.index)
+        decorators = function.function.decorators
+        place = next(number for number, one in enumerate(decorators) if one.site == site.index)
         node = decorators[place - 1] if place else None
-        span = Span(view.span(_at(site, node[1])).start, view.span(site).end) if node is not None else None
+        span = Span(view.span(_at(site, node.site)).start, view.span(site).end) if node is not None else None
         given = _of_decorator(view, node) if node is not None else None
     else:
         path = path_to(view, site)
         node = path[-2] if len(path) > 1 else None
-        is_jit = node is not None and node[0] == "call" and dotted_name(view, node[2]) in COMPILES
-        given = node[3] if is_jit and node is not None and node[3][0][2][1] == site.index else None
-        span = view.span(_at(site, node[1])) if node is not None else None
+        is_jit = node is not None and isinstance(node, Call) and dotted_name(view, node.callee) in COMPILES
+        given = node.arguments if is_jit and node is not None and node.arguments[0].value.site == site.index else None
+        span = view.span(_at(site, node.site)) if node is not None else None
     if given is None or span is None:
         return None
     found = []
     for label, _, value in given:
         if label in _FOLDED:
-            found.append((_FOLDED[label], _at(site, value[1])))
+            found.append((_FOLDED[label], _at(site, value.site)))
         elif label is not None:
             raise Obstacle("jit-arguments", f'pmap has no equivalent of "{label}" of the jit around this map')
     return Outer(span, tuple(found))
@@ -64,13 +65,13 @@ def _of_decorator(view: FileView, node: Node) -> tuple[Node, ...] | None:
     """The arguments of a decorator that is `jit` or a `partial` of it."""
     if dotted_name(view, node) in COMPILES:
         return ()
-    if node[0] != "call":
+    if not isinstance(node, Call):
         return None
-    if dotted_name(view, node[2]) in COMPILES:
-        return tuple(node[3])
-    if not node[3] or dotted_name(view, node[2]) != "functools.partial":
+    if dotted_name(view, node.callee) in COMPILES:
+        return tuple(node.arguments)
+    if not node.arguments or dotted_name(view, node.callee) != "functools.partial":
         return None
-    return tuple(node[3][1:]) if dotted_name(view, node[3][0][2]) in COMPILES else None
+    return tuple(node.arguments[1:]) if dotted_name(view, node.arguments[0][2]) in COMPILES else None
 
 
 def _at(site: Site, index: int) -> Site:

@@ -17,6 +17,33 @@ from meshlens.assists._siblings import view_of
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._traced_model import Seen
 from meshlens.assists._tracing import traced
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assign,
+    Attribute,
+    AugAssign,
+    Call,
+    ClassDef,
+    Comprehension,
+    Constant,
+    Delete,
+    DictDisplay,
+    For,
+    FString,
+    Global,
+    IfExpression,
+    Import,
+    ImportFrom,
+    Lambda,
+    ListDisplay,
+    Name,
+    Nonlocal,
+    SetDisplay,
+    Subscript,
+    TupleDisplay,
+    UnaryOperation,
+    While,
+)
 from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.trees import Node, names_bound, tree, walk
 from meshlens.project.view import FileView
@@ -50,13 +77,15 @@ def jitting(view: FileView, target: Target, calls: tuple[tuple[HostCall, tuple[G
     Raises:
         Obstacle: it does what `jit` cannot trace.
     """
-    decorators = [_decorator(view, one) for one in target.node[2][3]]
+    decorators = [_decorator(view, one) for one in target.node.function.decorators]
     if any(call.is_compiled for call, _ in calls) or any(one in COMPILES or not one for one in decorators):
         return None
     if any(one in _KNOWN for one in decorators):
         return None
     owner = _owner(view, target)
-    static = [str(one[0]) for one in target.node[2][2] if one[0] and _is_choice(view, target, one, calls)]
+    static = [
+        str(one.name) for one in target.node.function.parameters if one.name and _is_choice(view, target, one, calls)
+    ]
     static += [name for _, given in calls for name in _text_arguments(given) if name not in static]
     seen = traced(view, target, static)
     changeable = _changeable(view, calls) | ({str(target.node[2][2][0][0])} if owner == "nnx" else set())
@@ -74,13 +103,13 @@ def jitting(view: FileView, target: Target, calls: tuple[tuple[HostCall, tuple[G
     _must_return_arrays(view, target, seen, is_nnx=chosen[0] == "flax.nnx")
     # filter_jit holds by itself whatever is not an array.
     named = tuple(name for name in static if chosen[0] != "equinox")
-    order = [str(one[0]) for one in target.node[2][2]]
+    order = [str(one.name) for one in target.node.function.parameters]
     return Jitting(*chosen, tuple(sorted(named, key=order.index)))
 
 
 def compiled(view: FileView, target: Target, jitting: Jitting, spelling: Spelling) -> FileEdit:
     """Returns the edit that puts a `jit` above a function."""
-    sites = [target.at(node[1]) for node in target.node[2][3]]
+    sites = [target.at(node[1]) for node in target.node.function.decorators]
     start = min(view.span(site).start for site in (*sites, target.site))
     line = view.source.rfind(b"\n", 0, start) + 1
     head = view.source[line:start]
@@ -100,11 +129,11 @@ def _refusal(target: Target, code: str, message: str) -> Obstacle:
 
 
 def _decorator(view: FileView, node: Node) -> str:
-    if node[0] == "name" and node[2] in _KNOWN:
-        return str(node[2])
-    if node[0] == "call" and dotted_name(view, node[2]) == "functools.partial" and node[3]:
-        return dotted_name(view, node[3][0][2])
-    return dotted_name(view, node[2] if node[0] == "call" else node)
+    if isinstance(node, Name) and node.name in _KNOWN:
+        return str(node.name)
+    if isinstance(node, Call) and dotted_name(view, node.callee) == "functools.partial" and node.arguments:
+        return dotted_name(view, node.arguments[0].value)
+    return dotted_name(view, node.callee if isinstance(node, Call) else node)
 
 
 def _owner(view: FileView, target: Target) -> str:
@@ -125,12 +154,12 @@ def _owner(view: FileView, target: Target) -> str:
 
 def _changeable(view: FileView, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]) -> set[str]:
     """Returns the arguments that hold objects of flax.nnx, which its `jit` follows through changes in place."""
-    names = {one.name for call, given in calls for one in given if one.name and one.node[0] == "name"}
+    names = {one.name for call, given in calls for one in given if one.name and isinstance(one.node, Name)}
     return {
         name
         for name in names
         if all(
-            one.node[0] == "name" and is_graph_object(view_of(view, call.site.path), call, one.node[2])
+            isinstance(one.node, Name) and is_graph_object(view_of(view, call.site.path), call, one.node.name)
             for call, given in calls
             for one in given
             if one.name == name
@@ -140,59 +169,59 @@ def _changeable(view: FileView, calls: tuple[tuple[HostCall, tuple[Given, ...]],
 
 def _text_arguments(given: tuple[Given, ...]) -> Iterator[str]:
     for one in given:
-        if one.name and (one.node[0] == "fstr" or _is_text(one.node)):
+        if one.name and (isinstance(one.node, FString) or _is_text(one.node)):
             yield one.name
 
 
 def _is_text(node: Node) -> bool:
-    return bool(node[0] == "const" and isinstance(node[2], str))
+    return bool(isinstance(node, Constant) and isinstance(node.value, str))
 
 
 def _is_choice(
     view: FileView, target: Target, parameter: Node, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]
 ) -> bool:
     """Returns whether an argument is a switch, a word or a count that the calls spell out, so it chooses the code."""
-    if parameter[4] is not None and parameter[4][0] == "name" and parameter[4][2] in ("bool", "str"):
+    if parameter.annotation is not None and isinstance(parameter[4], Name) and parameter[4].name in ("bool", "str"):
         return True
-    values = [one.node for _, given in calls for one in given if one.name == parameter[0]]
-    values += [parameter[3]] if parameter[3] is not None else []
-    return any(_is_literal(value) for value in values) and _is_python(view, target, str(parameter[0]), calls)
+    values = [one.node for _, given in calls for one in given if one.name == parameter.name]
+    values += [parameter.default] if parameter.default is not None else []
+    return any(_is_literal(value) for value in values) and _is_python(view, target, str(parameter.name), calls)
 
 
 def _is_literal(node: Node) -> bool:
-    return bool(node[0] == "const" and isinstance(node[2], (bool, int, str)))
+    return bool(isinstance(node, Constant) and isinstance(node.value, (bool, int, str)))
 
 
 def _is_python(
     view: FileView, target: Target, name: str, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]
 ) -> bool:
     """Returns whether an argument is a Python value at every call, and not another one at each."""
-    parameter = next(one for one in target.node[2][2] if one[0] == name)
-    said = parameter[4]
-    if said is not None and said[0] == "name" and said[2] in ("bool", "str"):
+    parameter = next(one for one in target.node.function.parameters if one.name == name)
+    said = parameter.annotation
+    if said is not None and isinstance(said, Name) and said.name in ("bool", "str"):
         return True
     values = [(call.site.path, one.node) for call, given in calls for one in given if one.name == name]
-    if parameter[3] is not None:
-        values.append((str(view.path), parameter[3]))
+    if parameter.default is not None:
+        values.append((str(view.path), parameter.default))
     return bool(values) and all(_is_constant(view_of(view, path), value) for path, value in values)
 
 
 def _is_constant(view: FileView, node: Node) -> bool:
-    if node[0] == "const":
-        return isinstance(node[2], (bool, int, str, type(None)))
-    if node[0] == "unary" and node[3][0] == "const":
+    if isinstance(node, Constant):
+        return isinstance(node.value, (bool, int, str, type(None)))
+    if isinstance(node, UnaryOperation) and isinstance(node.operand, Constant):
         return True
-    if node[0] in ("attr", "sub"):
-        return is_setting(node) or (node[0] == "attr" and str(node[3]).isupper())
-    if node[0] != "name" or bound_at_top(view, node[2]) != 1 or bound_inside(view, node[2]):
+    if isinstance(node, (Attribute, Subscript)):
+        return is_setting(node) or (isinstance(node, Attribute) and str(node.name).isupper())
+    if not isinstance(node, Name) or bound_at_top(view, node.name) != 1 or bound_inside(view, node.name):
         return False
     shapes = (view.facts.blocks[key].shape for key in view.facts.top)
     return any(
-        shape[0] == "assign"
-        and shape[2][0][0] == "name"
-        and shape[2][0][2] == node[2]
-        and shape[3][0] == "const"
-        and isinstance(shape[3][2], (bool, int, str))
+        isinstance(shape, Assign)
+        and isinstance(shape.targets[0], Name)
+        and shape.targets[0].name == node.name
+        and isinstance(shape.value, Constant)
+        and isinstance(shape.value.value, (bool, int, str))
         for shape in shapes
     )
 
@@ -209,14 +238,14 @@ def _objects(
     for name in sorted(seen.objects):
         if target.is_method and target.node[2][2] and name == target.node[2][2][0][0]:
             continue
-        parameter = next(one for one in target.node[2][2] if one[0] == name)
+        parameter = next(one for one in target.node.function.parameters if one.name == name)
         kinds = {
             kind_of_argument(view_of(view, call.site.path), call, one.node)
             for call, given in calls
             for one in given
             if one.name == name
         }
-        if parameter[4] is not None and (said := kind_of_class(view, "", parameter[4])) is not None:
+        if parameter.annotation is not None and (said := kind_of_class(view, "", parameter[4])) is not None:
             kinds = {said}
         if len(kinds) != 1 or None in kinds:
             raise _refusal(target, "unknown-object", f'calls "{name}", and it is not known here what that is')
@@ -224,12 +253,12 @@ def _objects(
     for call, given in calls:
         for one in given:
             if (
-                one.node[0] == "name"
+                isinstance(one.node, Name)
                 and one.name not in found
-                and is_graph_object(view_of(view, call.site.path), call, one.node[2])
+                and is_graph_object(view_of(view, call.site.path), call, one.node.name)
             ):
                 found[one.name] = "nnx"
-            elif one.name and one.node[0] in ("name", "attr", "lambda") and one.name not in found:
+            elif one.name and isinstance(one.node, (Name, Attribute, Lambda)) and one.name not in found:
                 kind = kind_of_argument(view_of(view, call.site.path), call, one.node)
                 if kind in (*_OBJECTS, "function"):
                     found[one.name] = str(kind)
@@ -239,7 +268,7 @@ def _objects(
 def _must_be_hashable(target: Target, name: str, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]) -> None:
     for _, given in calls:
         for one in given:
-            if one.name == name and one.node[0] in ("list", "dict", "set", "comp"):
+            if one.name == name and isinstance(one.node, (ListDisplay, DictDisplay, SetDisplay, Comprehension)):
                 raise _refusal(target, "unhashable-static", f'needs "{name}" while it is compiled; hand over a tuple')
 
 
@@ -253,24 +282,28 @@ def _must_return_arrays(view: FileView, target: Target, seen: Seen, *, is_nnx: b
         raise _refusal(target, "returns-nothing", "returns nothing")
     for node, _ in seen.results:
         for part in _parts(node):
-            if part[0] in ("fstr", "lambda") or (part[0] == "const" and isinstance(part[2], str)):
+            if isinstance(part, (FString, Lambda)) or (isinstance(part, Constant) and isinstance(part.value, str)):
                 raise _refusal(target, "returns-python", "returns what is not an array")
-            if part[0] == "call" and part[2][0] == "name" and kind_of_class(view, str(part[2][2])) == "plain":
-                raise _refusal(target, "returns-python", f'returns a "{part[2][2]}", which is not a pytree')
+            if (
+                isinstance(part, Call)
+                and isinstance(part.callee, Name)
+                and kind_of_class(view, str(part.callee.name)) == "plain"
+            ):
+                raise _refusal(target, "returns-python", f'returns a "{part.callee.name}", which is not a pytree')
     if seen.results and all(kind == "python" for _, kind in seen.results) and not is_nnx:
         raise _refusal(target, "returns-python", "returns nothing that is computed from arrays")
 
 
 def _parts(node: Node) -> Iterator[Node]:
-    if node[0] in ("tuple", "list"):
-        for item in node[2]:
+    if isinstance(node, (TupleDisplay, ListDisplay)):
+        for item in node.items:
             yield from _parts(item)
-    elif node[0] == "dict":
-        for _, value in node[2]:
+    elif isinstance(node, DictDisplay):
+        for _, value in node.pairs:
             yield from _parts(value)
-    elif node[0] == "ifexp":
-        yield from _parts(node[3])
-        yield from _parts(node[4])
+    elif isinstance(node, IfExpression):
+        yield from _parts(node.then)
+        yield from _parts(node.otherwise)
     else:
         yield node
 
@@ -281,7 +314,7 @@ def _must_stay(view: FileView, target: Target, seen: Seen) -> None:
     Raises:
         Obstacle: it may change.
     """
-    home = home_of(view, target.at(target.node[1]))
+    home = home_of(view, target.at(target.node.site))
     for path, name, inside in sorted(seen.outside, key=lambda one: one[:2]):
         other = view_of(view, path)
         if _changes(other, name, inside if path != str(view.path) else home):
@@ -301,21 +334,32 @@ def _changes(view: FileView, name: str, home: str | None) -> bool:
         return False
     blocks = [tree(view, str(view.path), entry.key) for entry in entries(view)]
     shapes = [view.facts.blocks[key].shape for key in view.facts.top]
-    if any(shape[0] in ("import", "from", "class") and name in names_bound([shape]) for shape in shapes):
+    if any(isinstance(shape, (Import, ImportFrom, ClassDef)) and name in names_bound([shape]) for shape in shapes):
         return False
     return times != 1 or any(_changes_in(view, root, name) for root in blocks if root is not None)
 
 
 def _changes_in(view: FileView, root: Node, name: str) -> bool:
     for node in walk(root):
-        if node[0] in ("for", "while") and name in names_bound([node]):
+        if isinstance(node, (For, While)) and name in names_bound([node]):
             return True
-        if node[0] in ("global", "nonlocal") and name in node[2]:
+        if isinstance(node, (Global, Nonlocal)) and name in node.names:
             return True
-        targets = node[2] if node[0] in ("assign", "del") else (node[2],) if node[0] in ("aug", "ann") else ()
-        if any(one[0] in ("attr", "sub") and _root(one) == name for one in targets):
+        targets = (
+            node.targets
+            if isinstance(node, (Assign, Delete))
+            else (node.target,)
+            if isinstance(node, (AugAssign, AnnAssign))
+            else ()
+        )
+        if any(isinstance(one, (Attribute, Subscript)) and _root(one) == name for one in targets):
             return True
-        if node[0] == "assign" and node[3][0] == "call" and name in names_bound([node]) and _is_living(view, node[3]):
+        if (
+            isinstance(node, Assign)
+            and isinstance(node.value, Call)
+            and name in names_bound([node])
+            and _is_living(view, node.value)
+        ):
             return True
     return False
 
@@ -325,10 +369,10 @@ def _is_living(view: FileView, call: Node) -> bool:
     dotted = dotted_name(view, call[2])
     if dotted.startswith("flax.nnx."):
         return dotted.rsplit(".", 1)[-1][:1].isupper()
-    return call[2][0] == "name" and kind_of_class(view, str(call[2][2])) in ("nnx", "plain")
+    return isinstance(call[2], Name) and kind_of_class(view, str(call[2].name)) in ("nnx", "plain")
 
 
 def _root(node: Node) -> str:
-    while node[0] in ("attr", "sub"):
-        node = node[2]
-    return str(node[2]) if node[0] == "name" else ""
+    while isinstance(node, (Attribute, Subscript)):
+        node = node.object
+    return str(node.name) if isinstance(node, Name) else ""

@@ -8,6 +8,7 @@ from meshlens.assists._pmap import Obstacle, Pmap
 from meshlens.assists._prefix import Items, Prefix
 from meshlens.axes.records import MappedCall
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Call
 from meshlens.project.trees import Node, path_to
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
@@ -34,7 +35,7 @@ def by_position(view: FileView, pmap: Pmap) -> tuple[tuple[FileEdit, ...], Prefi
     try:
         wanted = {site: _wanted(view, pmap, site, node) for site, node in nodes.items()}
     except Obstacle:
-        names = tuple(label for label, _, _ in next(iter(nodes.values()))[3] if label is not None)
+        names = tuple(label for label, _, _ in next(iter(nodes.values())).arguments if label is not None)
         if any(_keywords(call) != set(names) for call in pmap.calls):
             raise
         wanted = dict.fromkeys(nodes, names)
@@ -69,7 +70,12 @@ def _axes(pmap: Pmap, call: MappedCall) -> Prefix:
 def _node(view: FileView, call: MappedCall) -> Node:
     path = path_to(view, call.call)
     node = path[-1] if path else None
-    if node is None or node[0] != "call" or any(label in ("*", "**") for label, _, _ in node[3]) or not call.exact:
+    if (
+        node is None
+        or not isinstance(node, Call)
+        or any(label in ("*", "**") for label, _, _ in node.arguments)
+        or not call.exact
+    ):
         where = f"the call in line {_line(view, call.call)}"
         raise Obstacle("keyword-splat", f"{where} passes keywords that are not written there")
     return node
@@ -81,11 +87,11 @@ def _wanted(view: FileView, pmap: Pmap, site: Site, node: Node) -> tuple[str, ..
     if pmap.parameters is None:
         raise Obstacle("keyword-arguments", f"{where} gives keywords, and the function's parameters are not known")
     only = {name for name, how, _ in pmap.binding.parameters or () if how == "key"}
-    named = next((label for label, _, _ in node[3] if label in only), None)
+    named = next((label for label, _, _ in node.arguments if label in only), None)
     if named is not None:
         raise Obstacle("keyword-only", f'{where} gives "{named}", which the function takes by keyword only')
-    positional = sum(label is None for label, _, _ in node[3])
-    labels = [label for label, _, _ in node[3] if label is not None]
+    positional = sum(label is None for label, _, _ in node.arguments)
+    labels = [label for label, _, _ in node.arguments if label is not None]
     wanted = pmap.parameters[positional : positional + len(labels)]
     if sorted(wanted) != sorted(labels):
         raise Obstacle("keyword-arguments", f"{where} leaves out arguments before those that it names")
@@ -93,12 +99,12 @@ def _wanted(view: FileView, pmap: Pmap, site: Site, node: Node) -> tuple[str, ..
 
 
 def _edits(view: FileView, site: Site, node: Node, wanted: tuple[str, ...]) -> list[FileEdit]:
-    keywords = [argument for argument in node[3] if argument[0] is not None]
-    texts = {argument[0]: _value(view, site, argument) for argument in keywords}
+    keywords = [argument for argument in node.arguments if argument.label is not None]
+    texts = {argument.label: _value(view, site, argument) for argument in keywords}
     edits = []
     for argument, name in zip(keywords, wanted, strict=True):
-        span = view.span(Site(site.path, site.block, argument[1]))
-        if argument[0] == name:
+        span = view.span(Site(site.path, site.block, argument.site))
+        if argument.label == name:
             span = Span(span.start, span.end - len(texts[name].encode()))
             edits.append(FileEdit(view.path_of(site), Edit(span, "")))
         else:
@@ -107,7 +113,7 @@ def _edits(view: FileView, site: Site, node: Node, wanted: tuple[str, ...]) -> l
 
 
 def _value(view: FileView, call: Site, argument: Node) -> str:
-    text = view.text(Site(call.path, call.block, argument[1]))
+    text = view.text(Site(call.path, call.block, argument.site))
     found = _KEYWORD.match(text)
     return text[found.end() :] if found is not None else text
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
+from meshlens.facts.nodes import Constant, ListDisplay, TupleDisplay, UnaryOperation
 from meshlens.project.trees import Node
 
 Kind: TypeAlias = "str | tuple[Kind, ...]"
@@ -146,13 +147,13 @@ def over_rows(axis: Node | None, keyword_only_default: bool | None = True) -> bo
         axis: the argument.
         keyword_only_default: the answer where there is none.
     """
-    if axis is None or (axis[0] == "const" and axis[2] is None):
+    if axis is None or (isinstance(axis, Constant) and axis.value is None):
         return keyword_only_default
-    if axis[0] == "const" and type(axis[2]) is int:
-        return bool(axis[2] == 0)
-    if axis[0] == "unary" and axis[2] == "-" and axis[3][0] == "const":
+    if isinstance(axis, Constant) and type(axis.value) is int:
+        return bool(axis.value == 0)
+    if isinstance(axis, UnaryOperation) and axis.operator == "-" and isinstance(axis.operand, Constant):
         return False
-    if axis[0] in ("tuple", "list"):
-        found = [over_rows(item) for item in axis[2]]
+    if isinstance(axis, (TupleDisplay, ListDisplay)):
+        found = [over_rows(item) for item in axis.items]
         return None if None in found else any(found)
     return None

@@ -11,6 +11,7 @@ from meshlens.assists._spelling import Spelling
 from meshlens.axes.mapped_values import axis_of
 from meshlens.axes.records import MappedCall
 from meshlens.axes.values import Arg, Const, Data, Dict, Made, Seq, Site, Value
+from meshlens.facts.nodes import NOTHING, Call
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, path_to
 from meshlens.project.view import FileView
@@ -66,10 +67,10 @@ def handed_over(view: FileView, calls: tuple[MappedCall, ...], span: Span) -> It
     """The arguments that go to axis 0 of the map on every route, by position or keyword."""
     first = calls[0]
     path = path_to(view, first.call)
-    node: Node = path[-1] if path else ("", 0)
-    if node[0] != "call" or any(label in ("*", "**") for label, _, _ in node[3]) or not first.exact:
+    node: Node = path[-1] if path else NOTHING
+    if not isinstance(node, Call) or any(label in ("*", "**") for label, _, _ in node.arguments) or not first.exact:
         return
-    for place, (label, whole, value) in enumerate(node[3]):
+    for place, (label, whole, value) in enumerate(node.arguments):
         args = [call.args[place] for call in calls if place < len(call.args)]
         if len(args) != len(calls) or not all(
             _is_mapped(call, place, arg) for call, arg in zip(calls, args, strict=True)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from meshlens.assists._block_names import BlockNames, names_in_block
 from meshlens.assists._scopes import outermost
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import ClassDef
 from meshlens.project.trees import Node, tree
 from meshlens.project.view import FileView
 
@@ -57,14 +58,14 @@ def _entries(view: FileView) -> Iterator[Entry]:
         root = tree(view, str(view.path), key)
         above = view.facts.blocks.get(key.rpartition(".")[0])
         if root is not None:
-            in_class = above is not None and above.shape[0] == "class"
+            in_class = above is not None and isinstance(above.shape, ClassDef)
             yield Entry(key, outermost(view, key), in_class, names_in_block(root, above is not None))
 
 
 def mentions_of(view: FileView, name: str) -> tuple[Mention, ...]:
     """The places that read a variable, in the order of the file's blocks."""
     return tuple(
-        Mention(Site(str(view.path), one.key, node[1]), one.root, node, call)
+        Mention(Site(str(view.path), one.key, node.site), one.root, node, call)
         for one in entries(view)
         for node, call in one.found.names.get(name, ())
     )
@@ -73,7 +74,7 @@ def mentions_of(view: FileView, name: str) -> tuple[Mention, ...]:
 def attributes_called(view: FileView, name: str) -> tuple[Mention, ...]:
     """The places that take an attribute of this name from anything."""
     return tuple(
-        Mention(Site(str(view.path), one.key, node[1]), one.root, node, call)
+        Mention(Site(str(view.path), one.key, node.site), one.root, node, call)
         for one in entries(view)
         for node, call in one.found.attributes.get(name, ())
     )

@@ -11,6 +11,7 @@ from meshlens.assists._pmap import Obstacle, Pmap, rows
 from meshlens.assists._spelling import Spelling, fresh
 from meshlens.axes.records import literal_name
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Assign, FunctionDef, Name
 from meshlens.project.literals import is_string
 from meshlens.project.trees import Node, path_to, suite_of
 from meshlens.project.view import FileView
@@ -73,15 +74,19 @@ def mesh_name(view: FileView, text: str, site: Site, place: Place) -> tuple[str,
 
 def _function_around(view: FileView, site: Site, at: int) -> Span | None:
     """The innermost function that holds both a site and a place before it; a name that is new there hides nothing."""
-    spans = [view.span(Site(site.path, site.block, node[1])) for node in path_to(view, site) if node[0] == "fn"]
+    spans = [
+        view.span(Site(site.path, site.block, node.site))
+        for node in path_to(view, site)
+        if isinstance(node, FunctionDef)
+    ]
     return next((span for span in reversed(spans) if span.start < at < span.end), None)
 
 
 def _assigned(view: FileView, site: Site) -> Iterator[tuple[Span, str]]:
     """The assignments that have run for sure where a site is reached, with the names that they bind."""
     for span, shape in _run_before(view, site):
-        if shape[0] == "assign" and len(shape[2]) == 1 and shape[2][0][0] == "name":
-            yield span, shape[2][0][2]
+        if isinstance(shape, Assign) and len(shape.targets) == 1 and isinstance(shape.targets[0], Name):
+            yield span, shape.targets[0].name
 
 
 def _drafted(view: FileView, site: Site, text: str) -> Iterator[tuple[int, str]]:
@@ -102,7 +107,7 @@ def _run_before(view: FileView, site: Site) -> Iterator[tuple[Span, Node]]:
     path = path_to(view, site)
     for parent, child in pairwise(path):
         for statement in suite_of(parent, child):
-            yield view.span(Site(site.path, site.block, statement[1])), statement
+            yield view.span(Site(site.path, site.block, statement.site)), statement
             if statement is child:
                 break
 

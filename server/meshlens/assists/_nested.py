@@ -157,7 +157,7 @@ def _pairs(view: FileView) -> list[tuple[Binding, Binding]]:
             inner = bindings.get(outer.binder.operand_site) if outer.binder.operand_site is not None else None
         else:
             site = outer.binder.site
-            below = [Site(site.path, site.block, one[1]) for one in function[2][3]]
+            below = [Site(site.path, site.block, one.site) for one in function.function.decorators]
             place = below.index(site) + 1
             inner = bindings.get(below[place]) if place < len(below) else None
         if inner is not None:

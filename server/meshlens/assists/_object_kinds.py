@@ -8,6 +8,18 @@ from meshlens.assists._functions import dotted_name, functions_called
 from meshlens.assists._host_calls import HostCall
 from meshlens.assists._mentions import bound_inside, entries
 from meshlens.assists._scopes import home_of
+from meshlens.facts.nodes import (
+    Assign,
+    Attribute,
+    Call,
+    ClassDef,
+    Constant,
+    FunctionDef,
+    Lambda,
+    Name,
+    SeparateDef,
+    Subscript,
+)
 from meshlens.project.trees import Node, children, path_to, tree, walk
 from meshlens.project.view import FileView
 
@@ -32,29 +44,32 @@ _DEEPEST = 8
 
 def kind_of_argument(view: FileView, call: HostCall, node: Node) -> str | None:
     """Returns \"nnx\", \"eqx\", \"linen\", \"optax\", \"function\" or \"pytree\"; None for what is not known."""
-    if node[0] == "lambda":
+    if isinstance(node, Lambda):
         return "function"
-    if node[0] == "attr":
+    if isinstance(node, Attribute):
         dotted = dotted_name(view, node)
         return "function" if dotted.startswith(("jax.", "optax.", "flax.")) else None
-    if node[0] != "name":
+    if not isinstance(node, Name):
         return None
-    name = str(node[2])
+    name = str(node.name)
     if any(not one.is_method for one in functions_called(view, name)):
         return "function"
-    around = [one for one in path_to(view, call.site) if one[0] == "fn"]
-    annotation = next((parameter[4] for one in around for parameter in one[2][2] if parameter[0] == name), None)
+    around = [one for one in path_to(view, call.site) if isinstance(one, FunctionDef)]
+    annotation = next(
+        (parameter.annotation for one in around for parameter in one.function.parameters if parameter.name == name),
+        None,
+    )
     if annotation is not None:
         return kind_of_class(view, "", annotation)
     found = {
-        _of_call(view, one[3])
+        _of_call(view, one.value)
         for one in _statements(view, call, name)
-        if one[0] == "assign"
-        and len(one[2]) == 1
-        and one[2][0][:1] == ("name",)
-        and one[2][0][2] == name
-        and one[3][0] == "call"
-        and not _is_of(view, one[3], name)
+        if isinstance(one, Assign)
+        and len(one.targets) == 1
+        and isinstance(target := one.targets[0], Name)
+        and target.name == name
+        and isinstance(one.value, Call)
+        and not _is_of(view, one.value, name)
     }
     found.discard("")
     return found.pop() if len(found) == 1 else None
@@ -72,7 +87,7 @@ def _statements(view: FileView, call: HostCall, name: str) -> Iterator[Node]:
     while waiting:
         node = waiting.pop()
         yield node
-        if node[0] not in ("fn", "lambda", "class", "def") and isinstance(node[1], int):
+        if not isinstance(node, (FunctionDef, Lambda, ClassDef, SeparateDef)) and isinstance(node.site, int):
             waiting.extend(children(node))
 
 
@@ -93,27 +108,32 @@ def kind_of_class(view: FileView, name: str | None, node: Node | None = None, de
             is_class = kind not in ("linen", "eqx", "nnx") or dotted.rsplit(".", 1)[-1][:1].isupper()
             if dotted.startswith(prefix) and is_class:
                 return kind
-        if node[0] == "const" and isinstance(node[2], str):
-            return kind_of_class(view, node[2], None, depth + 1)
-        if node[0] == "sub":
-            return kind_of_class(view, "", node[2], depth + 1)
-        return kind_of_class(view, str(node[2]), None, depth + 1) if node[0] == "name" else None
+        if isinstance(node, Constant) and isinstance(node.value, str):
+            return kind_of_class(view, node.value, None, depth + 1)
+        if isinstance(node, Subscript):
+            return kind_of_class(view, "", node.object, depth + 1)
+        return kind_of_class(view, str(node.name), None, depth + 1) if isinstance(node, Name) else None
     shape = next(
-        (one for key in view.facts.top if (one := view.facts.blocks[key].shape)[0] == "class" and one[2] == name), None
+        (
+            one
+            for key in view.facts.top
+            if isinstance((one := view.facts.blocks[key].shape), ClassDef) and one.name == name
+        ),
+        None,
     )
     if shape is None:
         return None
-    marks = [dotted_name(view, one[2] if one[0] == "call" else one) for one in shape[5]]
+    marks = [dotted_name(view, one.callee if isinstance(one, Call) else one) for one in shape.decorators]
     if any(mark.startswith(_PYTREE_DECORATORS) for mark in marks):
         return "pytree"
-    kinds = [kind_of_class(view, "", base[2], depth + 1) for base in shape[4] if base[0] is None]
+    kinds = [kind_of_class(view, "", base.value, depth + 1) for base in shape.bases if base.label is None]
     known = next((kind for kind in kinds if kind not in (None, "plain")), None)
     return known or ("plain" if all(kind == "plain" for kind in kinds) else None)
 
 
 def _of_call(view: FileView, call: Node) -> str:
     """Returns the kind of what a call makes; \"\" where it is not known."""
-    dotted = dotted_name(view, call[2])
+    dotted = dotted_name(view, call.callee)
     if dotted.startswith("flax.nnx."):
         return "nnx" if dotted.rsplit(".", 1)[-1][:1].isupper() else ""
     if dotted in ("functools.partial", "jax.jit", "jax.vmap", "jax.grad", "jax.value_and_grad"):
@@ -122,14 +142,14 @@ def _of_call(view: FileView, call: Node) -> str:
         return "eqx" if dotted.startswith("equinox.nn.") else ""
     if dotted.startswith("haiku."):
         return "function" if dotted.startswith(("haiku.transform", "haiku.without_apply_rng")) else ""
-    kind = kind_of_class(view, "", call[2])
-    if kind is None and call[2][0] == "attr":
+    kind = kind_of_class(view, "", call.callee)
+    if kind is None and isinstance(call.callee, Attribute):
         # TrainState.create(…)
-        kind = kind_of_class(view, "", call[2][2]) if call[2][3] in ("create", "init", "empty") else None
+        kind = kind_of_class(view, "", call.callee.object) if call.callee.name in ("create", "init", "empty") else None
         return kind or ""
     return kind if kind is not None and kind != "plain" else ""
 
 
 def _is_of(view: FileView, call: Node, name: str) -> bool:
     """Returns whether a call is handed what its result replaces."""
-    return any(value[0] == "name" and value[2] == name for _, _, value in call[3])
+    return any(isinstance(value, Name) and value.name == name for _, _, value in call.arguments)

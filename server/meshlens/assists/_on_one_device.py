@@ -12,6 +12,7 @@ from meshlens.assists._readable import paths_of
 from meshlens.axes.joining import labels_of
 from meshlens.axes.records import AxisUse
 from meshlens.axes.values import Const, Dict, Function, Seq, Site, Value
+from meshlens.facts.nodes import NOTHING, Call, Comprehension
 from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 
@@ -84,8 +85,13 @@ def _must_be_known(view: FileView, use: AxisUse) -> None:
 def _is_full(view: FileView, perm: Site | None) -> bool:
     """Whether a permutation is written as one pair for every index."""
     path = path_to(view, perm) if perm is not None else ()
-    node = path[-1] if path else ("",)
-    return node[0] == "comp" and len(node[4]) == 1 and not node[4][0][2] and node[4][0][1][0] == "call"
+    node = path[-1] if path else NOTHING
+    return (
+        isinstance(node, Comprehension)
+        and len(node.clauses) == 1
+        and not node.clauses[0].conditions
+        and isinstance(node.clauses[0].iterable, Call)
+    )
 
 
 def _unmapped(axes: Prefix, value: Value) -> Iterator[Value]:

@@ -21,12 +21,14 @@ def new_parameter(view: FileView, target: Target, name: str) -> FileEdit:
     Raises:
         Obstacle: the function uses the name, or its parameters are written in a way that leaves no place for it.
     """
-    if name in names_used(target.node) | names_bound(target.body) | {one[0] for one in target.node[2][2]}:
+    if name in names_used(target.node) | names_bound(target.body) | {
+        one.name for one in target.node.function.parameters
+    }:
         raise Obstacle("axis-parameter", f'"{target.name}" uses the name "{name}" already')
-    if any(how not in ("only", "any") for _, _, how, _, _ in target.node[2][2]):
+    if any(how not in ("only", "any") for _, _, how, _, _ in target.node.function.parameters):
         raise Obstacle("parameters", f'"{target.name}" takes arguments that pmap cannot map by position')
     start = view.span(target.site).end
-    text = view.source[start : view.span(target.at(target.node[1])).end].decode("utf-8", "replace")
+    text = view.source[start : view.span(target.at(target.node.site)).end].decode("utf-8", "replace")
     close = _closing(text)
     if close is None:
         raise Obstacle("parameters", f'the parameters of "{target.name}" cannot be read')

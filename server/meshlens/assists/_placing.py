@@ -6,6 +6,22 @@ from dataclasses import dataclass
 
 from meshlens.axes.values import Site
 from meshlens.facts.model import Block
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assert,
+    Assign,
+    AugAssign,
+    ClassDef,
+    Comprehension,
+    Constant,
+    ExpressionStatement,
+    FunctionDef,
+    If,
+    Import,
+    ImportFrom,
+    Lambda,
+    Try,
+)
 from meshlens.project.new_imports import end_of_line
 from meshlens.project.trees import Node, path_to
 from meshlens.project.view import FileView
@@ -13,7 +29,7 @@ from meshlens.project.view import FileView
 _STATEMENTS = frozenset(
     "expr assign ann aug fn class return raise if while for with try global nonlocal del assert match".split()
 )
-_BETWEEN_IMPORTS = frozenset({"import", "from", "expr", "assign", "ann", "aug", "if", "try", "assert"})
+_BETWEEN_IMPORTS = (Import, ImportFrom, ExpressionStatement, Assign, AnnAssign, AugAssign, If, Try, Assert)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +60,16 @@ def place_before(view: FileView, site: Site) -> Place | None:
     path = path_to(view, site)
     for number in range(len(path) - 1, -1, -1):
         node = path[number]
-        if node[0] in ("lambda", "comp"):
+        if isinstance(node, (Lambda, Comprehension)):
             return None
-        if node[0] not in _STATEMENTS:
+        if node.tag not in _STATEMENTS:
             continue
         if _is_in_class(view, site, path[:number]):
             return _before_class(view, view.span(site).start)
-        start = view.span(Site(site.path, site.block, node[1])).start
+        start = view.span(Site(site.path, site.block, node.site)).start
         indent = _indent(view, start)
         if indent is not None:
-            return Place(start, indent, True, node[0] in ("fn", "class"))
+            return Place(start, indent, True, isinstance(node, (FunctionDef, ClassDef)))
     return None
 
 
@@ -68,9 +84,9 @@ def behind_imports(view: FileView, at: int = 0) -> tuple[int, int]:
     is_first = True
     for key in view.facts.top:
         block = view.facts.blocks[key]
-        is_import = block.shape[0] in ("import", "from")
+        is_import = isinstance(block.shape, (Import, ImportFrom))
         is_first = is_first and (is_import or _is_text(block))
-        if not is_first and (block.span(0).start > at or block.shape[0] not in _BETWEEN_IMPORTS):
+        if not is_first and (block.span(0).start > at or not isinstance(block.shape, _BETWEEN_IMPORTS)):
             break
         if is_first or is_import:
             end = end_of_line(view, block.span(0).end)
@@ -80,17 +96,17 @@ def behind_imports(view: FileView, at: int = 0) -> tuple[int, int]:
 
 
 def _is_text(block: Block) -> bool:
-    return bool(block.shape[0] == "expr" and block.shape[2][0] == "const")
+    return bool(isinstance(block.shape, ExpressionStatement) and isinstance(block.shape.value, Constant))
 
 
 def _is_in_class(view: FileView, site: Site, above: tuple[Node, ...]) -> bool:
     for node in reversed(above):
-        if node[0] == "fn":
+        if isinstance(node, FunctionDef):
             return False
-        if node[0] == "class":
+        if isinstance(node, ClassDef):
             return True
     parent = view.facts.blocks.get(site.block.rpartition(".")[0])
-    return parent is not None and parent.shape[0] == "class"
+    return parent is not None and isinstance(parent.shape, ClassDef)
 
 
 def _before_class(view: FileView, offset: int) -> Place | None:

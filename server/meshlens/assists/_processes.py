@@ -11,6 +11,22 @@ from meshlens.assists._placing import Place
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._spelling import Spelling
 from meshlens.facts.model import Block
+from meshlens.facts.nodes import (
+    NOTHING,
+    Call,
+    ClassDef,
+    Comparison,
+    Constant,
+    ExpressionStatement,
+    FunctionDef,
+    If,
+    Import,
+    ImportFrom,
+    Lambda,
+    Name,
+    Pass,
+    SeparateDef,
+)
 from meshlens.project.trees import Node, children
 from meshlens.project.view import FileView
 from meshlens.project.views import view_of
@@ -33,7 +49,7 @@ _LAZY = frozenset(
     jax.checkpoint jax.remat jax.custom_vjp jax.custom_jvp jax.config.update jax.sharding.PartitionSpec
     jax.ShapeDtypeStruct jax.tree_util.Partial functools.partial""".split()
 )
-_PLAIN = frozenset({"import", "from", "pass", "def"})
+_PLAIN = (Import, ImportFrom, Pass, SeparateDef)
 
 
 def joining(view: FileView, spelling: Spelling) -> tuple[FileEdit, ...]:
@@ -60,8 +76,8 @@ def _start(view: FileView) -> tuple[int, str, bool]:
     """Where the program starts, the indentation there, and whether a definition follows."""
     main = next((block for block in _top(view) if _is_main(block.shape)), None)
     if main is not None and not any(_may_ask(view, node) for block in _top(view) for node in _run(block.shape)):
-        first = main.shape[3][0]
-        start = main.span(first[1]).start
+        first = main.shape.body[0]
+        start = main.span(first.site).start
         line = view.source.rfind(b"\n", 0, start) + 1
         head = view.source[line:start].decode()
         if not head.strip():
@@ -72,10 +88,10 @@ def _start(view: FileView) -> tuple[int, str, bool]:
         raise Obstacle("imported", message)
     for block in _top(view):
         shape = block.shape
-        is_text = shape[0] == "expr" and shape[2][0] == "const"
-        if shape[0] not in ("import", "from") and not is_text:
+        is_text = isinstance(shape, ExpressionStatement) and isinstance(shape.value, Constant)
+        if not isinstance(shape, (Import, ImportFrom)) and not is_text:
             start = block.span(0).start
-            return start, "", shape[0] in ("fn", "def", "class")
+            return start, "", isinstance(shape, (FunctionDef, SeparateDef, ClassDef))
     raise Obstacle("no-program", "this file runs no program")
 
 
@@ -85,36 +101,36 @@ def _imports(view: FileView, path: str) -> bool:
 
 def _asks(view: FileView, node: Node) -> bool:
     """Whether a call certainly asks for devices."""
-    name = dotted_name(view, node[2]) if node[0] == "call" else ""
+    name = dotted_name(view, node.callee) if isinstance(node, Call) else ""
     return name.startswith("jax.") and name not in _LAZY
 
 
 def _may_ask(view: FileView, node: Node) -> bool:
     """Whether a call may ask for devices; what functions of the workspace and objects do is not looked at."""
-    if node[0] != "call":
+    if not isinstance(node, Call):
         return False
-    return not dotted_name(view, node[2]) or _asks(view, node)
+    return not dotted_name(view, node.callee) or _asks(view, node)
 
 
 def _run(node: Node) -> Iterator[Node]:
     """What runs when a statement of the top level runs, without the bodies of functions."""
-    if node[0] in _PLAIN or node[0] == "lambda":
+    if isinstance(node, (_PLAIN, Lambda)):
         return
-    if node[0] == "if" and _is_main(node):
+    if isinstance(node, If) and _is_main(node):
         return
     yield node
     below = children(node)
-    if node[0] == "fn":
-        _, _, parameters, decorators, _, _ = node[2]
-        below = iter([*decorators, *(one[3] for one in parameters if one[3] is not None)])
+    if isinstance(node, FunctionDef):
+        parameters, decorators = node.function.parameters, node.function.decorators
+        below = iter([*decorators, *(one[3] for one in parameters if one.default is not None)])
     for child in below:
         yield from _run(child)
 
 
 def _is_main(shape: Node) -> bool:
-    test: Node = shape[2] if shape[0] == "if" else ("",)
-    names = test[3] if test[0] == "cmp" else ()
-    return any(item[0] == "name" and item[2] == "__name__" for item in names)
+    test: Node = shape.test if isinstance(shape, If) else NOTHING
+    names = test.operands if isinstance(test, Comparison) else ()
+    return any(isinstance(item, Name) and item.name == "__name__" for item in names)
 
 
 def _top(view: FileView) -> Iterator[Block]:

@@ -9,6 +9,7 @@ from meshlens.assists._pmap import Obstacle, Pmap, decorated, rows
 from meshlens.axes.context import Context
 from meshlens.axes.records import Binding
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Assign, Attribute, Call, ClassDef, Name
 from meshlens.project.import_statements import name_of_module
 from meshlens.project.trees import names_bound, path_to, walk
 from meshlens.project.view import FileView
@@ -35,12 +36,12 @@ def must_be_spelled_here(view: FileView, binding: Binding) -> None:
     kind, site = binding.binder.kind, binding.binder.site
     path = path_to(view, site)
     node = path[-1] if path else None
-    if node is not None and node[0] == "call" and any(label in ("*", "**") for label, _, _ in node[3]):
+    if node is not None and isinstance(node, Call) and any(label in ("*", "**") for label, _, _ in node.arguments):
         raise Obstacle("splat", f"a splat hides the arguments of this {kind}")
     if decorated(view, binding) is not None:
         return
-    callee = node[2] if node is not None and node[0] == "call" else None
-    if callee is None or not _spells(view, Site(site.path, site.block, callee[1]), kind):
+    callee = node.callee if node is not None and isinstance(node, Call) else None
+    if callee is None or not _spells(view, Site(site.path, site.block, callee.site), kind):
         raise Obstacle("applied-elsewhere", f"{kind} is applied here through another name")
 
 
@@ -95,7 +96,7 @@ def _code_around(view: FileView, pmap: Pmap) -> Iterator[tuple[str, Span]]:
         {(site.path, site.block) for site in (pmap.binder.site, *(c.call for c in pmap.calls), *steps)}
     ):
         blocks = view.solution.facts[path].blocks
-        while (above := blocks.get(key.rpartition(".")[0])) is not None and above.shape[0] != "class":
+        while (above := blocks.get(key.rpartition(".")[0])) is not None and not isinstance(above.shape, ClassDef):
             key = above.key
         yield path, blocks[key].span(0)
     for path in sorted(paths_of(view, pmap)):
@@ -108,11 +109,11 @@ def _code_around(view: FileView, pmap: Pmap) -> Iterator[tuple[str, Span]]:
 def _one_row(view: FileView, call: Site) -> Iterator[Site]:
     """The assignments around a call that give an array one row, of what the call hands over by name."""
     path = path_to(view, call)
-    node = path[-1] if path and path[-1][0] == "call" else None
-    names = {value[2] for _, _, value in node[3] if value[0] == "name"} if node is not None else set()
+    node = path[-1] if path and isinstance(path[-1], Call) else None
+    names = {value.name for _, _, value in node.arguments if isinstance(value, Name)} if node is not None else set()
     for one in walk(path[0]) if names else ():
-        if one[0] == "assign" and names & names_bound([one]):
-            site = Site(call.path, call.block, one[1])
+        if isinstance(one, Assign) and names & names_bound([one]):
+            site = Site(call.path, call.block, one.site)
             if _ONE_ROW.search(view.text(site)):
                 yield site
 
@@ -126,8 +127,8 @@ def must_not_be_unwrapped(view: FileView, binding: Binding) -> None:
     site = binding.binder.site
     names = {site.block.split("~", 1)[0].rsplit(".", 1)[-1]}
     for node in path_to(view, site):
-        for target in node[2] if node[0] == "assign" else ():
-            names |= {inner[-1] for inner in walk(target) if inner[0] in ("name", "attr")} - {"self"}
+        for target in node.targets if isinstance(node, Assign) else ():
+            names |= {inner.name for inner in walk(target) if isinstance(inner, (Name, Attribute))} - {"self"}
     for found in _UNWRAPPED.finditer(view.source):
         blocks = [(key, one) for key, one in view.facts.blocks.items() if one.holds(Span(*found.span()))]
         key, block = min(blocks, key=lambda one: one[1].span(0).end - one[1].span(0).start, default=("", None))

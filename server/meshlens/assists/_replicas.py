@@ -8,6 +8,19 @@ from meshlens.assists._assigned import name_at
 from meshlens.assists._scopes import outermost
 from meshlens.axes.records import MappedCall
 from meshlens.axes.values import Data, Dict, Seq, Site, Value
+from meshlens.facts.nodes import (
+    NOTHING,
+    Assign,
+    Attribute,
+    Call,
+    Constant,
+    FunctionDef,
+    ListDisplay,
+    Name,
+    Subscript,
+    TupleDisplay,
+    last_name,
+)
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, bound_by, path_to, tree, walk
 from meshlens.project.view import FileView
@@ -44,12 +57,12 @@ def replica_at(view: FileView, span: Span) -> Replica | None:
     while place and _is_part(path[place - 1], path[place]):
         place -= 1
         values = [_part(value, path[place]) for value in values]
-    above = path[place - 1] if place else ("", 0)
-    if _takes_one(above) or any(node[0] == "call" and _calls(view, site, node) for node in path):
+    above = path[place - 1] if place else NOTHING
+    if _takes_one(above) or any(isinstance(node, Call) and _calls(view, site, node) for node in path):
         return None
     if not all(_is_same(value) or (_is_state(value) and _is_carried(call, name)) for value in values):
         return None
-    at = view.span(Site(site.path, site.block, path[place][1]))
+    at = view.span(Site(site.path, site.block, path[place].site))
     return Replica(at, all(isinstance(value, Data) and value.array for value in values))
 
 
@@ -66,27 +79,32 @@ def _results(view: FileView, site: Site, name: str) -> tuple[Node, list[Value]] 
         for node in walk(top) if top is not None else ():
             if name not in bound_by(node):
                 continue
-            at = view.span(Site(site.path, key, node[1])).start
+            at = view.span(Site(site.path, key, node.site)).start
             if at < here and (last is None or at > last[0]):
-                last = (at, Site(site.path, key, node[1]), node)
-    if last is None or last[2][0] != "assign" or len(last[2][2]) != 1 or last[2][3][0] != "call":
+                last = (at, Site(site.path, key, node.site), node)
+    if (
+        last is None
+        or not isinstance(last[2], Assign)
+        or len(last[2].targets) != 1
+        or not isinstance(last[2].value, Call)
+    ):
         return None
     _, statement, node = last
     calls = [
         call
         for call in view.records.mapped_calls
-        if call.call == Site(statement.path, statement.block, node[3][1]) and _is_pmap(call)
+        if call.call == Site(statement.path, statement.block, node.value.site) and _is_pmap(call)
     ]
-    values = [value for call in calls for value in _bound(node[2][0], call.returned, name)]
-    return (node[3], values) if values and len(values) == len(calls) else None
+    values = [value for call in calls for value in _bound(node.targets[0], call.returned, name)]
+    return (node.value, values) if values and len(values) == len(calls) else None
 
 
 def _is_around(view: FileView, key: str, root: str) -> bool:
     block = view.facts.blocks[root]
-    if block.shape[0] == "fn" or len(block.shape) == 6:
+    if isinstance(block.shape, FunctionDef) or len(block.shape) == 6:
         return outermost(view, key) == root
     # At the top level every statement may bind the variable; functions have their own.
-    return key in view.facts.top and view.facts.blocks[key].shape[0] != "fn"
+    return key in view.facts.top and not isinstance(view.facts.blocks[key].shape, FunctionDef)
 
 
 def _is_pmap(call: MappedCall) -> bool:
@@ -94,35 +112,39 @@ def _is_pmap(call: MappedCall) -> bool:
 
 
 def _bound(target: Node, value: Value, name: str) -> list[Value]:
-    if target[0] == "name":
-        return [value] if target[2] == name else []
-    if target[0] in ("tuple", "list") and isinstance(value, Seq) and len(value.items) == len(target[2]):
-        return [one for item, part in zip(target[2], value.items, strict=True) for one in _bound(item, part, name)]
+    if isinstance(target, Name):
+        return [value] if target.name == name else []
+    if (
+        isinstance(target, (TupleDisplay, ListDisplay))
+        and isinstance(value, Seq)
+        and len(value.items) == len(target.items)
+    ):
+        return [one for item, part in zip(target.items, value.items, strict=True) for one in _bound(item, part, name)]
     return []
 
 
 def _is_part(above: Node, node: Node) -> bool:
     """Whether an expression takes a named part of another one."""
-    if above[0] == "attr":
-        return bool(above[2][1] == node[1])
-    is_key = above[0] == "sub" and above[3][0] == "const" and isinstance(above[3][2], str)
-    return is_key and bool(above[2][1] == node[1])
+    if isinstance(above, Attribute):
+        return bool(above.object.site == node.site)
+    is_key = isinstance(above, Subscript) and isinstance(above.key, Constant) and isinstance(above.key.value, str)
+    return is_key and bool(above.object.site == node.site)
 
 
 def _part(value: Value, node: Node) -> Value:
-    if node[0] == "sub" and isinstance(value, Dict):
-        return value.get(node[3][2]) or Data()
+    if isinstance(node, Subscript) and isinstance(value, Dict):
+        return value.get(node.key.value if isinstance(node.key, Constant) else None) or Data()
     return value
 
 
 def _takes_one(above: Node) -> bool:
-    if above[0] == "sub":
+    if isinstance(above, Subscript):
         return True
-    return above[0] == "call" and any(word in str(above[2][-1]) for word in _TAKES_ONE)
+    return isinstance(above, Call) and any(word in last_name(above.callee) for word in _TAKES_ONE)
 
 
 def _calls(view: FileView, site: Site, node: Node) -> bool:
-    at = Site(site.path, site.block, node[1])
+    at = Site(site.path, site.block, node.site)
     return any(call.call == at for call in view.records.mapped_calls)
 
 
@@ -141,4 +163,4 @@ def _is_state(value: Value) -> bool:
 
 def _is_carried(call: Node, name: str) -> bool:
     """Whether a call takes what it binds, as a step does with its state."""
-    return any(value[0] == "name" and value[2] == name for _, _, value in call[3])
+    return any(isinstance(value, Name) and value.name == name for _, _, value in call.arguments)

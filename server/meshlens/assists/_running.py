@@ -44,7 +44,7 @@ def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Node) -> 
         held = tuple(callee[3][1:])
         known = function_of(home, operand)
         if known is None:
-            return call_of(follow, *home.meant(operand), (*node[:3], (*held, *node[3])))
+            return call_of(follow, *home.meant(operand), node._replace(arguments=(*held, *node[3])))
         given: _Labelled = [(label, home.kind(value)) for label, _, value in held]
         return called(follow, *known, [*given, *((label, follow.kind(value)) for label, _, value in node[3])])
     if maker in _VMAPS:
@@ -194,7 +194,7 @@ def _map(follow: Follow, node: Node) -> Kind:
     function = node[3][0][2] if node[3] else None
     if function is None:
         return "mixed"
-    return _mapped(follow, follow.names(function), (), (*node[:3], node[3][1:2]))
+    return _mapped(follow, follow.names(function), (), node._replace(arguments=node[3][1:2]))
 
 
 def _tree_map(follow: Follow, node: Node) -> Kind:
@@ -210,7 +210,7 @@ def _tree_map(follow: Follow, node: Node) -> Kind:
     kinds = [follow.kind(value) for _, _, value in trees]
     known = function_of(home, callee)
     if known is None:
-        return flat(call_of(follow, home, callee, (*node[:3], trees)))
+        return flat(call_of(follow, home, callee, node._replace(arguments=trees)))
     found = flat(called(follow, *known, [(None, flat(kind)) for kind in kinds]))
     if found == "mixed" and follow.reduce is not None:
         settled = [flat(follow.settled(value, kind)) for (_, _, value), kind in zip(trees, kinds, strict=True)]

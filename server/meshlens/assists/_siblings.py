@@ -8,6 +8,7 @@ from pathlib import Path
 from meshlens.assists._functions import Target, functions_called
 from meshlens.assists._importing import imported_by
 from meshlens.assists._scopes import home_of
+from meshlens.facts.nodes import Attribute, ImportFrom, Name
 from meshlens.project.drafts import NO_DRAFT
 from meshlens.project.trees import Node
 from meshlens.project.view import FileView
@@ -25,9 +26,9 @@ def view_of(view: FileView, path: str) -> FileView:
 
 def imported_function(view: FileView, callee: Node) -> tuple[FileView, Target] | None:
     """Returns the function of another file of the workspace that a name or an attribute of a module means."""
-    if callee[0] == "name":
-        found = _named(view, str(callee[2]))
-    elif callee[0] == "attr":
+    if isinstance(callee, Name):
+        found = _named(view, str(callee.name))
+    elif isinstance(callee, Attribute):
         found = _of_module(view, callee)
     else:
         found = None
@@ -36,32 +37,32 @@ def imported_function(view: FileView, callee: Node) -> tuple[FileView, Target] |
     path, name = found
     other = view_of(view, path)
     functions = [one for one in functions_called(other, name) if not one.is_method]
-    functions = [one for one in functions if home_of(other, one.at(one.node[1])) is None]
+    functions = [one for one in functions if home_of(other, one.at(one.node.site)) is None]
     return (other, functions[0]) if len(functions) == 1 else None
 
 
 def _named(view: FileView, name: str) -> tuple[str, str] | None:
     for key in view.facts.top:
         shape = view.facts.blocks[key].shape
-        if shape[0] != "from":
+        if not isinstance(shape, ImportFrom):
             continue
-        for text, alias, _ in shape[4]:
+        for text, alias, _ in shape.names:
             if (alias or text) == name:
-                module = view.solution.index.locate(str(view.path), shape[2], shape[3])
+                module = view.solution.index.locate(str(view.path), shape.level, shape.module)
                 path = module.path if module is not None else None
                 return (path, text) if path is not None and path in view.solution.facts else None
     return None
 
 
 def _of_module(view: FileView, callee: Node) -> tuple[str, str] | None:
-    parts = [str(callee[3])]
-    inner = callee[2]
-    while inner[0] == "attr":
-        parts.append(str(inner[3]))
-        inner = inner[2]
-    if inner[0] != "name":
+    parts = [str(callee.name)]
+    inner = callee.object
+    while isinstance(inner, Attribute):
+        parts.append(str(inner.name))
+        inner = inner.object
+    if not isinstance(inner, Name):
         return None
-    dotted = ".".join([str(inner[2]), *reversed(parts[1:])])
+    dotted = ".".join([str(inner.name), *reversed(parts[1:])])
     for one in imported_by(view, str(view.path)):
         if one.name == dotted and one.path in view.solution.facts:
             return one.path, parts[0]

@@ -7,6 +7,7 @@ from meshlens.assists._host_calls import callee_at
 from meshlens.assists._mentions import entries
 from meshlens.assists._scopes import parent_of
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Assign, Attribute, Call, Lambda, Name
 from meshlens.project.trees import Node, tree, walk
 from meshlens.project.view import FileView
 from meshlens.text import Span
@@ -44,8 +45,8 @@ def _at_call(view: FileView, span: Span) -> Span | None:
             continue
         found: Span | None = None
         for node in walk(tree(view, path, entry.key) or ("", 0)):
-            if node[0] in ("call", "lambda") and view.span(Site(path, entry.key, node[1])).contains(span):
-                inner = _meant(view, Site(path, entry.key, node[1]), node, span)
+            if isinstance(node, (Call, Lambda)) and view.span(Site(path, entry.key, node.site)).contains(span):
+                inner = _meant(view, Site(path, entry.key, node.site), node, span)
                 found = inner if inner is not None else found
         if found is not None:
             return found
@@ -53,24 +54,24 @@ def _at_call(view: FileView, span: Span) -> Span | None:
 
 
 def _meant(view: FileView, site: Site, node: Node, span: Span) -> Span | None:
-    if node[0] == "lambda":
+    if isinstance(node, Lambda):
         above = parent_of(view, site)
-        while above[0] == "call":
-            site = Site(site.path, site.block, above[1])
+        while isinstance(above, Call):
+            site = Site(site.path, site.block, above.site)
             above = parent_of(view, site)
-        if above[0] == "assign" and len(above[2]) == 1 and above[2][0][0] == "name":
-            return view.span(Site(site.path, site.block, above[2][0][1]))
+        if isinstance(above, Assign) and len(above.targets) == 1 and isinstance(above.targets[0], Name):
+            return view.span(Site(site.path, site.block, above.targets[0].site))
         return None
     callee = Site(site.path, site.block, node[2][1])
     if not view.span(callee).contains(span):
         return None
     operand = next((value for label, _, value in node[3] if label is None), None)
-    while operand is not None and operand[0] == "call":
-        operand = next((value for label, _, value in operand[3] if label is None), None)
+    while operand is not None and isinstance(operand, Call):
+        operand = next((value for label, _, value in operand.arguments if label is None), None)
     if operand is None:
         return None
-    if operand[0] == "lambda":
-        return _meant(view, Site(site.path, site.block, operand[1]), operand, span)
+    if isinstance(operand, Lambda):
+        return _meant(view, Site(site.path, site.block, operand.site), operand, span)
     at = view.span(Site(site.path, site.block, operand[1]))
-    end = Span(at.end, at.end) if operand[0] == "attr" else at
+    end = Span(at.end, at.end) if isinstance(operand, Attribute) else at
     return end if function_at(view, end) is not None else None

@@ -13,6 +13,7 @@ from meshlens.assists._registry import Assist, assist_named
 from meshlens.assists._scopes import class_around
 from meshlens.assists._uses import is_object
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Attribute, Call, Name
 from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.trees import Node, tree, walk
@@ -97,7 +98,7 @@ def _named_exactly(view: FileView, function: str | None) -> tuple[Span, ...]:
 
 def _qualified(target: Target) -> str:
     block = target.site.block.split("~", 1)[0]
-    return block if target.node[1] == 0 else f"{block}.{target.name}"
+    return block if target.node.site == 0 else f"{block}.{target.name}"
 
 
 def _variables(view: FileView, function: str | None) -> tuple[Span, ...]:
@@ -111,31 +112,31 @@ def _compiled(view: FileView) -> frozenset[Site]:
     found: set[Site] = set()
     for key in view.facts.blocks:
         for node in walk(tree(view, str(view.path), key) or ("", 0)):
-            if node[0] == "call" and node[3] and dotted_name(view, node[2]) in COMPILES:
-                value = node[3][0][2]
-                if value[0] in ("name", "attr"):
-                    found.update(one.site for one in _meant(view, Site(str(view.path), key, value[1]), value))
+            if isinstance(node, Call) and node.arguments and dotted_name(view, node.callee) in COMPILES:
+                value = node.arguments[0].value
+                if isinstance(value, (Name, Attribute)):
+                    found.update(one.site for one in _meant(view, Site(str(view.path), key, value.site), value))
     return frozenset(found)
 
 
 def _meant(view: FileView, site: Site, value: Node) -> Iterator[Target]:
     """The functions that a name or attribute at a site may mean, as far as its object is known."""
-    named = [one for one in functions_called(view, value[-1]) if one.is_method == (value[0] == "attr")]
-    if value[0] == "name":
+    named = [one for one in functions_called(view, value.name) if one.is_method == (isinstance(value, Attribute))]
+    if isinstance(value, Name):
         certain = function_at(view, view.span(site))
         yield from (certain,) if certain is not None else named
         return
     for one in named:
-        home = class_around(view, one.at(one.node[1]))
-        if home is not None and is_object(view, site, value[2], home):
+        home = class_around(view, one.at(one.node.site))
+        if home is not None and is_object(view, site, value.object, home):
             yield one
 
 
 def _is_jitted(view: FileView, target: Target) -> bool:
-    for decorator in target.node[2][3]:
+    for decorator in target.node.function.decorators:
         names = [decorator]
-        if decorator[0] == "call":
-            names = [decorator[2], *(value for _, _, value in decorator[3][:1])]
+        if isinstance(decorator, Call):
+            names = [decorator.callee, *(value for _, _, value in decorator.arguments[:1])]
         if any(dotted_name(view, name) in COMPILES for name in names):
             return True
     return False
@@ -150,6 +151,6 @@ def _of_function(view: FileView, function: str, dotted: str) -> tuple[Span, ...]
         if not view.is_here(site) or canonical(binding.binder.dotted) != dotted:
             continue
         fn = decorated(view, binding)
-        if (fn is not None and fn[2][0] == name) or binding.function == name or name in results_of(view, site):
+        if (fn is not None and fn.function.name == name) or binding.function == name or name in results_of(view, site):
             found.add(view.span(site))
     return tuple(sorted(found))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from meshlens.assists._functions import dotted_name
 from meshlens.assists._object_kinds import kind_of_class
 from meshlens.assists._siblings import imported_function
+from meshlens.facts.nodes import Attribute, Call, Comparison, ListDisplay, Name, Slice, TupleDisplay
 from meshlens.jaxapi.transparent import TRANSPARENT
 from meshlens.project.trees import Node
 
@@ -72,12 +73,12 @@ _ARRAY_METHODS = frozenset(
 
 def indexed(walk: Walk, node: Node) -> None:
     """Notes an index that makes a shape which is not known while the function is compiled."""
-    for part in node[2] if node[0] == "tuple" else (node,):
-        if part[0] == "slice":
+    for part in node.items if isinstance(node, TupleDisplay) else (node,):
+        if isinstance(part, Slice):
             for bound in part[2:]:
                 if bound is not None:
                     walk.needs(bound, "slices at")
-        elif part[0] == "cmp" and walk.kind(part) != "python":
+        elif isinstance(part, Comparison) and walk.kind(part) != "python":
             walk.problem("python-value", f'picks rows by "{walk.text(part)}"; use jnp.where')
 
 
@@ -88,10 +89,10 @@ def _shapes(walk: Walk, dotted: str, node: Node) -> None:
     if module == "jax.numpy" and name in _OF_DATA and all(label != "size" for label, _, _ in node[3]):
         walk.problem("python-value", f"calls {dotted}, whose result has a shape that depends on values")
     is_module = dotted.startswith(_MODULES) and name[:1].isupper()
-    if "." not in dotted and node[2][0] == "name":
-        is_module = kind_of_class(walk.at.view, str(node[2][2])) in ("linen", "nnx", "eqx")
-    is_reshape = node[2][0] == "attr" and not dotted and node[2][3] == "reshape"
-    for place, (label, _, value) in enumerate(node[3]):
+    if "." not in dotted and isinstance(node.callee, Name):
+        is_module = kind_of_class(walk.at.view, str(node.callee.name)) in ("linen", "nnx", "eqx")
+    is_reshape = isinstance(node.callee, Attribute) and not dotted and node.callee.name == "reshape"
+    for place, (label, _, value) in enumerate(node.arguments):
         counts = is_module or is_reshape or label in _KEYWORDS or (label is None and place in places)
         if counts and label not in ("rngs", "key", "*", "**"):
             walk.needs(value, "makes as many as")
@@ -99,13 +100,13 @@ def _shapes(walk: Walk, dotted: str, node: Node) -> None:
 
 def called(walk: Walk, node: Node, *, is_statement: bool) -> Kind:
     """Returns the kind of what a call gives, and notes what in it cannot be traced."""
-    callee, arguments = node[2], node[3]
+    callee, arguments = node.callee, node.arguments
     known = walk.function(callee)
     if known is not None:
         return walk.follow(known, [(label, walk.given(value)) for label, _, value in arguments])
     dotted = dotted_name(walk.at.view, callee)
-    if callee[0] == "name" and walk.at.found(callee[2]) is None and not dotted:
-        dotted = str(callee[2])
+    if isinstance(callee, Name) and walk.at.found(callee.name) is None and not dotted:
+        dotted = str(callee.name)
     inner = _wrapped(walk, callee)
     if inner is not None:
         function, held = inner
@@ -125,12 +126,12 @@ def called(walk: Walk, node: Node, *, is_statement: bool) -> Kind:
         _scanned(walk, dotted, arguments)
     _library(walk, dotted, node)
     _shapes(walk, dotted, node)
-    own = _method(walk, callee, is_statement=is_statement) if callee[0] == "attr" and not dotted else "python"
-    if callee[0] != "attr" and not dotted:
+    own = _method(walk, callee, is_statement=is_statement) if isinstance(callee, Attribute) and not dotted else "python"
+    if not isinstance(callee, Attribute) and not dotted:
         own = walk.kind(callee)
         if own.startswith("="):
             walk.seen.objects.add(own[1:])
-    elif callee[0] == "name":
+    elif isinstance(callee, Name):
         walk.kind(callee)
     kinds = [walk.kind(value) for _, _, value in arguments]
     if dotted.startswith(("jax.numpy.", "jax.random.", "jax.lax.", "jax.nn.")):
@@ -145,7 +146,7 @@ def _scanned(walk: Walk, dotted: str, arguments: tuple[Node, ...]) -> None:
     given = next((value for said, _, value in arguments if said == label), None)
     if given is None and len(positional) > place:
         given = positional[place]
-    for part in given[2] if given is not None and given[0] in ("tuple", "list") else (given,):
+    for part in given.items if given is not None and isinstance(given, (TupleDisplay, ListDisplay)) else (given,):
         kind = walk.kind(part) if part is not None else "python"
         if kind.startswith("="):
             walk.seen.scanned.add(kind[1:])
@@ -155,7 +156,7 @@ def _library(walk: Walk, dotted: str, node: Node) -> None:
     root = dotted.split(".")[0]
     if not dotted or root == dotted:
         return
-    kinds = [walk.kind(value) for _, _, value in node[3]]
+    kinds = [walk.kind(value) for _, _, value in node.arguments]
     changed = next((kind for kind in kinds if kind != "python"), None)
     if root == _NUMPY and dotted.startswith("numpy.random."):
         walk.problem("host-work", f"draws from {dotted}, once for all calls")
@@ -163,7 +164,7 @@ def _library(walk: Walk, dotted: str, node: Node) -> None:
         walk.problem("python-value", f"calls {dotted}, which needs values; use jax.numpy", changed)
     elif dotted in _HOST_OF_JAX:
         walk.problem("host-work", f"calls {dotted}")
-    elif root not in LIBRARIES and root != _NUMPY and not _is_of_project(walk, node[2]):
+    elif root not in LIBRARIES and root != _NUMPY and not _is_of_project(walk, node.callee):
         walk.problem("unknown-function", f'calls "{dotted}", which may do what cannot be compiled')
 
 
@@ -173,34 +174,34 @@ def _is_of_project(walk: Walk, callee: Node) -> bool:
 
 
 def _method(walk: Walk, callee: Node, *, is_statement: bool) -> Kind:
-    own = walk.kind(callee[2])
-    root = callee[2]
-    while root[0] == "attr":
-        root = root[2]
-    name = str(root[2]) if root[0] == "name" else ""
-    if callee[3] in _ITEMS and own != "python":
+    own = walk.kind(callee.object)
+    root = callee.object
+    while isinstance(root, Attribute):
+        root = root.object
+    name = str(root.name) if isinstance(root, Name) else ""
+    if callee.name in _ITEMS and own != "python":
         walk.problem("python-value", f"calls .{callee[3]}() on a traced value; return the array instead")
     if name and walk.is_from_outside(name):
-        changes = callee[3] in _CHANGES or (is_statement and callee[3] in ("update", "reset"))
-        if changes and not dotted_name(walk.at.view, callee[2]):
+        changes = callee.name in _CHANGES or (is_statement and callee.name in ("update", "reset"))
+        if changes and not dotted_name(walk.at.view, callee.object):
             walk.changes(name)
-    if own.startswith("=") and callee[2][0] == "name" and callee[3] not in _ARRAY_METHODS:
+    if own.startswith("=") and isinstance(callee.object, Name) and callee.name not in _ARRAY_METHODS:
         walk.seen.objects.add(own[1:])
     return own
 
 
 def _wrapped(walk: Walk, callee: Node) -> tuple[Function, list[tuple[str | None, Kind | Function]]] | None:
     """Returns the function inside of `grad(f, …)` and its like, with the arguments that a `partial` holds."""
-    if callee[0] != "call" or not callee[3]:
+    if not isinstance(callee, Call) or not callee.arguments:
         return None
-    dotted = dotted_name(walk.at.view, callee[2])
+    dotted = dotted_name(walk.at.view, callee.callee)
     row = TRANSPARENT.get(dotted)
     is_partial = dotted == _PARTIAL
     if not is_partial and (row is None or row.how not in _LIKE_ITS_OPERAND):
         return None
-    operand = callee[3][0][2]
+    operand = callee.arguments[0].value
     function = walk.function(operand)
-    held = [(label, walk.given(value)) for label, _, value in callee[3][1:]] if is_partial else []
+    held = [(label, walk.given(value)) for label, _, value in callee.arguments[1:]] if is_partial else []
     if function is not None:
         return function, held
     inner = _wrapped(walk, operand)
@@ -208,5 +209,5 @@ def _wrapped(walk: Walk, callee: Node) -> tuple[Function, list[tuple[str | None,
 
 
 def _is_class_name(callee: Node) -> bool:
-    name = str(callee[-1]) if callee[0] in ("name", "attr") else ""
+    name = str(callee.name) if isinstance(callee, (Name, Attribute)) else ""
     return name[:1].isupper()

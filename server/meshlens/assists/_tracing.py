@@ -11,6 +11,52 @@ from meshlens.assists._siblings import imported_function
 from meshlens.assists._traced_calls import LIBRARIES, called, indexed
 from meshlens.assists._traced_model import Function, Kind, Problem, Seen, Trace
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assert,
+    Assign,
+    Attribute,
+    AugAssign,
+    BinaryOperation,
+    BoolOperation,
+    Break,
+    Call,
+    ClassDef,
+    Comparison,
+    Comprehension,
+    Constant,
+    Continue,
+    Delete,
+    ExpressionStatement,
+    For,
+    FString,
+    FunctionDef,
+    Global,
+    Hole,
+    If,
+    IfExpression,
+    Import,
+    ImportFrom,
+    Lambda,
+    ListDisplay,
+    Match,
+    Name,
+    Nonlocal,
+    Not,
+    Pass,
+    Raise,
+    Return,
+    SeparateDef,
+    Starred,
+    Subscript,
+    Try,
+    TupleDisplay,
+    UnaryOperation,
+    Walrus,
+    While,
+    With,
+    last_name,
+)
 from meshlens.project.trees import Node, children, name_of_block, tree, walk
 from meshlens.project.view import FileView
 
@@ -30,7 +76,11 @@ def traced(view: FileView, target: Target, static: Iterable[str]) -> Seen:
     """Follows a function whose arguments are traced, but for those that are static."""
     seen = Seen()
     held = set(static)
-    names = {str(one[0]): "python" if one[0] in held else f"={one[0]}" for one in target.node[2][2] if one[0]}
+    names = {
+        str(one.name): "python" if one.name in held else f"={one.name}"
+        for one in target.node.function.parameters
+        if one.name
+    }
     Walk(Trace(view, target.site.block, dict(names), None, 0), seen, top=True).run_function(target.node)
     return seen
 
@@ -44,11 +94,11 @@ class Walk:
 
     def run_function(self, node: Node) -> Kind:
         """Runs the body of a function; returns the kind of its result."""
-        if node[0] == "lambda":
-            return self.kind(node[3])
-        if node[2][5]:
+        if isinstance(node, Lambda):
+            return self.kind(node.body)
+        if node.function.flags:
             self.problem("generator", "is a generator or a coroutine")
-        self.run(node[2][4])
+        self.run(node.function.body)
         return _joined(self.returned) if self.returned else "python"
 
     def problem(self, code: str, message: str, cure: Kind = "") -> None:
@@ -57,7 +107,7 @@ class Walk:
 
     def text(self, node: Node) -> str:
         """Returns the code of a node, on one line."""
-        text = " ".join(self.at.view.text(Site(str(self.at.view.path), self.at.block, node[1])).split())
+        text = " ".join(self.at.view.text(Site(str(self.at.view.path), self.at.block, node.site)).split())
         return text if len(text) <= 40 else f"{text[:37]}..."
 
     def run(self, statements: Iterable[Node]) -> None:
@@ -66,66 +116,65 @@ class Walk:
             self.statement(statement)
 
     def statement(self, node: Node) -> None:
-        tag = node[0]
-        if tag in ("fn", "def"):
+        if isinstance(node, (FunctionDef, SeparateDef)):
             self.define(node)
-        elif tag == "assign":
-            kind = self.value_or_function(node[3])
-            for target in node[2]:
-                self.bind(target, kind, node[3])
-        elif tag == "ann":
-            if node[4] is not None:
-                self.bind(node[2], self.value_or_function(node[4]), node[4])
-        elif tag == "aug":
-            self.bind(node[2], _joined([self.kind(node[2]), self.kind(node[4])]), node[4])
-        elif tag == "return":
-            kind = self.kind(node[2]) if node[2] is not None else "python"
+        elif isinstance(node, Assign):
+            kind = self.value_or_function(node.value)
+            for target in node.targets:
+                self.bind(target, kind, node.value)
+        elif isinstance(node, AnnAssign):
+            if node.value is not None:
+                self.bind(node.target, self.value_or_function(node.value), node.value)
+        elif isinstance(node, AugAssign):
+            self.bind(node.target, _joined([self.kind(node.target), self.kind(node.value)]), node.value)
+        elif isinstance(node, Return):
+            kind = self.kind(node.value) if node.value is not None else "python"
             self.returned.append(kind)
-            if self.top and node[2] is not None:
-                self.seen.results.append((node[2], kind))
-        elif tag in ("if", "while"):
-            self.test(node[2])
-            for _ in range(1 if tag == "if" else 2):
-                self.branches(node[3], node[4])
-        elif tag == "for":
+            if self.top and node.value is not None:
+                self.seen.results.append((node.value, kind))
+        elif isinstance(node, (If, While)):
+            self.test(node.test)
+            for _ in range(1 if isinstance(node, If) else 2):
+                self.branches(node.body, node.orelse)
+        elif isinstance(node, For):
             self.loop(node)
-        elif tag == "with":
-            for value, target in node[2]:
-                kind = self.kind(value)
-                if target is not None:
-                    self.bind(target, kind, value)
-            self.run(node[3])
-        elif tag == "try":
-            self.branches(node[2], *(handler[2] for handler in node[3]), node[4], node[5])
-        elif tag == "match":
-            self.needs(node[2], "matches on")
-            self.branches(*(arm[2] for arm in node[3]))
-        elif tag == "assert":
-            self.test(node[2])
-        elif tag in ("global", "nonlocal"):
-            self.problem("outer-variables", f'sets the outer variable "{node[2][0]}"')
-        elif tag == "del":
-            for target in node[2]:
-                if target[0] in ("sub", "attr"):
+        elif isinstance(node, With):
+            for item in node.items:
+                kind = self.kind(item.value)
+                if item.target is not None:
+                    self.bind(item.target, kind, item.value)
+            self.run(node.body)
+        elif isinstance(node, Try):
+            self.branches(node.body, *(handler[2] for handler in node.handlers), node.orelse, node.final)
+        elif isinstance(node, Match):
+            self.needs(node.subject, "matches on")
+            self.branches(*(arm[2] for arm in node.arms))
+        elif isinstance(node, Assert):
+            self.test(node.test)
+        elif isinstance(node, (Global, Nonlocal)):
+            self.problem("outer-variables", f'sets the outer variable "{node.names[0]}"')
+        elif isinstance(node, Delete):
+            for target in node.targets:
+                if isinstance(target, (Subscript, Attribute)):
                     self.bind(target, "python", target)
-        elif tag in ("import", "from"):
+        elif isinstance(node, (Import, ImportFrom)):
             self.imports(node)
-        elif tag == "expr":
-            self.kind(node[2], is_statement=True)
-        elif tag not in ("raise", "break", "continue", "pass", "class"):
+        elif isinstance(node, ExpressionStatement):
+            self.kind(node.value, is_statement=True)
+        elif not isinstance(node, (Raise, Break, Continue, Pass, ClassDef)):
             for child in children(node):
                 self.kind(child)
 
     def imports(self, node: Node) -> None:
         for name, alias, _ in node[-1]:
-            module = name if node[0] == "import" else node[3]
+            module = name if isinstance(node, Import) else node[3]
             if module.split(".")[0] not in LIBRARIES:
                 self.problem("unknown-function", f'imports "{module}" while it runs')
             self.at.names[alias or name.split(".")[0]] = "python"
 
     def define(self, node: Node) -> None:
-        if node[0] == "fn":
-            self.at.names[node[2][0]] = Function(self.at.view, self.at.block, node, self.at)
+        if isinstance(node, FunctionDef):
+            self.at.names[node.function.name] = Function(self.at.view, self.at.block, node, self.at)
             return
         root = tree(self.at.view, str(self.at.view.path), node[2])
         if root is not None:
@@ -146,38 +195,46 @@ class Walk:
         self.at.names = after
 
     def loop(self, node: Node) -> None:
-        iterable = node[3]
+        iterable = node.iterable
         kind = self.kind(iterable)
-        name = iterable[2] if iterable[0] == "name" else ""
+        name = iterable.name if isinstance(iterable, Name) else ""
         if kind.startswith("=") and any(word in name.lower() for word in ("loader", "dataset", "iter", "batches")):
             self.problem("runs-a-loop", f'loops over "{name}", which is data of the host')
-        if iterable[0] == "call" and dotted_name(self.at.view, iterable[2]) == "" and iterable[2][-1] == "range":
-            for rows in (one for one in walk(iterable) if one[0] == "name" and BATCH.fullmatch(one[2])):
-                if (self.at.found(rows[2]) or "python") != "python":
-                    self.problem("runs-a-loop", f'loops over the rows of "{rows[2]}"')
+        if (
+            isinstance(iterable, Call)
+            and dotted_name(self.at.view, iterable.callee) == ""
+            and last_name(iterable.callee) == "range"
+        ):
+            for rows in (one for one in walk(iterable) if isinstance(one, Name) and BATCH.fullmatch(one.name)):
+                if (self.at.found(rows.name) or "python") != "python":
+                    self.problem("runs-a-loop", f'loops over the rows of "{rows.name}"')
         for _ in range(2):
-            self.bind(node[2], "value" if kind != "python" else "python", iterable)
-            self.branches(node[4], node[5])
+            self.bind(node.target, "value" if kind != "python" else "python", iterable)
+            self.branches(node.body, node.orelse)
 
     def bind(self, target: Node, kind: Kind | Function, value: Node) -> None:
-        if target[0] == "name":
-            self.at.names[target[2]] = kind
-        elif target[0] in ("tuple", "list"):
-            items = value[2] if value[0] in ("tuple", "list") and len(value[2]) == len(target[2]) else None
-            for place, item in enumerate(target[2]):
+        if isinstance(target, Name):
+            self.at.names[target.name] = kind
+        elif isinstance(target, (TupleDisplay, ListDisplay)):
+            items = (
+                value.items
+                if isinstance(value, (TupleDisplay, ListDisplay)) and len(value.items) == len(target.items)
+                else None
+            )
+            for place, item in enumerate(target.items):
                 single = kind if not isinstance(kind, str) or kind == "python" else "value"
                 self.bind(item, self.value_or_function(items[place]) if items is not None else single, value)
-        elif target[0] == "star":
-            self.bind(target[2], kind, value)
-        elif target[0] in ("sub", "attr"):
+        elif isinstance(target, Starred):
+            self.bind(target.value, kind, value)
+        elif isinstance(target, (Subscript, Attribute)):
             self.stores(target)
 
     def stores(self, target: Node) -> None:
         """Notes that an object is changed in place, which compiled code cannot do for one of outside."""
         root = target
-        while root[0] in ("sub", "attr"):
-            root = root[2]
-        name = str(root[2]) if root[0] == "name" else ""
+        while isinstance(root, (Subscript, Attribute)):
+            root = root.object
+        name = str(root.name) if isinstance(root, Name) else ""
         if name and self.is_from_outside(name):
             self.changes(name)
 
@@ -197,18 +254,18 @@ class Walk:
 
     def function(self, node: Node) -> Function | None:
         """Returns the function that an expression certainly means."""
-        if node[0] == "lambda":
+        if isinstance(node, Lambda):
             return Function(self.at.view, self.at.block, node, self.at)
-        if node[0] == "name":
-            found = self.at.found(node[2])
+        if isinstance(node, Name):
+            found = self.at.found(node.name)
             if found is not None:
                 return found if isinstance(found, Function) else None
             view, home = self.at.view, home_of(self.at.view, Site(str(self.at.view.path), self.at.block, 0))
-            meant = [one for one in functions_called(view, node[2]) if not one.is_method]
-            meant = [one for one in meant if home_of(view, one.at(one.node[1])) in (None, home)]
+            meant = [one for one in functions_called(view, node.name) if not one.is_method]
+            meant = [one for one in meant if home_of(view, one.at(one.node.site)) in (None, home)]
             if len(meant) == 1:
                 return Function(view, meant[0].site.block, meant[0].node, None)
-        if node[0] in ("name", "attr"):
+        if isinstance(node, (Name, Attribute)):
             imported = imported_function(self.at.view, node)
             if imported is not None:
                 return Function(imported[0], imported[1].site.block, imported[1].node, None)
@@ -216,50 +273,49 @@ class Walk:
 
     def kind(self, node: Node, *, is_statement: bool = False) -> Kind:
         """Returns the kind of an expression, and notes what in it cannot be traced."""
-        tag = node[0]
-        if tag in ("const", "hole"):
+        if isinstance(node, (Constant, Hole)):
             return "python"
-        if tag == "name":
+        if isinstance(node, Name):
             return self.name(node)
-        if tag == "attr":
-            inner = self.kind(node[2])
-            return "python" if node[3] in _SHAPES else "value" if inner != "python" else "python"
-        if tag == "call":
+        if isinstance(node, Attribute):
+            inner = self.kind(node.object)
+            return "python" if node.name in _SHAPES else "value" if inner != "python" else "python"
+        if isinstance(node, Call):
             return called(self, node, is_statement=is_statement)
-        if tag == "lambda":
+        if isinstance(node, Lambda):
             self.follow(Function(self.at.view, self.at.block, node, self.at), None)
             return "python"
-        if tag == "cmp":
+        if isinstance(node, Comparison):
             return self.compared(node)
-        if tag == "ifexp":
-            self.test(node[2])
-            return _joined([self.kind(node[3]), self.kind(node[4])])
-        if tag == "bool":
-            for item in node[3][:-1]:
+        if isinstance(node, IfExpression):
+            self.test(node.test)
+            return _joined([self.kind(node.then), self.kind(node.otherwise)])
+        if isinstance(node, BoolOperation):
+            for item in node.items[:-1]:
                 self.test(item)
-            return _joined(self.kind(item) for item in node[3])
-        if tag == "not":
-            self.test(node[2])
+            return _joined(self.kind(item) for item in node.items)
+        if isinstance(node, Not):
+            self.test(node.operand)
             return "python"
-        if tag == "fstr":
-            for part in node[2]:
+        if isinstance(node, FString):
+            for part in node.parts:
                 self.needs(part, "formats")
             return "python"
-        if tag == "comp":
+        if isinstance(node, Comprehension):
             return self.comprehension(node)
-        if tag == "walrus":
-            kind = self.kind(node[3])
-            self.at.names[node[2]] = kind
+        if isinstance(node, Walrus):
+            kind = self.kind(node.value)
+            self.at.names[node.name] = kind
             return kind
-        if tag == "sub":
-            indexed(self, node[3])
+        if isinstance(node, Subscript):
+            indexed(self, node.key)
         kinds = [self.kind(child) for child in children(node)]
-        if tag in ("tuple", "bin", "unary", "sub"):
+        if isinstance(node, (TupleDisplay, BinaryOperation, UnaryOperation, Subscript)):
             return _joined(kinds)
         return "python" if all(one == "python" for one in kinds) else "value"
 
     def name(self, node: Node) -> Kind:
-        found = self.at.found(node[2])
+        found = self.at.found(node.name)
         if isinstance(found, str):
             return found
         known = self.function(node)
@@ -267,17 +323,19 @@ class Walk:
             self.follow(known, None)
         if found is None:
             home = home_of(self.at.view, Site(str(self.at.view.path), self.at.block, 0))
-            self.seen.outside.add((str(self.at.view.path), node[2], home))
+            self.seen.outside.add((str(self.at.view.path), node.name, home))
         return "python"
 
     def compared(self, node: Node) -> Kind:
-        kinds = [self.kind(item) for item in node[3]]
-        if all(one in ("is", "is not") for one in node[2]):
+        kinds = [self.kind(item) for item in node.operands]
+        if all(one in ("is", "is not") for one in node.operators):
             return "python"
-        if all(one in ("in", "not in") for one in node[2]):
+        if all(one in ("in", "not in") for one in node.operators):
             return kinds[0] if kinds[0] == "python" else "value"
         changed = [kind for kind in kinds if kind != "python"]
-        constant = any(item[0] == "const" and isinstance(item[2], (str, bool, type(None))) for item in node[3])
+        constant = any(
+            isinstance(item, Constant) and isinstance(item.value, (str, bool, type(None))) for item in node.operands
+        )
         # An argument that is compared with a string is a Python value, whatever the result is used for.
         if len(changed) == 1 and constant and changed[0].startswith("="):
             return changed[0]
@@ -300,11 +358,11 @@ class Walk:
 
     def test(self, node: Node) -> None:
         """Notes a test that hangs on a value."""
-        if node[0] == "bool":
-            for item in node[3]:
+        if isinstance(node, BoolOperation):
+            for item in node.items:
                 self.test(item)
-        elif node[0] == "not":
-            self.test(node[2])
+        elif isinstance(node, Not):
+            self.test(node.operand)
         else:
             self.needs(node, "branches on")
 
@@ -323,7 +381,9 @@ class Walk:
         """Runs a function with what it is given; None for a function that something else runs, with values."""
         if self.at.depth >= _DEEPEST:
             return "value"
-        parameters = function.node[2][2] if function.node[0] == "fn" else function.node[2]
+        parameters = (
+            function.node.function.parameters if isinstance(function.node, FunctionDef) else function.node.parameters
+        )
         names = _bound(parameters, given)
         key = (id(function.node), tuple((name, kind if isinstance(kind, str) else "f") for name, kind in names.items()))
         if key in self.seen.done:
@@ -341,17 +401,17 @@ def _bound(
 ) -> dict[str, Kind | Function]:
     """Returns what the parameters of a function hold."""
     names: dict[str, Kind | Function] = {}
-    positional = [one for one in parameters if one[2] in ("only", "any")]
+    positional = [one for one in parameters if one.how in ("only", "any")]
     for one in parameters:
-        if one[0]:
-            names[one[0]] = "value" if one[3] is None else "python"
+        if one.name:
+            names[one.name] = "value" if one.default is None else "python"
     if given is None:
         return names
     by_name = {label: kind for label, kind in given if label not in (None, "*", "**")}
     in_order = [kind for label, kind in given if label is None]
     is_open = any(label in ("*", "**") for label, _ in given)
     for one, kind in zip(positional, in_order, strict=False):
-        names[one[0]] = kind
+        names[one.name] = kind
     for name, kind in by_name.items():
         if name is not None and name in names:
             names[name] = kind

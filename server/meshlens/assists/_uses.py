@@ -9,6 +9,7 @@ from meshlens.assists._mentions import attributes_called, bound_at_top, bound_in
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._scopes import class_around, home_of, parent_of
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Call, FunctionDef, Lambda, Name
 from meshlens.project.trees import Node, path_to, tree
 from meshlens.project.view import FileView
 
@@ -21,7 +22,7 @@ def uses_of(view: FileView, target: Target) -> tuple[Use, ...]:
     Raises:
         Obstacle: the name means several things, or the object of a method is not known.
     """
-    definition = target.at(target.node[1])
+    definition = target.at(target.node.site)
     if target.is_method:
         if sum(one.is_method for one in functions_called(view, target.name)) > 1:
             raise Obstacle("several-definitions", f'several methods are called "{target.name}" here')
@@ -60,7 +61,7 @@ def uses_of_attribute(view: FileView, name: str, home: str | None) -> tuple[Use,
     """
     found = attributes_called(view, name)
     for one in found:
-        if not home or not is_object(view, one.site, one.node[2], home):
+        if not home or not is_object(view, one.site, one.node.object, home):
             message = f'line {line_of(view, one.site)} uses "{name}" of an object that is not known here'
             raise Obstacle("unknown-object", message)
     return tuple(Use(one.site, one.call) for one in found)
@@ -75,12 +76,14 @@ def is_object(view: FileView, site: Site, value: Node, home: str) -> bool:
         value: the expression.
         home: the key of the class.
     """
-    if value[0] != "name":
+    if not isinstance(value, Name):
         return False
     root = tree(view, str(view.path), site.block)
-    parameters: tuple[Node, ...] = root[2][2] if root is not None and root[0] == "fn" else ()
-    is_own = site.block.rpartition(".")[0] == home and bool(parameters) and value[2] == parameters[0][0]
-    return is_own or value[2] in made_of(view, home)
+    parameters: tuple[Node, ...] = (
+        root.function.parameters if root is not None and isinstance(root, FunctionDef) else ()
+    )
+    is_own = site.block.rpartition(".")[0] == home and bool(parameters) and value.name == parameters[0].name
+    return is_own or value.name in made_of(view, home)
 
 
 def used_elsewhere(view: FileView, name: str) -> str | None:
@@ -96,34 +99,34 @@ def used_elsewhere(view: FileView, name: str) -> str | None:
 
 def is_on_host(view: FileView, site: Site, seen: frozenset[Site] = frozenset()) -> bool:
     """Whether plain Python runs at a place: no function around it is traced, or handed to what may trace it."""
-    around = [node for node in path_to(view, site)[:-1] if node[0] in ("fn", "lambda")]
+    around = [node for node in path_to(view, site)[:-1] if isinstance(node, (FunctionDef, Lambda))]
     if not around:
         return True
     node = around[-1]
-    if node[0] == "lambda":
+    if isinstance(node, Lambda):
         return False
-    name = Site(site.path, site.block, node[2][1])
+    name = Site(site.path, site.block, node.function.site)
     if name in seen:
         return True
-    if any(_may_trace(view, decorator) for decorator in node[2][3]):
+    if any(_may_trace(view, decorator) for decorator in node.function.decorators):
         return False
-    is_method = class_around(view, Site(site.path, site.block, node[1])) is not None
+    is_method = class_around(view, Site(site.path, site.block, node.site)) is not None
     # Methods of other classes and other functions of this name are looked at too: they may be meant.
     return all(
         is_on_host(view, one.site, seen | {name}) if one.call is not None else _is_harmless(view, one.site)
-        for one in (attributes_called if is_method else mentions_of)(view, node[2][0])
+        for one in (attributes_called if is_method else mentions_of)(view, node.function.name)
     )
 
 
 def _is_harmless(view: FileView, site: Site) -> bool:
     """Whether a function is only handed to something outside that does not trace, such as `app.run(main)`."""
     above = parent_of(view, site)
-    dotted = dotted_name(view, above[2]) if above[0] == "call" else ""
+    dotted = dotted_name(view, above.callee) if isinstance(above, Call) else ""
     return bool(dotted) and not dotted.startswith(_TRACES)
 
 
 def _may_trace(view: FileView, decorator: Node) -> bool:
-    if decorator[0] == "name" and decorator[2] in ("property", "staticmethod", "classmethod"):
+    if isinstance(decorator, Name) and decorator.name in ("property", "staticmethod", "classmethod"):
         return False
-    dotted = dotted_name(view, decorator[2] if decorator[0] == "call" else decorator)
+    dotted = dotted_name(view, decorator.callee if isinstance(decorator, Call) else decorator)
     return not dotted or dotted.startswith(_TRACES)

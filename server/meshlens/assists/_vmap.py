@@ -12,6 +12,7 @@ from meshlens.assists._pmap import Obstacle, Pmap
 from meshlens.assists._prefix import Items, Prefix, Unknown, prefix_of
 from meshlens.axes.records import Binding, MappedCall
 from meshlens.axes.values import Arg, Const, Data, Function, Site
+from meshlens.facts.nodes import Assert, Attribute, Call, If, IfExpression, Name, While
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.trees import Node, names_used, path_to, walk
 from meshlens.project.view import FileView
@@ -156,18 +157,20 @@ def _must_not_need_values(view: FileView, vmap: Pmap) -> None:
 
 
 def _wanted(view: FileView, node: Node) -> set[str]:
-    if node[0] in ("if", "while", "ifexp", "assert"):
-        return _plainly(node[2])
-    if node[0] == "call":
-        plain = node[2][0] == "name" and node[2][2] in _WANTS_A_VALUE
-        if plain or dotted_name(view, node[2]).startswith("numpy."):
-            return {name for _, _, value in node[3] for name in _plainly(value)}
+    if isinstance(node, (If, While, IfExpression, Assert)):
+        return _plainly(node.test)
+    if isinstance(node, Call):
+        plain = isinstance(node.callee, Name) and node.callee.name in _WANTS_A_VALUE
+        if plain or dotted_name(view, node.callee).startswith("numpy."):
+            return {name for _, _, value in node.arguments for name in _plainly(value)}
     return set()
 
 
 def _plainly(node: Node) -> set[str]:
     """The names whose value an expression takes; what it asks of their shape is known while tracing."""
-    shapes = {inner[2][2] for inner in walk(node) if inner[0] == "attr" and inner[2][0] == "name"}
+    shapes = {
+        inner.object.name for inner in walk(node) if isinstance(inner, Attribute) and isinstance(inner.object, Name)
+    }
     return names_used(node) - shapes
 
 
@@ -179,7 +182,7 @@ def _must_not_come_back(view: FileView, vmap: Pmap) -> None:
         results = results_of(view, call.call)
         for other in vmap.calls:
             path = path_to(view, other.call)
-            for _, _, value in path[-1][3] if path and path[-1][0] == "call" else ():
+            for _, _, value in path[-1].arguments if path and isinstance(path[-1], Call) else ():
                 if names_used(value) & results:
                     raise Obstacle(
                         "comes-back", f"line {_line(view, other.call)} hands a result of this map back to it"

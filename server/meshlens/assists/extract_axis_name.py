@@ -49,6 +49,7 @@ from meshlens.assists._pmap import Obstacle
 from meshlens.assists._spelling import fresh
 from meshlens.assists._writing import in_order
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Assign, Constant, FString, Match, Name, Opaque
 from meshlens.project.axis_symbols import AxisSymbol, axis_symbols
 from meshlens.project.literals import is_string
 from meshlens.project.new_imports import is_written
@@ -83,8 +84,8 @@ def _string_at(view: FileView, span: Span) -> Site | None:
     for key, block in view.facts.blocks.items():
         root = tree(view, path, key) if block.holds(span) else None
         for node in walk(root) if root is not None else ():
-            if node[0] == "const" and isinstance(node[2], str) and block.span(node[1]).contains(span):
-                site = Site(path, key, node[1])
+            if isinstance(node, Constant) and isinstance(node.value, str) and block.span(node.site).contains(span):
+                site = Site(path, key, node.site)
                 return site if is_string(view.text(site)) else None
     return None
 
@@ -134,16 +135,20 @@ def _is_plain(view: FileView, site: Site) -> bool:
     if not is_string(view.text(site)):
         return False
     path = path_to(view, site)
-    return bool(path) and path[-1][0] == "const" and not any(node[0] in ("fstr", "opaque", "match") for node in path)
+    return (
+        bool(path)
+        and isinstance(path[-1], Constant)
+        and not any(isinstance(node, (FString, Opaque, Match)) for node in path)
+    )
 
 
 def _constant(view: FileView, site: Site) -> str | None:
     """The module constant that a literal is the value of."""
     path = path_to(view, site)
-    if len(path) == 2 and path[0][0] == "assign" and site.block in view.solution.facts[site.path].top:
-        targets = path[0][2]
-        if len(targets) == 1 and targets[0][0] == "name":
-            return str(targets[0][2])
+    if len(path) == 2 and isinstance(path[0], Assign) and site.block in view.solution.facts[site.path].top:
+        targets = path[0].targets
+        if len(targets) == 1 and isinstance(targets[0], Name):
+            return str(targets[0].name)
     return None
 
 

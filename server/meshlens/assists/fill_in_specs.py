@@ -70,6 +70,7 @@ from meshlens.assists._writing import in_order
 from meshlens.axes.joining import labels_of
 from meshlens.axes.records import Binding, literal_name
 from meshlens.axes.values import Const, Data, Function, Mesh, Seq, Site, Spec, Value
+from meshlens.facts.nodes import Attribute, FunctionDef, FunctionShape, Lambda, Name, Return
 from meshlens.project.new_arguments import with_argument
 from meshlens.project.new_imports import import_edits
 from meshlens.project.trees import path_to, walk
@@ -122,7 +123,7 @@ def _written(view: FileView, binding: Binding, missing: list[str]) -> tuple[File
 
 def _out(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxes:
     parameters = zip(target.parameters, axes, strict=False)
-    found = reductions(view, target, frozenset(parameter[0] for parameter, axis in parameters if axis is None))
+    found = reductions(view, target, frozenset(parameter.name for parameter, axis in parameters if axis is None))
     if found.lines or found.inside:
         raise Obstacle("unreduced-number", "it returns a number that differs between the devices; reduce it")
     return found.out
@@ -131,7 +132,7 @@ def _out(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxe
 def _differentiates(view: FileView, target: Target) -> bool:
     """Whether gradients are taken, which the check would sum over the devices."""
     inside = (node for root in reached(view, target) for node in walk(root))
-    return any(node[0] in ("name", "attr") and dotted_name(view, node) in _GRADIENTS for node in inside)
+    return any(isinstance(node, (Name, Attribute)) and dotted_name(view, node) in _GRADIENTS for node in inside)
 
 
 def _axis(view: FileView, binding: Binding) -> str:
@@ -160,13 +161,15 @@ def _operand(view: FileView, binding: Binding) -> Target:
     binder = binding.binder
     node = decorated(view, binding)
     if node is not None:
-        return Target(node, Site(binder.site.path, binder.site.block, node[2][1]), False)
+        return Target(node, Site(binder.site.path, binder.site.block, node.function.site), False)
     site = binder.operand_site
     path = path_to(view, site) if site is not None else ()
-    if site is not None and path and path[-1][0] == "lambda":
-        _, index, parameters, value = path[-1]
-        body = (("return", index, value),)
-        return Target(("fn", index, ("the lambda", index, parameters, (), body, frozenset())), site, False)
+    if site is not None and path and isinstance(path[-1], Lambda):
+        index, parameters, value = path[-1].site, path[-1].parameters, path[-1].body
+        body = (Return("return", index, value),)
+        return Target(
+            FunctionDef("fn", index, FunctionShape("the lambda", index, parameters, (), body, frozenset())), site, False
+        )
     if isinstance(binder.operand, Function):
         found = [one for one in functions(view) if one.site == binder.operand.site]
         if found:

@@ -65,12 +65,13 @@ from meshlens.assists._model import Answer, Wishes
 from meshlens.assists._offering import offered
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._spelling import Spelling
-from meshlens.assists._writing import around, in_order, quoted
+from meshlens.assists._writing import in_order, lines_before, quoted
 from meshlens.axes.values import Binder, Const, Seq
+from meshlens.facts.nodes import Attribute, Constant, ExpressionStatement
 from meshlens.project.new_imports import import_edits
 from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
-from meshlens.text import Edit, FileEdit, Span
+from meshlens.text import FileEdit, Span
 
 _TITLE = "use different random numbers on each device"
 _KEYS = ("key", "rng")
@@ -83,9 +84,9 @@ def fold_device_into_key(view: FileView, span: Span, wishes: Wishes) -> Answer:
     if target is None or not maps or not _draws(view, target):
         return None
     names = [
-        parameter[0]
-        for place, parameter in enumerate(target.node[2][2])
-        if parameter[0].endswith(_KEYS) and all(_is_shared(binder, place) for binder in maps)
+        parameter.name
+        for place, parameter in enumerate(target.node.function.parameters)
+        if parameter.name.endswith(_KEYS) and all(_is_shared(binder, place) for binder in maps)
     ]
     if not names:
         return None
@@ -94,7 +95,9 @@ def fold_device_into_key(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 def _draws(view: FileView, target: Target) -> bool:
     """Whether a function draws random numbers, and does not ask which device it runs on."""
-    named = {dotted_name(view, node) for one in reached(view, target) for node in walk(one) if node[0] == "attr"}
+    named = {
+        dotted_name(view, node) for one in reached(view, target) for node in walk(one) if isinstance(node, Attribute)
+    }
     asks = {"jax.lax.axis_index", "jax.random.fold_in"}
     return any(name.startswith("jax.random.") for name in named) and not named & asks
 
@@ -112,19 +115,18 @@ def _written(view: FileView, target: Target, names: list[str], maps: frozenset[B
     if len(axes) != 1 or any(binder.open for binder in maps):
         raise Obstacle("no-one-axis", "no one axis name is bound here")
     axis = quoted(view, str(axes.pop()))
-    spelling = Spelling(view, view.span(target.at(target.node[1])).start)
+    spelling = Spelling(view, view.span(target.at(target.node.site)).start)
     fold, index = spelling.of("jax", "random.fold_in"), spelling.of("jax", "lax.axis_index")
     first = next((one for one in target.body if not _is_text(one)), None)
     if first is None:
         raise Obstacle("no-body", f'"{target.name}" has no statement before which the key could be changed')
-    start = view.span(target.at(first[1])).start
-    indent, _ = around(view, Span(start, start))
+    start = view.span(target.at(first.site)).start
     line = view.source.rfind(b"\n", 0, start) + 1
     if view.source[line:start].strip():
         raise Obstacle("no-place", f'the body of "{target.name}" begins in the line of its head')
-    text = "".join(f"{name} = {fold}({name}, {index}({axis}))\n{indent}" for name in names)
-    return in_order((*import_edits(view, spelling.needed), FileEdit(view.path, Edit(Span(start, start), text))))
+    lines = [f"{name} = {fold}({name}, {index}({axis}))" for name in names]
+    return in_order((*import_edits(view, spelling.needed), lines_before(view, first, start, lines)))
 
 
 def _is_text(statement: Node) -> bool:
-    return bool(statement[0] == "expr" and statement[2][0] == "const")
+    return bool(isinstance(statement, ExpressionStatement) and isinstance(statement.value, Constant))

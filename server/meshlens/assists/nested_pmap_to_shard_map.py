@@ -27,7 +27,8 @@ becomes
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, PartitionSpec as P
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P
 
 
 def without_mapped_axis(function, in_axes=0, out_axes=0):
@@ -71,7 +72,8 @@ from math import prod
 
 from meshlens.assists._application import Layer, applied, kept
 from meshlens.assists._mapped_axis import mapped_axis_helper
-from meshlens.assists._mesh import axis_text, mesh_name
+from meshlens.assists._mesh import axis_text
+from meshlens.assists._mesh_on_call import mesh_for
 from meshlens.assists._model import Answer, Refused, Wishes
 from meshlens.assists._nested import Axes, Nest, nest_at, specs_of
 from meshlens.assists._placing import place_before
@@ -82,6 +84,7 @@ from meshlens.assists._readable import (
     must_not_be_unwrapped,
     must_run_in_one_process,
 )
+from meshlens.assists._sharding import OnMesh
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._together import in_parts
 from meshlens.project.view import FileView
@@ -111,24 +114,21 @@ def nested_pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answ
 
 
 def _written(view: FileView, nest: Nest, wishes: Wishes, spelling: Spelling) -> tuple[FileEdit, ...]:
-    site = nest.outer.binder.site
-    place = place_before(view, site)
+    place = place_before(view, nest.outer.binder.site)
     names = (axis_text(view, nest.outer, place), axis_text(view, nest.inner, place))
     if names[0] == names[1]:
         raise Obstacle("same-axis", "both pmaps have the same axis name, or none")
     axes = nest.in_axes(view)
-    mesh = _mesh(view, nest, axes, names, wishes, spelling)
-    before: tuple[FileEdit, ...] = ()
-    if place is not None:
-        mesh, before = mesh_name(view, mesh, site, place)
+    made = OnMesh(_mesh(view, nest, axes, names, wishes, spelling), names[0])
+    mesh = mesh_for(view, spelling, made, nest.outer)
     spec = spelling.spec()
     helper, helper_edits = mapped_axis_helper(view, spelling)
     layers = (
         Layer(spelling.of("jax", "jit"), kept(view, "donate_argnums", nest.outer.given("donate_argnums"))),
         Layer(
-            spelling.shard_map(),
+            mesh.shard_map,
             (
-                f"mesh={mesh}",
+                f"mesh={mesh.mesh}",
                 f"in_specs={specs_of(axes, spec, names)}",
                 f"out_specs={specs_of(nest.out_axes(), spec, names)}",
                 spelling.unchecked(),
@@ -137,7 +137,7 @@ def _written(view: FileView, nest: Nest, wishes: Wishes, spelling: Spelling) -> 
         *(Layer(helper, one.written(view)) for one in (nest.outer_axes, nest.inner_axes)),
     )
     edit = applied(view, nest.inner.binding, layers, spelling, nest.span)
-    return (*helper_edits, *before, edit)
+    return (*helper_edits, *mesh.edits, edit)
 
 
 def _mesh(

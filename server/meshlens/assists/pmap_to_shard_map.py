@@ -33,7 +33,8 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, PartitionSpec as P
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P
 
 
 def without_mapped_axis(function, in_axes=0, out_axes=0):
@@ -77,7 +78,8 @@ from dataclasses import replace
 
 from meshlens.assists._keyword_calls import by_position
 from meshlens.assists._mapped_axis import keywords_helper, mapped_axis_helper
-from meshlens.assists._mesh import axis_text, mesh_name, mesh_text
+from meshlens.assists._mesh import axis_text, mesh_text
+from meshlens.assists._mesh_on_call import MeshUse, mesh_for
 from meshlens.assists._model import Answer, Refused, Wishes
 from meshlens.assists._placing import Place, place_before
 from meshlens.assists._pmap import Obstacle, Pmap, argument_count, mentions, pmap_at, read_pmap
@@ -89,6 +91,7 @@ from meshlens.assists._readable import (
     must_run_in_one_process,
     must_use_all_devices,
 )
+from meshlens.assists._sharding import OnMesh
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._together import in_parts
 from meshlens.assists._writing import Call, Source, around, call_text, comments_in, quoted, width_of
@@ -148,10 +151,7 @@ def _written(view: FileView, pmap: Pmap, spelling: Spelling, names: tuple[str, .
     if place is not None and not place.same_scope and pmap.given("devices") is not None:
         place = None
     axis = axis_text(view, pmap, place)
-    mesh = mesh_text(view, pmap, axis, spelling)
-    before: tuple[FileEdit, ...] = ()
-    if place is not None:
-        mesh, before = mesh_name(view, mesh, pmap.binder.site, place)
+    mesh = mesh_for(view, spelling, OnMesh(mesh_text(view, pmap, axis, spelling), axis), pmap)
     helper, helper_edits = mapped_axis_helper(view, spelling)
     keywords: tuple[str, ...] = ()
     if names:
@@ -163,7 +163,7 @@ def _written(view: FileView, pmap: Pmap, spelling: Spelling, names: tuple[str, .
     application = _Application(view, pmap, spelling, mesh, axis, helper, keywords)
     text = application.decorators(span) if pmap.binding.decorator else application.call(span)
     comments = _comments(view, pmap, place)
-    return (*helper_edits, *comments, *before, FileEdit(view.path, Edit(span, text)))
+    return (*helper_edits, *comments, *mesh.edits, FileEdit(view.path, Edit(span, text)))
 
 
 def _comments(view: FileView, pmap: Pmap, place: Place | None) -> tuple[FileEdit, ...]:
@@ -189,7 +189,7 @@ class _Application:
         view: FileView,
         pmap: Pmap,
         spelling: Spelling,
-        mesh: str,
+        mesh: MeshUse,
         axis: str,
         helper: str,
         keywords: tuple[str, ...],
@@ -200,7 +200,7 @@ class _Application:
     def decorators(self, span: Span) -> str:
         indent, _ = around(self.view, span)
         jit = self._held(self.spelling.of("jax", "jit"), self._jit_arguments(), indent)
-        shard_map = self._held(self.spelling.shard_map(), self._shard_map_arguments(), indent)
+        shard_map = self._held(self.mesh.shard_map, self._shard_map_arguments(), indent)
         helper = self._held(self.helper, self._axes(), indent)
         layers = [jit, shard_map, helper]
         if self.keywords:
@@ -215,7 +215,7 @@ class _Application:
         if self.keywords:
             source = Call(self.keywords[0], (source, *self.keywords[1:]))
         inner = Call(self.helper, (source, *self._axes()))
-        shard_map = Call(self.spelling.shard_map(), (inner, *self._shard_map_arguments()))
+        shard_map = Call(self.mesh.shard_map, (inner, *self._shard_map_arguments()))
         whole = Call(self.spelling.of("jax", "jit"), (shard_map, *self._jit_arguments()))
         indent, taken = around(self.view, span)
         return call_text(whole, indent, width_of(self.view), taken)
@@ -244,7 +244,7 @@ class _Application:
             in_specs = f"({', '.join(texts)}{',' * (len(texts) == 1)})"
         out_specs = specs_text(self.pmap.out_axes, spec, self.axis)
         return (
-            f"mesh={self.mesh}",
+            f"mesh={self.mesh.mesh}",
             f"in_specs={in_specs}",
             f"out_specs={out_specs}",
             self.spelling.unchecked(),

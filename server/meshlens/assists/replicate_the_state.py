@@ -63,7 +63,8 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
 
 
 def replicate(tree):
@@ -102,13 +103,14 @@ from meshlens.assists._spelling import Spelling
 from meshlens.assists._writing import around, in_order, wrapping
 from meshlens.axes.records import MappedCall
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import AnnAssign, Assign, AugAssign, Call, For, FunctionDef, Lambda, Name, Walrus, While, With
 from meshlens.project.new_imports import import_edits
 from meshlens.project.trees import Node, names_bound, path_to, walk
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "copy the state to every device"
-_LOOPS = ("for", "while")
+_LOOPS = (For, While)
 
 
 def replicate_the_state(view: FileView, span: Span, wishes: Wishes) -> Answer:
@@ -139,9 +141,9 @@ def _loop_around(view: FileView, call: MappedCall) -> Node | None:
     """The outermost loop of the function that makes a call."""
     found = None
     for node in path_to(view, call.call):
-        if node[0] in ("fn", "lambda"):
+        if isinstance(node, (FunctionDef, Lambda)):
             found = None
-        elif node[0] in _LOOPS and found is None:
+        elif isinstance(node, _LOOPS) and found is None:
             found = node
     return found
 
@@ -152,24 +154,24 @@ def _before(view: FileView, handed: Handed, call: MappedCall, loop: Node, replic
     Raises:
         Obstacle: the state is no variable, or the loop makes it anew.
     """
-    if handed.node[0] != "name":
+    if not isinstance(handed.node, Name):
         raise Obstacle(
             "no-variable", "what is handed over in this loop is no variable that could be replaced before it"
         )
-    name = handed.node[2]
+    name = handed.node.name
     others = [
         node
         for node in walk(loop)
         if name in names_bound([node])
-        and node[0] in ("assign", "ann", "aug", "with", "walrus")
+        and isinstance(node, (Assign, AnnAssign, AugAssign, With, Walrus))
         and not _stores(node, call)
     ]
     if others:
         raise Obstacle("made-in-loop", f'"{name}" is made in the loop, not only by this call')
-    start = view.span(Site(call.call.path, call.call.block, loop[1])).start
+    start = view.span(Site(call.call.path, call.call.block, loop.site)).start
     indent, _ = around(view, Span(start, start))
     return FileEdit(view.path, Edit(Span(start, start), f"{name} = {replicate}({name})\n{indent}"))
 
 
 def _stores(node: Node, call: MappedCall) -> bool:
-    return any(inner[0] == "call" and inner[1] == call.call.index for inner in walk(node))
+    return any(isinstance(inner, Call) and inner.site == call.call.index for inner in walk(node))

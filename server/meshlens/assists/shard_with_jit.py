@@ -39,7 +39,8 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
 
 
 @functools.cache
@@ -113,8 +114,22 @@ from meshlens.assists._sharding import (
 )
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._tracing import traced
-from meshlens.assists._writing import around, in_order, quoted, wrapping
+from meshlens.assists._writing import (
+    Call as CallToWrite,
+)
+from meshlens.assists._writing import (
+    apply_within,
+    around,
+    call_text,
+    enclosing,
+    in_order,
+    lines_before,
+    quoted,
+    width_of,
+    wrapping,
+)
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Assign, Call, Constant, ExpressionStatement, last_name
 from meshlens.project.new_imports import import_edits
 from meshlens.project.trees import Node
 from meshlens.project.view import FileView
@@ -262,7 +277,7 @@ def _elsewhere(view: FileView, callee: Callee, wishes: Wishes) -> Iterator[_Plac
 
 
 def _start(view: FileView, function: Target | None) -> int:
-    return view.span(function.at(function.node[1])).start if function is not None else 0
+    return view.span(function.at(function.node.site)).start if function is not None else 0
 
 
 def _must_be_possible(view: FileView, function: Target | None) -> None:
@@ -271,13 +286,13 @@ def _must_be_possible(view: FileView, function: Target | None) -> None:
         raise Obstacle("several-processes", message)
     if function is None:
         return
-    for decorator in function.node[2][3]:
-        if decorator[0] == "call" and any(label in _SHARDED for label, _, _ in decorator[3]):
+    for decorator in function.node.function.decorators:
+        if isinstance(decorator, Call) and any(label in _SHARDED for label, _, _ in decorator.arguments):
             raise Obstacle("already-sharded", f'"{function.name}" says where its arguments lie already')
 
 
 def _must_have_arguments(function: Target | None, wishes: Wishes) -> None:
-    known = {parameter[0] for parameter in function.parameters} if function is not None else set()
+    known = {parameter.name for parameter in function.parameters} if function is not None else set()
     wrong = next((name for name, _ in wishes.batch if function is not None and name not in known), None)
     if wrong is not None and function is not None:
         raise Obstacle("no-such-argument", f'"{function.name}" has no argument "{wrong}"')
@@ -287,7 +302,7 @@ def _must_compile(view: FileView, callee: Callee, function: Target | None, calls
     is_mapped = any(call.is_vmapped for call, _ in calls) and function is not None
     roots = [function.node] if function is not None else []
     above = parent_of(view, callee.site)
-    roots += [above[3]] if callee.target is None and above[0] == "assign" else []
+    roots += [above.value] if callee.target is None and isinstance(above, Assign) else []
     if roots and may_convolve(view) and any(takes_gradients_by_row(view, one, is_mapped=is_mapped) for one in roots):
         message = f'"{callee.name}" takes gradients example by example, which XLA miscompiles for convolutions'
         raise Obstacle("gradients-by-row", f"{message} over split rows; use shard_map")
@@ -311,33 +326,55 @@ def _in_body(
         raise Obstacle("nothing-to-split", f'nothing in "{function.name}" is known to be a batch')
     called, made = mesh_helper(view, spelling, mesh)
     split, helper = traced_batch_helper(view, spelling, mesh, called)
-    inside = [edit for site in made_inside for edit in wrapping(view, view.span(site), f"{split}(", ")")]
+    inside = [edit for site in made_inside for edit in enclosing(view, view.span(site), split)]
     if names:
         inside.append(_first_line(view, function, ", ".join(names), split))
     return in_order((*import_edits(view, spelling.needed), *made, *helper, *inside))
 
 
 def _first_line(view: FileView, function: Target, names: str, split: str) -> FileEdit:
-    body = [node for node in function.body if not (node[0] == "expr" and node[2][0] == "const")]
-    start = view.span(function.at(body[0][1])).start if body else 0
+    body = [
+        node
+        for node in function.body
+        if not (isinstance(node, ExpressionStatement) and isinstance(node.value, Constant))
+    ]
+    start = view.span(function.at(body[0].site)).start if body else 0
     if not body or view.source[view.source.rfind(b"\n", 0, start) + 1 : start].strip():
         raise Obstacle("no-place", f'the body of "{function.name}" has no line of its own')
-    indent, _ = around(view, Span(start, start))
     given = f"({names})" if "," in names else names
-    return FileEdit(view.path, Edit(Span(start, start), f"{names} = {split}({given})\n{indent}"))
+    return lines_before(view, body[0], start, [f"{names} = {split}({given})"])
 
 
-def _sharded(view: FileView, call: HostCall, given: tuple[Given, ...], split: _Split) -> Iterable[FileEdit]:
+def _sharded(view: FileView, call: HostCall, given: tuple[Given, ...], split: _Split) -> list[FileEdit]:
+    """Returns the edits that split the batch in a call, which is laid out anew if its line gets too long."""
+    edits = list(_wrapped(view, call, given, split))
+    span, text = view.span(call.site), view.text(call.site)
+    indent, taken = around(view, span)
+    grown = taken + len(text) + sum(len(one.edit.text) for one in edits)
+    callee = view.text(Site(call.site.path, call.site.block, call.node.callee.site))
+    if not edits or grown <= width_of(view) or "\n" in text or text.count(callee) > 1:
+        return edits
+    ends = [view.span(Site(call.site.path, call.site.block, one.value.site)).end for one in call.node.arguments]
+    starts = [span.start + len(callee.encode()) + 1, *(view.source.index(b",", end) + 1 for end in ends[:-1])]
+    arguments = (apply_within(view, Span(*place), edits).strip() for place in zip(starts, ends, strict=True))
+    laid_out = call_text(CallToWrite(callee, tuple(arguments)), indent, width_of(view), taken)
+    return [FileEdit(view.path, Edit(span, laid_out))]
+
+
+def _wrapped(view: FileView, call: HostCall, given: tuple[Given, ...], split: _Split) -> Iterable[FileEdit]:
     for one in given:
         if one.role != "batch" or one.name in split.static or _places_data(view, one.node, (split.rows, split.along)):
             continue
         axis = split.axes.get(one.name, 0)
-        span = view.span(Site(call.site.path, call.site.block, one.node[1]))
-        yield from wrapping(view, span, f"{split.along if axis else split.rows}(", f", {axis})" if axis else ")")
+        span = view.span(Site(call.site.path, call.site.block, one.node.site))
+        if axis:
+            yield from wrapping(view, span, f"{split.along}(", f", {axis})")
+        else:
+            yield from enclosing(view, span, split.rows)
 
 
 def _places_data(view: FileView, node: Node, helpers: tuple[str, ...]) -> bool:
-    return node[0] == "call" and (node[2][-1] in helpers or dotted_name(view, node[2]) in _PLACES)
+    return isinstance(node, Call) and (last_name(node.callee) in helpers or dotted_name(view, node.callee) in _PLACES)
 
 
 def _copied(place: _Place, static: tuple[str, ...]) -> Iterator[tuple[int, str, bool]]:

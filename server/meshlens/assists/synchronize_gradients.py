@@ -83,7 +83,7 @@ def synchronize_gradients(view: FileView, span: Span, wishes: Wishes) -> Answer:
             )
         if not found.lines and not found.inside:
             return None
-        spelling = Spelling(view, view.span(target.at(target.node[1])).start)
+        spelling = Spelling(view, view.span(target.at(target.node.site)).start)
         edits = reducing(view, target, found, spelling, axis)
     except Obstacle as obstacle:
         return Refused(_TITLE, obstacle.code, obstacle.message)
@@ -102,10 +102,10 @@ def _shared(view: FileView, target: Target) -> frozenset[str]:
     learned = differentiated(view, target)
     given = {axes for binder in maps_around(view, target) if (axes := _in_axes(binder)) is not None}
     found = set()
-    for place, parameter in enumerate(target.node[2][2]):
+    for place, parameter in enumerate(target.node.function.parameters):
         once = bool(given) and all(place < len(axes) and axes[place] is None for axes in given)
         if once or _is_state(view, target, parameter, place, learned):
-            found.add(parameter[0])
+            found.add(parameter.name)
     return frozenset(found)
 
 

@@ -14,39 +14,39 @@ from meshlens.axes.run import Run
 from meshlens.axes.tables import changed, is_table, with_entry, with_unknown_entry
 from meshlens.axes.unpacking import unpack
 from meshlens.axes.values import UNKNOWN, Const, Data, Dict, Instance, Made, Seq, Value
+from meshlens.facts.nodes import Attribute, ListDisplay, Name, Starred, Subscript, TupleDisplay
 
 _DEEPEST_TABLE = 6
 
 
 def assign(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
     """Assigns a value to a target; a list or tuple of targets unpacks it."""
-    tag = target[0]
-    if tag == "name":
-        home = frame.home(target[2])
-        if target[2] in frame.given:
-            _rebind(target[2], frame, ctx)
+    if isinstance(target, Name):
+        home = frame.home(target.name)
+        if target.name in frame.given:
+            _rebind(target.name, frame, ctx)
         if home is frame or home.path == run.path or home.parent is not None:
-            home.vars[target[2]] = value
+            home.vars[target.name] = value
         return
-    if tag == "attr":
+    if isinstance(target, Attribute):
         _to_attribute(run, target, value, frame, ctx)
         return
-    if tag == "sub":
+    if isinstance(target, Subscript):
         _to_item(run, target, value, frame, ctx)
         return
-    if tag in ("tuple", "list"):
-        for item, part in zip(target[2], unpack(value, target[2]), strict=False):
-            assign(run, item[2] if item[0] == "star" else item, part, frame, ctx)
+    if isinstance(target, (TupleDisplay, ListDisplay)):
+        for item, part in zip(target.items, unpack(value, target.items), strict=False):
+            assign(run, item.value if isinstance(item, Starred) else item, part, frame, ctx)
 
 
 def delete(target: Any, frame: Frame, ctx: Context) -> None:
     """Forgets a name."""
-    if target[0] == "name":
-        if target[2] in frame.given:
-            _rebind(target[2], frame, ctx)
-        frame.vars.pop(target[2], None)
-    elif target[0] in ("tuple", "list"):
-        for item in target[2]:
+    if isinstance(target, Name):
+        if target.name in frame.given:
+            _rebind(target.name, frame, ctx)
+        frame.vars.pop(target.name, None)
+    elif isinstance(target, (TupleDisplay, ListDisplay)):
+        for item in target.items:
             delete(item, frame, ctx)
 
 
@@ -61,7 +61,7 @@ def _rebind(name: str, frame: Frame, ctx: Context) -> None:
 def _to_attribute(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
     from meshlens.axes.expressions import evaluate
 
-    whole = evaluate(run, target[2], frame, ctx)
+    whole = evaluate(run, target.object, frame, ctx)
     receivers = options(whole)
     if len(receivers) > 1 and all(map(is_table, receivers)):
         after = changed(whole, lambda table: with_entry(table, target[3], value))
@@ -71,24 +71,24 @@ def _to_attribute(run: Run, target: Any, value: Value, frame: Frame, ctx: Contex
     for receiver in receivers:
         if isinstance(receiver, Instance):
             held = attributes_of(run, receiver)
-            known = held.get(target[3])
+            known = held.get(target.name)
             set_attribute(
-                run, receiver, target[3], join(known, value) if known is not None and ctx.conditional else value
+                run, receiver, target.name, join(known, value) if known is not None and ctx.conditional else value
             )
         elif isinstance(receiver, Dict) and len(receivers) == 1:
             if receiver.attributes:
-                change_in_place(run, target[2], receiver, with_entry(receiver, target[3], value), frame, ctx)
-        elif isinstance(receiver, Made) and len(receivers) == 1 and target[2][0] in ("name", "attr"):
+                change_in_place(run, target.object, receiver, with_entry(receiver, target.name, value), frame, ctx)
+        elif isinstance(receiver, Made) and len(receivers) == 1 and isinstance(target.object, (Name, Attribute)):
             said = UNKNOWN if ctx.conditional or ctx.loop else value
-            other = replace(receiver, arguments=(*receiver.arguments, (target[3], said)))
-            assign(run, target[2], other, frame, ctx)
+            other = replace(receiver, arguments=(*receiver.arguments, (target.name, said)))
+            assign(run, target.object, other, frame, ctx)
 
 
 def _to_item(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
     from meshlens.axes.expressions import evaluate
 
-    container = evaluate(run, target[2], frame, ctx)
-    index = evaluate(run, target[3], frame, ctx)
+    container = evaluate(run, target.object, frame, ctx)
+    index = evaluate(run, target.key, frame, ctx)
     after: Value
     if isinstance(container, Dict):
         key = key_of(index)
@@ -115,7 +115,7 @@ def _to_item(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) ->
         after = UNKNOWN if every is None else every
     else:
         return
-    change_in_place(run, target[2], container, after, frame, ctx)
+    change_in_place(run, target.object, container, after, frame, ctx)
 
 
 def change_in_place(run: Run, target: Any, before: Value, after: Value, frame: Frame, ctx: Context) -> None:
@@ -129,11 +129,11 @@ def change_in_place(run: Run, target: Any, before: Value, after: Value, frame: F
         frame: the running frame.
         ctx: the circumstances.
     """
-    if target[0] in ("attr", "sub"):
+    if isinstance(target, (Attribute, Subscript)):
         assign(run, target, after, frame, ctx)
-    if target[0] != "name":
+    if not isinstance(target, Name):
         return
-    name = target[2]
+    name = target.name
     home = next((one for one in frame.chain() if name in one.vars), None)
     if home is None or isinstance(before, Data):
         assign(run, target, after, frame, ctx)

@@ -16,20 +16,22 @@ from meshlens.axes.labels import travelling
 from meshlens.axes.run import Run
 from meshlens.axes.unpacking import elements
 from meshlens.axes.values import UNKNOWN, Const, Data, Dict, Seq, Value
+from meshlens.facts.nodes import BinaryOperation, Call, Constant, Name, TupleDisplay, UnaryOperation
 
 _MOST_PAIRS = 64
-_ARITHMETIC = frozenset({"name", "const", "bin", "unary"})
 
 
 def _is_pair(node: Any) -> bool:
     """Whether an element is a pair of numbers that is worked out without calls, as in a permutation."""
-    return node[0] == "tuple" and len(node[2]) == 2 and all(map(_is_arithmetic, node[2]))
+    return isinstance(node, TupleDisplay) and len(node.items) == 2 and all(map(_is_arithmetic, node.items))
 
 
 def _is_arithmetic(node: Any) -> bool:
-    if node[0] not in _ARITHMETIC:
-        return False
-    return all(_is_arithmetic(part) for part in node[3:] if isinstance(part, tuple))
+    if isinstance(node, BinaryOperation):
+        return _is_arithmetic(node.left) and _is_arithmetic(node.right)
+    if isinstance(node, UnaryOperation):
+        return _is_arithmetic(node.operand)
+    return isinstance(node, (Name, Constant))
 
 
 def _numbers(run: Run, iterable: Any, frame: Frame, ctx: Context) -> tuple[list[Value], bool]:
@@ -37,13 +39,13 @@ def _numbers(run: Run, iterable: Any, frame: Frame, ctx: Context) -> tuple[list[
     from meshlens.axes.expressions import arguments
 
     if (
-        iterable[0] != "call"
-        or iterable[2][0] != "name"
-        or iterable[2][2] != "range"
+        not isinstance(iterable, Call)
+        or not isinstance(iterable.callee, Name)
+        or iterable.callee.name != "range"
         or frame.find("range") is not None
     ):
         return [], False
-    given = [arg.value for arg in arguments(run, iterable[3], frame, ctx) if arg.label is None]
+    given = [arg.value for arg in arguments(run, iterable.arguments, frame, ctx) if arg.label is None]
     counts = [count_of(value) for value in given]
     numbers = [count for count in counts if count is not None]
     if not 0 < len(numbers) == len(given) <= 3 or numbers[2:] == [0]:
@@ -57,10 +59,10 @@ def comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     from meshlens.axes.assign import assign
     from meshlens.axes.expressions import evaluate
 
-    _, _, kind, element_node, clauses = node
+    kind, element_node, clauses = node.kind, node.element, node.clauses
     inner = Frame(frame.path, frame.block, frame)
     ctx = ctx if ctx.loop else ctx._replace(loop=True)
-    target, iterable, tests = clauses[0]
+    target, iterable, tests = clauses[0].target, clauses[0].iterable, clauses[0].conditions
     turns, exact = _numbers(run, iterable, frame, ctx) if _is_pair(element_node) else ([], False)
     if not exact:
         turns, exact = elements(evaluate(run, iterable, frame, ctx))
@@ -86,10 +88,10 @@ def comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
         for test in tests:
             conditions.refine(run, test, True, inner, ctx)
         if kind == "dict":
-            key = key_of(evaluate(run, element_node[0], inner, ctx))
+            key = key_of(evaluate(run, element_node.key, inner, ctx))
             exact = exact and key is not None
             keys.append(key[0] if key is not None else None)
-            results.append(evaluate(run, element_node[1], inner, ctx))
+            results.append(evaluate(run, element_node.value, inner, ctx))
         else:
             results.append(evaluate(run, element_node, inner, ctx))
     run.end_loop(share)

@@ -30,6 +30,7 @@ from meshlens.axes.values import (
     Value,
     Wrapped,
 )
+from meshlens.facts.nodes import BoolOperation, Call, Comparison, Constant, Name, Not
 
 _NEVER_FALSE = (Function, Bound, Class, Module, Partial, Mesh, Mapped, Wrapped)
 
@@ -142,22 +143,31 @@ def refine(run: Run, test: Any, outcome: bool, frame: Frame, ctx: Context) -> No
 
     Knows `x`, `not x`, `x is None`, `x is not None`, `x == constant`, `isinstance(x, …)`, and `and`/`or` of these.
     """
-    tag = test[0]
-    if tag == "not":
-        refine(run, test[2], not outcome, frame, ctx)
-    elif tag == "bool" and (test[2] == "and") == outcome:
-        for item in test[3]:
+    if isinstance(test, Not):
+        refine(run, test.operand, not outcome, frame, ctx)
+    elif isinstance(test, BoolOperation) and (test.operator == "and") == outcome:
+        for item in test.items:
             refine(run, item, outcome, frame, ctx)
-    elif tag == "name":
-        _keep(frame, test[2], lambda value: truth(value) is not (not outcome))
-    elif tag == "cmp" and len(test[2]) == 1 and test[3][0][0] == "name" and test[3][1][0] == "const":
-        wanted = Const(test[3][1][2])
-        operator = test[2][0]
+    elif isinstance(test, Name):
+        _keep(frame, test.name, lambda value: truth(value) is not (not outcome))
+    elif (
+        isinstance(test, Comparison)
+        and len(test.operators) == 1
+        and isinstance(test.operands[0], Name)
+        and isinstance(test.operands[1], Constant)
+    ):
+        wanted = Const(test.operands[1].value)
+        operator = test.operators[0]
         if operator in ("is", "is not", "==", "!="):
             equal = (operator in ("is", "==")) == outcome
-            _keep(frame, test[3][0][2], lambda value: _same(value, wanted) is not (not equal))
-    elif tag == "call" and test[2][0] == "name" and test[2][2] == "isinstance" and frame.find("isinstance") is None:
-        _refine_kind(run, test[3], outcome, frame, ctx)
+            _keep(frame, test.operands[0].name, lambda value: _same(value, wanted) is not (not equal))
+    elif (
+        isinstance(test, Call)
+        and isinstance(test.callee, Name)
+        and test.callee.name == "isinstance"
+        and frame.find("isinstance") is None
+    ):
+        _refine_kind(run, test.arguments, outcome, frame, ctx)
 
 
 def _refine_kind(run: Run, arguments: Any, outcome: bool, frame: Frame, ctx: Context) -> None:
@@ -165,10 +175,10 @@ def _refine_kind(run: Run, arguments: Any, outcome: bool, frame: Frame, ctx: Con
 
     if len(arguments) != 2 or any(label is not None for label, _, _ in arguments):
         return
-    subject, kinds = arguments[0][2], arguments[1][2]
-    if subject[0] == "name" and len(options(frame.find(subject[2]) or UNKNOWN)) > 1:
+    subject, kinds = arguments[0].value, arguments[1].value
+    if isinstance(subject, Name) and len(options(frame.find(subject.name) or UNKNOWN)) > 1:
         kind = evaluate(run, kinds, frame, ctx)
-        _keep(frame, subject[2], lambda value: is_instance(value, kind) is not (not outcome))
+        _keep(frame, subject.name, lambda value: is_instance(value, kind) is not (not outcome))
 
 
 def _keep(frame: Frame, name: str, fits: Any) -> None:

@@ -19,6 +19,7 @@ from meshlens.axes.shapes import indexed
 from meshlens.axes.tables import updated
 from meshlens.axes.unpacking import element
 from meshlens.axes.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Seq, Site, Union, Value
+from meshlens.facts.nodes import Attribute, Name, Subscript
 
 MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "add", "pop"})
 
@@ -104,12 +105,12 @@ def mutate(run: Run, callee: Any, args: tuple[Arg, ...], frame: Frame, ctx: Cont
     from meshlens.axes.assign import change_in_place
     from meshlens.axes.expressions import evaluate
 
-    receiver = evaluate(run, callee[2], frame, ctx)
-    method = callee[3]
+    receiver = evaluate(run, callee.object, frame, ctx)
+    method = callee.name
     changed: Value | None = None
     result: Value = Const(None)
     # In a loop whose turns are known, a variable of this frame grows by just what is seen.
-    own = callee[2][0] == "name" and callee[2][2] in frame.vars and not frame.open_loops
+    own = isinstance(callee.object, Name) and callee.object.name in frame.vars and not frame.open_loops
     repeated = ctx.loop and not own
     if isinstance(receiver, Seq):
         if method in ("append", "add") and len(args) == 1:
@@ -132,8 +133,8 @@ def mutate(run: Run, callee: Any, args: tuple[Arg, ...], frame: Frame, ctx: Cont
         changed, result = UNKNOWN, UNKNOWN
     if changed is None:
         return None
-    if callee[2][0] in ("name", "attr", "sub"):
-        change_in_place(run, callee[2], receiver, changed, frame, ctx)
+    if isinstance(callee.object, (Name, Attribute, Subscript)):
+        change_in_place(run, callee.object, receiver, changed, frame, ctx)
     return result
 
 

@@ -98,18 +98,18 @@ class Context(NamedTuple):
         """The same under a condition whose outcome is not known, behind a guard if it speaks of axes."""
         if self.conditional is True and (self.guarded or not guarded):
             return self
-        return tuple.__new__(Context, (*self[:2], True, self.remote, self.guarded or guarded, *self[5:]))
+        return self._replace(conditional=True, guarded=self.guarded or guarded)
 
     def picked(self) -> Context:
         """The same where an entry of a table was picked, and it is not known which."""
         if self.conditional:
             return self
-        return tuple.__new__(Context, (*self[:2], "picked", *self[3:]))
+        return self._replace(conditional="picked")
 
     def inside(self, step: Step, function: Site) -> Context:
         """The same in the body of a function to which a step leads."""
-        return tuple.__new__(Context, (self[0], (*self.route, step), *self[2:8], function, *self[9:]))
+        return self._replace(route=(*self.route, step), function=function)
 
     def perhaps(self, env: AxisEnv) -> Context:
         """The same in another environment where it is not known whether the code runs at all."""
-        return tuple.__new__(Context, (env, self.route, True, *self[3:5], False, *self[6:]))
+        return self._replace(env=env, conditional=True, sure=False)

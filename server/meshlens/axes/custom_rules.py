@@ -61,7 +61,7 @@ def _argument(operand: Value, args: tuple[Arg, ...], place: int) -> Arg | None:
         return Arg(None, positional[place].value, positional[place].whole, positional[place].site)
     if not isinstance(operand, Function) or not 0 <= place < len(operand.parameters):
         return None
-    name = operand.parameters[place][0]
+    name = operand.parameters[place].name
     named = next((arg for arg in args if arg.label == name), None)
     if named is not None:
         return Arg(None, named.value, named.whole, named.site)

@@ -11,6 +11,7 @@ from meshlens.axes.enums import number_members
 from meshlens.axes.frames import Frame, numbered, site_of
 from meshlens.axes.run import Run
 from meshlens.axes.values import Arg, Class, Const, Ext, Function, Made, Mapped, Partial, Value
+from meshlens.facts.nodes import AnnAssign, Name, Return
 
 _DATACLASS_WORDS = (
     "dataclass",
@@ -34,26 +35,26 @@ _FIELD_BASES = (
 def define_block(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     """A function that is a block of its own."""
     facts = run.world.facts(frame.path)
-    block = facts.blocks.get(node[2]) if facts is not None else None
+    block = facts.blocks.get(node.key) if facts is not None else None
     if block is None:
         return
-    own = Frame(frame.path, node[2], frame)
+    own = Frame(frame.path, node.key, frame)
     header = block.header
     shape = header[2] if len(header) == 3 else header
-    run.deps.add(header_of(frame.path, node[2]))
+    run.deps.add(header_of(frame.path, node.key))
     value = make_function(run, shape, own, frame, ctx, separate=True)
-    frame.home(shape[0]).vars[shape[0]] = value
+    frame.home(shape.name).vars[shape.name] = value
 
 
 def define_function(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     """A function inside the running block, or a top-level one."""
-    function = node[2]
+    function = node.function
     facts = run.world.facts(frame.path) if frame.parent is None else None
     block = facts.blocks.get(frame.block) if facts is not None else None
     separate = block is not None and block.header is node
     if separate:
         run.deps.add(header_of(frame.path, frame.block))
-    frame.home(function[0]).vars[function[0]] = make_function(run, function, frame, frame, ctx, separate=separate)
+    frame.home(function.name).vars[function.name] = make_function(run, function, frame, frame, ctx, separate=separate)
 
 
 def make_function(run: Run, shape: Any, sites: Frame, frame: Frame, ctx: Context, *, separate: bool) -> Value:
@@ -70,7 +71,14 @@ def make_function(run: Run, shape: Any, sites: Frame, frame: Frame, ctx: Context
     from meshlens.axes.calls import call
     from meshlens.axes.expressions import evaluate, evaluate_decorator
 
-    text, name_site, parameters, decorators, body, flags = shape
+    text, name_site, parameters, decorators, body, flags = (
+        shape.name,
+        shape.site,
+        shape.parameters,
+        shape.decorators,
+        shape.body,
+        shape.flags,
+    )
     closure = enclosing(frame)
     function = Function(
         text,
@@ -123,7 +131,7 @@ def make_lambda(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     """The value of a `lambda`."""
     from meshlens.axes.expressions import evaluate
 
-    _, index, parameters, body = node
+    index, parameters, body = node.site, node.parameters, node.body
     defaults = tuple(
         (name, evaluate(run, default, frame, ctx)) for name, _, _, default, _ in parameters if default is not None
     )
@@ -134,7 +142,7 @@ def make_lambda(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
         numbered(frame, index),
         enclosing(frame),
         parameters,
-        (("return", index, body),),
+        (Return("return", index, body),),
         frozenset(),
         defaults,
     )
@@ -148,14 +156,16 @@ def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     from meshlens.axes.expressions import evaluate, evaluate_decorator
     from meshlens.axes.statements import run_block
 
-    _, _, text, name_site, bases, decorators, body = node
+    text, name_site, bases, decorators, body = node.name, node.name_site, node.bases, node.decorators, node.body
     inner = Frame(frame.path, frame.block, frame)
     values = tuple(evaluate(run, expression, frame, ctx) for label, _, expression in bases if label is None)
     callees = [(evaluate_decorator(run, decorator, frame, ctx), decorator) for decorator in reversed(decorators)]
     fields = tuple(
-        statement[2][2]
+        statement.target.name
         for statement in body
-        if statement[0] == "ann" and statement[2][0] == "name" and not _class_variable(statement[3])
+        if isinstance(statement, AnnAssign)
+        and isinstance(statement.target, Name)
+        and not _class_variable(statement.annotation)
     )
     is_dataclass = any(_makes_dataclass(callee) for callee, _ in callees) or any(_has_fields(base) for base in values)
     plain = not decorators and all(label is None for label, _, _ in bases)

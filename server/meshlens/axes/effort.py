@@ -37,6 +37,22 @@ from meshlens.axes.values import (
     Wrapped,
 )
 from meshlens.axes.variation import VARYING
+from meshlens.facts.nodes import (
+    Assign,
+    Attribute,
+    Call,
+    ClassDef,
+    DictDisplay,
+    FunctionDef,
+    Lambda,
+    ListDisplay,
+    Name,
+    Return,
+    Starred,
+    Subscript,
+    TupleDisplay,
+    Yield,
+)
 from meshlens.jaxapi.binders import BINDERS, MAPS_ON_DEVICES
 
 _HOLD_NAMES = frozenset(
@@ -132,14 +148,14 @@ def _whatever_given(result: _Result, value: Value, written: tuple[Any, ...]) -> 
         written: the expressions that it returns; none where they do not show how many items there are.
     """
     if isinstance(value, Seq):
-        if not _is_written_out(written, ("tuple", "list"), len(value.items)):
+        if not _is_written_out(written, len(value.items)):
             items = [_whatever_given(result, item, ()) for item in value.items]
             return Seq(value.kind, (join_all(items),) * bool(items), True)
-        columns = zip(*(node[2] for node in written), strict=True)
+        columns = zip(*(node.items for node in written), strict=True)
         items = [_whatever_given(result, item, column) for item, column in zip(value.items, columns, strict=True)]
         return Seq(value.kind, tuple(items), value.open)
     if isinstance(value, Dict):
-        is_open = value.open or not _is_written_out(written, ("dict",), len(value.items))
+        is_open = value.open or not _is_dict_written_out(written, len(value.items))
         return Dict(tuple((key, _whatever_given(result, item, ())) for key, item in value.items), is_open)
     if isinstance(value, Union):
         options = dict.fromkeys(_whatever_given(result, one, ()) for one in value.options)
@@ -186,10 +202,20 @@ def _frame_whatever_given(result: _Result, frame: Frame) -> Frame:
     return own
 
 
-def _is_written_out(written: tuple[Any, ...], tags: tuple[str, ...], count: int) -> bool:
-    """Whether expressions are displays that write out so many items."""
+def _is_written_out(written: tuple[Any, ...], count: int) -> bool:
+    """Whether expressions are tuples and lists that write out so many items."""
     return bool(written) and all(
-        node[0] in tags and len(node[2]) == count and not any(item[0] in ("star", None) for item in node[2])
+        isinstance(node, (TupleDisplay, ListDisplay))
+        and len(node.items) == count
+        and not any(isinstance(item, Starred) for item in node.items)
+        for node in written
+    )
+
+
+def _is_dict_written_out(written: tuple[Any, ...], count: int) -> bool:
+    """Whether expressions are dictionaries that write out so many items."""
+    return bool(written) and all(
+        isinstance(node, DictDisplay) and len(node.pairs) == count and all(pair.key is not None for pair in node.pairs)
         for node in written
     )
 
@@ -200,10 +226,10 @@ def _returned(statements: tuple[Any, ...]) -> tuple[Any, ...]:
     waiting: list[Any] = list(statements)
     while waiting:
         node = waiting.pop()
-        if not isinstance(node, tuple) or not node or node[0] in ("fn", "lambda", "class"):
+        if not isinstance(node, tuple) or not node or isinstance(node, (FunctionDef, Lambda, ClassDef)):
             continue
-        if node[0] in ("return", "yield") and len(node) == 3:
-            found.append(node[2] if node[2] is not None else node)
+        if isinstance(node, (Return, Yield)):
+            found.append(node.value if node.value is not None else node)
         else:
             waiting.extend(node)
     return tuple(found)
@@ -366,10 +392,12 @@ def _alters(statements: tuple[Any, ...], names: frozenset[str]) -> bool:
         node = waiting.pop()
         if not isinstance(node, tuple) or not node:
             continue
-        targets = node[2] if node[0] == "assign" and len(node) == 4 and isinstance(node[2], tuple) else ()
-        if any(_root_of(target) in names for target in targets if target[0] in ("attr", "sub")):
+        targets = node.targets if isinstance(node, Assign) and isinstance(node.targets, tuple) else ()
+        if any(_root_of(target) in names for target in targets if isinstance(target, (Attribute, Subscript))):
             return True
-        is_method = node[0] == "call" and len(node) == 4 and node[2][0] == "attr" and node[2][3] in ("update", "pop")
+        is_method = (
+            isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name in ("update", "pop")
+        )
         if is_method and _root_of(node[2][2]) in names:
             return True
         waiting.extend(node)
@@ -377,9 +405,9 @@ def _alters(statements: tuple[Any, ...], names: frozenset[str]) -> bool:
 
 
 def _root_of(node: Any) -> str:
-    while isinstance(node, tuple) and node[0] in ("attr", "sub"):
-        node = node[2]
-    return str(node[2]) if isinstance(node, tuple) and node[0] == "name" else ""
+    while isinstance(node, (Attribute, Subscript)):
+        node = node.object
+    return str(node.name) if isinstance(node, Name) else ""
 
 
 def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Key | None:

@@ -27,6 +27,7 @@ from meshlens.axes.transfer import across
 from meshlens.axes.unread import unread
 from meshlens.axes.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Seq, Super, Value
 from meshlens.axes.variation import ANYTHING
+from meshlens.facts.nodes import Attribute, Call, Constant, Name, Starred
 
 _BUILTINS = frozenset(dir(builtins))
 _MOST_ITEMS = 64
@@ -35,32 +36,32 @@ _UNSEEN = frozenset({"locals", "globals", "vars", "eval", "exec"})
 
 def evaluate(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     """The value of an expression."""
-    tag: str = node[0]
+    tag: str = node.tag
     # Nine in ten expressions are these; compiled, they are called without the detour through the table.
-    if tag == "name":
+    if isinstance(node, Name):
         return _name(run, node, frame, ctx)
-    if tag == "const":
-        return Const(node[2], site_of(frame, node))
-    if tag == "attr" and node[2][0] == "name":
+    if isinstance(node, Constant):
+        return Const(node.value, site_of(frame, node))
+    if isinstance(node, Attribute) and isinstance(node.object, Name):
         return _attr(run, node, frame, ctx)
     if run.depth >= DEEPEST:
         run.is_brief = True
         return too_deep(run, node, frame, ctx)
     run.depth += 1
-    value = _call(run, node, frame, ctx) if tag == "call" else _EXPRESSIONS[tag](run, node, frame, ctx)
+    value = _call(run, node, frame, ctx) if isinstance(node, Call) else _EXPRESSIONS[tag](run, node, frame, ctx)
     run.depth -= 1
     return value
 
 
 def evaluate_decorator(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     """The value of an expression that stands behind an `@`."""
-    if node[0] == "call":
+    if isinstance(node, Call):
         return _call(run, node, frame, ctx, decorator=True)
     return evaluate(run, node, frame, ctx)
 
 
 def _name(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    name: str = node[2]
+    name: str = node.name
     value = frame.find(name)
     if value is not None:
         if ctx.env.maps and type(value) is Data and name not in frame.vars:
@@ -77,42 +78,41 @@ def _name(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 
 
 def _format(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    values = [evaluate(run, part, frame, ctx) for part in node[2]]
+    values = [evaluate(run, part, frame, ctx) for part in node.parts]
     known = [value.value for value in values if isinstance(value, Const)]
     text = concatenated(known) if len(known) == len(values) else None
     return Const(text, site_of(frame, node)) if text is not None else UNKNOWN
 
 
 def _attr(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    receiver = evaluate(run, node[2], frame, ctx)
+    receiver = evaluate(run, node.object, frame, ctx)
     if type(receiver) is Data:
-        return attributes.of_data(receiver, node[3])
+        return attributes.of_data(receiver, node.name)
     if type(receiver) is Ext:
-        dotted = f"{receiver.dotted}.{node[3]}"
+        dotted = f"{receiver.dotted}.{node.name}"
         if is_dated(dotted):
             note_mention(run, dotted, site_of(frame, node), ctx, "attribute")
         return Ext(dotted)
-    return attributes.attribute(run, receiver, node[3], site_of(frame, node), ctx)
+    return attributes.attribute(run, receiver, node.name, site_of(frame, node), ctx)
 
 
 def _call(run: Run, node: Any, frame: Frame, ctx: Context, decorator: bool = False) -> Value:
-    callee_node: Any = node[2]
-    tag: str = callee_node[0]
-    if tag == "name" and callee_node[2] == "super" and frame.find("super") is None:
+    callee_node: Any = node.callee
+    if isinstance(callee_node, Name) and callee_node.name == "super" and frame.find("super") is None:
         owner = frame.owner
         return Super(frame.receiver, owner) if owner is not None and frame.receiver is not None else UNKNOWN
     callee = evaluate(run, callee_node, frame, ctx)
-    args = arguments(run, node[3], frame, ctx)
+    args = arguments(run, node.arguments, frame, ctx)
     if type(callee) is Ext and callee.dotted in _UNSEEN:
         return UNKNOWN
-    if tag == "attr" and callee_node[3] in containers.MUTATORS:
+    if isinstance(callee_node, Attribute) and callee_node.name in containers.MUTATORS:
         changed = containers.mutate(run, callee_node, args, frame, ctx)
         if changed is not None:
             return changed
     begun = len(run.altered)
     value = call(run, callee, args, site_of(frame, node), site_of(frame, callee_node), frame, ctx, decorator=decorator)
     if len(run.altered) > begun:
-        _pick_up(run, begun, node[3], args, frame, ctx)
+        _pick_up(run, begun, node.arguments, args, frame, ctx)
     return value
 
 
@@ -132,14 +132,14 @@ def arguments(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> t
     """The arguments of a call, with known splats opened."""
     out: list[Arg] = []
     for given in nodes:
-        label: str | None = given[0]
-        node: Any = given[2]
+        label: str | None = given.label
+        node: Any = given.value
         site = site_of(frame, node)
-        value = Const(node[2], site) if node[0] == "const" else evaluate(run, node, frame, ctx)
+        value = Const(node.value, site) if isinstance(node, Constant) else evaluate(run, node, frame, ctx)
         if label is None:
             out.append(Arg(None, value, site, site))
             continue
-        whole = numbered(frame, given[1])
+        whole = numbered(frame, given.site)
         if label == "*" and isinstance(value, Seq) and not value.open:
             out.extend(Arg(None, item, whole, site) for item in value.items)
         elif label == "**" and isinstance(value, Dict):
@@ -154,9 +154,9 @@ def arguments(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> t
 def _sequence(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     items: list[Value] = []
     is_open = False
-    for item in node[2]:
-        if item[0] == "star":
-            value = evaluate(run, item[2], frame, ctx)
+    for item in node.items:
+        if isinstance(item, Starred):
+            value = evaluate(run, item.value, frame, ctx)
             if isinstance(value, Seq):
                 items.extend(value.items)
                 is_open |= value.open
@@ -166,13 +166,13 @@ def _sequence(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
             items.append(evaluate(run, item, frame, ctx))
         else:
             is_open = True
-    return Seq(node[0], tuple(items), is_open)
+    return Seq(node.tag, tuple(items), is_open)
 
 
 def _dict(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     items: dict[Any, Value] = {}
     is_open = False
-    for key, expression in node[2]:
+    for key, expression in node.pairs:
         value = evaluate(run, expression, frame, ctx)
         if key is None:
             if isinstance(value, Dict):
@@ -190,7 +190,7 @@ def _dict(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 
 
 def _if_expression(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    _, _, test, then, otherwise = node
+    test, then, otherwise = node.test, node.then, node.otherwise
     value = evaluate(run, test, frame, ctx)
     truth = conditions.truth(value)
     if truth is not None:
@@ -210,7 +210,7 @@ def _if_expression(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 
 
 def _bool(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    _, _, operator, items = node
+    operator, items = node.operator, node.items
     possible: list[Value] = []
     inner = ctx
     before = dict(frame.vars)
@@ -230,7 +230,7 @@ def _bool(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 
 
 def _not(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    value = evaluate(run, node[2], frame, ctx)
+    value = evaluate(run, node.operand, frame, ctx)
     truth = conditions.truth(value)
     if truth is not None:
         return Const(not truth)
@@ -239,26 +239,26 @@ def _not(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 
 
 def _unary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    value = evaluate(run, node[3], frame, ctx)
-    if isinstance(value, Const) and isinstance(value.value, (int, float)) and node[2] in ("-", "+"):
-        return Const(-value.value if node[2] == "-" else value.value, site_of(frame, node))
-    how = transfer.linear if node[2] in ("-", "+") else transfer.rowwise
+    value = evaluate(run, node.operand, frame, ctx)
+    if isinstance(value, Const) and isinstance(value.value, (int, float)) and node.operator in ("-", "+"):
+        return Const(-value.value if node.operator == "-" else value.value, site_of(frame, node))
+    how = transfer.linear if node.operator in ("-", "+") else transfer.rowwise
     over = across(how, variation_of(value)) if ctx.env.maps else ANYTHING
-    is_array = arrays.is_array(value) or node[2] == "-"
+    is_array = arrays.is_array(value) or node.operator == "-"
     return Data(travelling(labels_of(value)), arrays.shape_of(value), None, is_array, over)
 
 
 def _binary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    left = evaluate(run, node[3], frame, ctx)
-    right = evaluate(run, node[4], frame, ctx)
-    return binary(run, node, node[2], left, right, (node[3], node[4]), frame, ctx)
+    left = evaluate(run, node.left, frame, ctx)
+    right = evaluate(run, node.right, frame, ctx)
+    return binary(run, node, node.operator, left, right, (node.left, node.right), frame, ctx)
 
 
 def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    items = [evaluate(run, item, frame, ctx) for item in node[3]]
-    outcome = conditions.compare(node[2], items)
+    items = [evaluate(run, item, frame, ctx) for item in node.operands]
+    outcome = conditions.compare(node.operators, items)
     if outcome is not None:
-        note_compared(run, node[2][0], items)
+        note_compared(run, node.operators[0], items)
         return Const(outcome)
     labels = tuple([labels_of(item) for item in items])
     if conditions.asks_presence(items):
@@ -271,24 +271,27 @@ def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 
 
 def _subscript(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    container = evaluate(run, node[2], frame, ctx)
-    index = evaluate(run, node[3], frame, ctx)
-    return containers.item(container, index, node[3], site_of(frame, node))
+    container = evaluate(run, node.object, frame, ctx)
+    index = evaluate(run, node.key, frame, ctx)
+    return containers.item(container, index, node.key, site_of(frame, node))
 
 
 def _slice(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    parts = [evaluate(run, part, frame, ctx) if part is not None else Const(None) for part in node[2:5]]
+    parts = [
+        evaluate(run, part, frame, ctx) if part is not None else Const(None)
+        for part in (node.lower, node.upper, node.step)
+    ]
     return Seq("slice", tuple(parts))
 
 
 def _walrus(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    value = evaluate(run, node[3], frame, ctx)
-    frame.home(node[2]).vars[node[2]] = value
+    value = evaluate(run, node.value, frame, ctx)
+    frame.home(node.name).vars[node.name] = value
     return value
 
 
 def _yield(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    frame.yielded.append(evaluate(run, node[2], frame, ctx) if node[2] is not None else Const(None))
+    frame.yielded.append(evaluate(run, node.value, frame, ctx) if node.value is not None else Const(None))
     return UNKNOWN
 
 
@@ -298,8 +301,8 @@ def _star(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 
 def _opaque(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     labels: frozenset[Any] = frozenset()
-    for child in node[2]:
-        if child[0] in _EXPRESSIONS or child[0] == "const":
+    for child in node.children:
+        if child.tag in _EXPRESSIONS or isinstance(child, Constant):
             labels |= travelling(labels_of(evaluate(run, child, frame, ctx)))
     return Data(labels)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from meshlens.axes.assign import assign
@@ -10,9 +11,34 @@ from meshlens.axes.context import Context
 from meshlens.axes.frames import Frame
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Value
-from meshlens.facts.nodes import Constant, FunctionShape
-
-_TARGETS = frozenset({"name", "attr", "sub", "tuple", "list", "star"})
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assign,
+    Attribute,
+    AugAssign,
+    Call,
+    ClassDef,
+    Constant,
+    Delete,
+    Expression,
+    For,
+    FunctionDef,
+    FunctionShape,
+    Hole,
+    Import,
+    ImportFrom,
+    ListDisplay,
+    Name,
+    Return,
+    SeparateDef,
+    Starred,
+    Subscript,
+    Try,
+    TupleDisplay,
+    Walrus,
+    With,
+    Yield,
+)
 
 
 def forget(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> None:
@@ -27,17 +53,13 @@ def forget(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> None
     waiting: list[Any] = list(nodes)
     while waiting:
         node = waiting.pop()
-        if not isinstance(node, tuple) or not node or isinstance(node, (Constant, FunctionShape)):
+        if not isinstance(node, tuple) or isinstance(node, (Constant, FunctionShape)):
             continue
-        tag = node[0]
-        if type(tag) is not str:
-            waiting.extend(node)
-            continue
-        for target in _set_by(tag, node):
+        for target in _set_by(node):
             _unset(run, target, frame, ctx)
-        if tag == "return" and len(node) == 3:
+        if isinstance(node, Return):
             frame.returned.append(UNKNOWN)
-        elif tag == "yield" and len(node) == 3:
+        elif isinstance(node, Yield):
             frame.yielded.append(UNKNOWN)
         waiting.extend(node)
 
@@ -48,55 +70,46 @@ def too_deep(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     return UNKNOWN
 
 
-def _set_by(tag: str, node: Any) -> tuple[Any, ...]:
+def _set_by(node: Any) -> Iterator[Expression]:
     """The targets that a node sets, as expressions."""
-    size = len(node)
-    if tag == "assign" and size == 4:
-        return tuple(node[2]) if isinstance(node[2], tuple) else ()
-    if (tag in ("ann", "aug") and size == 5) or (tag == "for" and size == 6):
-        return (node[2],)
-    if tag == "with" and size == 4:
-        return tuple([target for _, target in node[2] if target is not None])
-    if tag == "walrus" and size == 4:
-        return (("name", node[1], node[2]),)
-    if tag == "try" and size == 6:
-        return tuple([("name", node[1], text) for _, text, _ in node[3] if text is not None])
-    if tag == "fn" and size == 3 and isinstance(node[2], FunctionShape):
-        return (("name", node[1], node[2][0]),)
-    if tag == "def" and size == 3:
-        return (("name", node[1], node[2].rsplit(".", 1)[-1].split("~", 1)[0]),)
-    if tag == "class" and size == 7:
-        return (("name", node[1], node[2]),)
-    if tag == "import" and size == 3:
-        return tuple([("name", node[1], alias or dotted.split(".")[0]) for dotted, alias, _ in node[2]])
-    if tag == "from" and size == 5:
-        return tuple([("name", node[1], alias or text) for text, alias, _ in node[4] if text != "*"])
-    if tag == "del" and size == 3:
-        return tuple(node[2])
-    if tag == "call" and size == 4 and node[2][0] == "attr" and node[2][3] in MUTATORS:
-        return (node[2][2],)
-    if tag == "hole" and size == 4:
-        return tuple([("name", node[1], name) for name in node[3]])
-    return ()
+    if isinstance(node, (Assign, Delete)):
+        yield from node.targets
+    elif isinstance(node, (AnnAssign, AugAssign, For)):
+        yield node.target
+    elif isinstance(node, With):
+        yield from (item.target for item in node.items if item.target is not None)
+    elif isinstance(node, Try):
+        yield from (Name("name", node.site, one.name) for one in node.handlers if one.name is not None)
+    elif isinstance(node, (Walrus, ClassDef)):
+        yield Name("name", node.site, node.name)
+    elif isinstance(node, FunctionDef):
+        yield Name("name", node.site, node.function.name)
+    elif isinstance(node, SeparateDef):
+        yield Name("name", node.site, node.key.rsplit(".", 1)[-1].split("~", 1)[0])
+    elif isinstance(node, Import):
+        yield from (Name("name", node.site, one.alias or one.name.split(".")[0]) for one in node.names)
+    elif isinstance(node, ImportFrom):
+        yield from (Name("name", node.site, one.alias or one.name) for one in node.names if one.name != "*")
+    elif isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name in MUTATORS:
+        yield node.callee.object
+    elif isinstance(node, Hole):
+        yield from (Name("name", node.site, name) for name in node.unsettled)
 
 
-def _unset(run: Run, target: Any, frame: Frame, ctx: Context) -> None:
-    if not isinstance(target, tuple) or target[0] not in _TARGETS:
-        return
-    tag = target[0]
-    if tag == "star":
-        _unset(run, target[2], frame, ctx)
-    elif tag in ("tuple", "list"):
-        for item in target[2]:
+def _unset(run: Run, target: Expression, frame: Frame, ctx: Context) -> None:
+    if isinstance(target, Starred):
+        _unset(run, target.value, frame, ctx)
+    elif isinstance(target, (TupleDisplay, ListDisplay)):
+        for item in target.items:
             _unset(run, item, frame, ctx)
-    elif tag == "sub":
-        _unset(run, target[2], frame, ctx)
-    elif tag == "name" or _is_plain(target[2]):
+    elif isinstance(target, Subscript):
+        _unset(run, target.object, frame, ctx)
+    elif isinstance(target, Name) or (isinstance(target, Attribute) and _is_plain(target.object)):
         assign(run, target, UNKNOWN, frame, ctx)
 
 
-def _is_plain(node: Any) -> bool:
+def _is_plain(node: Expression) -> bool:
     """Whether an expression is a name with attributes, which can be worked out without calls that run bodies."""
-    while node[0] == "attr":
-        node = node[2]
-    return bool(node[0] == "name")
+    while isinstance(node, Attribute):
+        node = node.object
+    return isinstance(node, Name)

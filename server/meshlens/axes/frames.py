@@ -121,7 +121,7 @@ class Frame:
 
 def site_of(frame: Frame, node: Any) -> Site:
     """The site of an expression in the block that the frame runs."""
-    return numbered(frame, node[1])
+    return numbered(frame, node.site)
 
 
 def numbered(frame: Frame, number: Any) -> Site:

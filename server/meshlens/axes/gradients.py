@@ -12,6 +12,7 @@ from meshlens.axes.records import GradientUse
 from meshlens.axes.run import Run
 from meshlens.axes.values import Const, Data, Dict, Ext, Made, Seq, Site, Value
 from meshlens.axes.variation import SUM, SUMS_AVERAGED, TOTAL, is_different, is_same
+from meshlens.facts.nodes import BinaryOperation, Constant
 
 _LIBRARIES = frozenset("optax flax jax haiku equinox chex numpy objax jaxopt lineax optimistix dataclasses".split())
 
@@ -89,7 +90,7 @@ def divided(
     if operator == "*":
         on_left = any(label in labels_of(left) for label in sums)
         factor, node = (right, sides[1]) if on_left else (left, sides[0])
-        quotient = node[0] == "bin" and node[2] == "/"
+        quotient = isinstance(node, BinaryOperation) and node.operator == "/"
         if isinstance(factor, Const) and not quotient and not _is_share(run, factor.value, site):
             return frozenset()
         if isinstance(factor, Data) and any(
@@ -97,7 +98,7 @@ def divided(
         ):
             return frozenset()
         sums = {label for label in sums if label[0] != "psum"}
-    elif sides[1][0] == "const":
+    elif isinstance(sides[1], Constant):
         return frozenset()
     for label in sums:
         if label[0] != "psum":

@@ -13,6 +13,7 @@ from meshlens.axes.leaving import NEXT_TURN, RAISED, RETURNED, joined
 from meshlens.axes.run import Run
 from meshlens.axes.values import UNKNOWN, Made, Mesh, Value
 from meshlens.axes.words import mentions
+from meshlens.facts.nodes import Attribute, Name, Raise, TupleDisplay
 
 _NARROW = frozenset({"ImportError", "AttributeError", "ModuleNotFoundError", "TypeError"})
 _API_ERRORS = _NARROW | {"Exception", "BaseException"}
@@ -33,7 +34,7 @@ def run_with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     ambient = len(run.ambient)
     may_raise = False
     entered: list[tuple[Mesh, Any, Context]] = []
-    for expression, target in node[2]:
+    for expression, target in node.items:
         value = evaluate(run, expression, frame, ctx)
         if mentions(expression, _EXPECTED_TO_RAISE):
             ctx = ctx._replace(guarded=True, conditional=True, expected=True)
@@ -54,7 +55,7 @@ def run_with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
         # A mesh that `set_mesh` puts in force as well is entered for older releases only.
         if mesh not in run.ambient[ambient:]:
             note_mention(run, "jax.sharding.Mesh.__enter__", site_of(frame, expression), circumstances, "with")
-    left = run_block(run, node[3], frame, ctx)
+    left = run_block(run, node.body, frame, ctx)
     del run.ambient[ambient:]
     return None if left == RAISED and may_raise else left
 
@@ -63,7 +64,7 @@ def run_try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     """Runs a `try` statement; a handler that expects an unbound axis guards the body."""
     from meshlens.axes.statements import run_block
 
-    _, _, body, handlers, orelse, final = node
+    body, handlers, orelse, final = node.body, node.handlers, node.orelse, node.final
     caught = frozenset().union(*(_caught(handler) for handler in handlers)) if handlers else frozenset()
     api = bool(caught & _API_ERRORS)
     guarded = bool(caught & _AXIS_ERRORS)
@@ -101,10 +102,12 @@ def run_try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
 
 
 def _caught(handler: Any) -> frozenset[str]:
-    kind, _, body = handler
-    if body and body[-1][0] == "raise":
+    kind, body = handler.type, handler.body
+    if body and isinstance(body[-1], Raise):
         return frozenset()
     if kind is None:
         return frozenset({"BaseException"})
-    kinds = kind[2] if kind[0] == "tuple" else (kind,)
-    return frozenset(item[2] if item[0] == "name" else item[3] for item in kinds if item[0] in ("name", "attr"))
+    kinds = kind.items if isinstance(kind, TupleDisplay) else (kind,)
+    return frozenset(
+        item.name if isinstance(item, Name) else item[3] for item in kinds if isinstance(item, (Name, Attribute))
+    )

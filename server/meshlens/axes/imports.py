@@ -16,7 +16,7 @@ from meshlens.jaxapi.history import change, changed_keywords
 
 def import_modules(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     """`import a.b as c, d`."""
-    for dotted, alias, site in node[2]:
+    for dotted, alias, site in node.names:
         if not dotted:
             continue
         root = dotted.split(".")[0]
@@ -29,7 +29,7 @@ def import_modules(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
 
 def import_names(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     """`from a.b import c as d`; a star import makes every unknown name of the module unknown."""
-    _, _, level, dotted, names = node
+    level, dotted, names = node.level, node.module, node.names
     module = run.world.locate(frame.path, level, dotted)
     for text, alias, site in names:
         if text == "*":

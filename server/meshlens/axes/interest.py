@@ -22,6 +22,7 @@ from meshlens.axes.interesting_words import (
 )
 from meshlens.facts.mentioned import LOCAL_FUNCTION, MAKES_FUNCTIONS, SERVES_RELEASES, is_mark
 from meshlens.facts.model import Block, FileFacts, Shape
+from meshlens.facts.nodes import Assign, Name
 
 _SMALL = 12
 _SHORT = 40
@@ -319,6 +320,6 @@ def _own_names(key: str, shape: Shape) -> tuple[str, ...]:
     name = key.split("~", 1)[0].rsplit(".", 1)[-1]
     if name in _ENTRY_METHODS and "." in key:
         return (name, key.split(".")[-2]) if name != "__init__" else (key.split(".")[-2],)
-    if shape and shape[0] == "assign":
-        return tuple(target[2] for target in shape[2] if target[0] == "name")
+    if isinstance(shape, Assign):
+        return tuple(target.name for target in shape.targets if isinstance(target, Name))
     return (name,)

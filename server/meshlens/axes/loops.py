@@ -21,7 +21,7 @@ def run_for(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     """Runs a `for` loop."""
     from meshlens.axes.statements import run_block
 
-    _, _, target, iterable, body, orelse = node
+    target, iterable, body, orelse = node.target, node.iterable, node.body, node.orelse
     values, exact = elements(evaluate(run, iterable, frame, ctx))
     inner = ctx if ctx.loop else ctx._replace(loop=True)
     if exact and not values:
@@ -60,7 +60,7 @@ def run_while(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     """Runs a `while` loop."""
     from meshlens.axes.statements import run_block
 
-    _, _, test, body, orelse = node
+    test, body, orelse = node.test, node.body, node.orelse
     truth = conditions.truth(evaluate(run, test, frame, ctx))
     if truth is False:
         return None

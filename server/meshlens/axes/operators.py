@@ -16,6 +16,7 @@ from meshlens.axes.operating import of_operator
 from meshlens.axes.run import Run
 from meshlens.axes.values import Const, Data, Value
 from meshlens.axes.variation import ANYTHING
+from meshlens.facts.nodes import Constant
 
 _SCALED = frozenset({"scaled"})
 
@@ -31,7 +32,7 @@ def binary(
             return Const(known.value, site_of(frame, node))
         return known
     left_labels, right_labels = labels_of(left), labels_of(right)
-    scaled = operator == "/" and sides[1][0] != "const"
+    scaled = operator == "/" and not isinstance(sides[1], Constant)
     labels = _SCALED if scaled else NONE
     if left_labels or right_labels:
         labels = travelling(left_labels) | travelling(right_labels)
@@ -50,5 +51,6 @@ def binary(
         labels |= {"uniform"}
     if operator == "/" and ctx.env.maps:
         note_quotient(run, left, right, site_of(frame, node), ctx)
-    over = of_operator(operator, left, right, sides[1][0] == "const") if ctx.env.maps else ANYTHING
+    is_number = isinstance(sides[1], Constant)
+    over = of_operator(operator, left, right, is_number) if ctx.env.maps else ANYTHING
     return Data(labels, shape, None, arrays.gives_array(operator, left, right), over)

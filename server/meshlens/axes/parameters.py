@@ -38,8 +38,8 @@ def bind(function: Function, args: tuple[Arg, ...]) -> dict[str, Value]:
     values: dict[str, Value] = {}
     taken = 0
     for parameter in function.parameters:
-        name: str = parameter[0]
-        how: str = parameter[2]
+        name: str = parameter.name
+        how: str = parameter.how
         if how == "*":
             if name:
                 values[name] = Seq("tuple", tuple([through(arg) for arg in positional[taken:]]), star)
@@ -58,7 +58,7 @@ def bind(function: Function, args: tuple[Arg, ...]) -> dict[str, Value]:
             values[name] = through(given)
         elif (star and how != "key") or double:
             values[name] = UNKNOWN
-        elif parameter[3] is not None:
+        elif parameter.default is not None:
             values[name] = _default_of(function, name)
         else:
             values[name] = UNKNOWN

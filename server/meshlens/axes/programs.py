@@ -5,25 +5,51 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.facts.model import FileFacts
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assign,
+    AugAssign,
+    ClassDef,
+    Comparison,
+    Constant,
+    For,
+    FunctionDef,
+    If,
+    Import,
+    ImportFrom,
+    Name,
+    Try,
+    Walrus,
+    With,
+)
 from meshlens.facts.walking import nodes
 
 PROGRAM = "<program>"
 """The name of the root that runs a file as a program."""
 
 
-_SET_VARIABLES = frozenset({"assign", "ann", "aug", "for", "with", "walrus", "import", "from", "fn", "class", "try"})
+_SET_VARIABLES = (Assign, AnnAssign, AugAssign, For, With, Walrus, Import, ImportFrom, FunctionDef, ClassDef, Try)
 
 
 def is_program(shape: Any) -> bool:
     """Whether a top-level statement is run only where its file is the program."""
-    if shape[0] != "if" or shape[4] or shape[2][0] != "cmp" or shape[2][2] != ("==",):
+    if (
+        not isinstance(shape, If)
+        or shape.orelse
+        or not isinstance(shape.test, Comparison)
+        or shape.test.operators != ("==",)
+    ):
         return False
-    return {part[2] for part in shape[2][3] if part[0] in ("name", "const")} == {"__name__", "__main__"}
+    return {
+        part.name if isinstance(part, Name) else part.value
+        for part in shape.test.operands
+        if isinstance(part, (Name, Constant))
+    } == {"__name__", "__main__"}
 
 
 def sets_variables(shape: Any) -> bool:
     """Whether a statement may set variables that functions of its module see."""
-    return any(node[0] in _SET_VARIABLES for node in nodes(shape))
+    return any(isinstance(node, _SET_VARIABLES) for node in nodes(shape))
 
 
 def program_of(facts: FileFacts) -> tuple[str, ...]:

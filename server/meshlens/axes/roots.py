@@ -19,6 +19,7 @@ from meshlens.axes.run import Left, ModuleState, Run, World
 from meshlens.axes.spots import Moment, may_do_more
 from meshlens.axes.statements import run_block
 from meshlens.axes.values import UNKNOWN, Arg, Bound, Class, Function, Instance, Mapped, Site, Value, Wrapped
+from meshlens.facts.nodes import FunctionDef
 
 _SPLAT = (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
 _CLOSED = Context(AxisEnv(), ())
@@ -66,7 +67,7 @@ def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
         block = facts.blocks.get(key)
         if block is None or is_program(block.header):
             continue
-        if block.header[0] != "fn":
+        if not isinstance(block.header, FunctionDef):
             run.deps.add((path, key))
         frame.block = key
         run_block(run, (block.header,), frame, _CLOSED)

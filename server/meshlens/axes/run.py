@@ -425,6 +425,6 @@ class Run:
         if block is None:
             return ()
         whole = self.world.watched.get((function.path, function.block), block.shape)
-        shape = whole[2] if len(whole) == 3 else whole
-        body = shape[4]
+        shape = whole.function if len(whole) == 3 else whole
+        body = shape.body
         return body if isinstance(body, tuple) else ()

@@ -11,6 +11,7 @@ from meshlens.axes.records import GradientUse
 from meshlens.axes.run import Run
 from meshlens.axes.values import Const, Instance, Site
 from meshlens.axes.words import mentions
+from meshlens.facts.nodes import Attribute, BoolOperation, Comparison, Name, Not
 from meshlens.jaxapi.collectives import COLLECTIVES
 
 
@@ -48,20 +49,22 @@ def _who_gave_none(run: Run, test: Any, frame: Frame, ctx: Context) -> Site | No
     for node in _names_in(test):
         if evaluate(run, node, frame, ctx) != Const(None):
             continue
-        if node[0] == "attr":
-            owner = evaluate(run, node[2], frame, ctx)
+        if isinstance(node, Attribute):
+            owner = evaluate(run, node.object, frame, ctx)
             if isinstance(owner, Instance):
                 return owner.made
-        elif node[2] in frame.parameters and ctx.route and ctx.route[-1].how == "call":
+        elif node.name in frame.parameters and ctx.route and ctx.route[-1].how == "call":
             return ctx.route[-1].site
     return None
 
 
 def _names_in(test: Any) -> list[Any]:
-    if test[0] in ("name", "attr"):
+    if isinstance(test, (Name, Attribute)):
         return [test]
-    if test[0] == "not":
-        return _names_in(test[2])
-    if test[0] in ("cmp", "bool"):
-        return [name for item in test[3] for name in _names_in(item)]
+    if isinstance(test, Not):
+        return _names_in(test.operand)
+    if isinstance(test, Comparison):
+        return [name for item in test.operands for name in _names_in(item)]
+    if isinstance(test, BoolOperation):
+        return [name for item in test.items for name in _names_in(item)]
     return []

@@ -17,6 +17,7 @@ from meshlens.axes.operators import binary
 from meshlens.axes.run import DEEPEST, Run
 from meshlens.axes.values import UNKNOWN, Const, Dict, Seq, Value
 from meshlens.axes.words import said_by, speaks_of_axes
+from meshlens.facts.nodes import Assign, Name
 
 
 def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context) -> str | None:
@@ -33,9 +34,9 @@ def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context)
     run.work += len(statements)
     api_guard = run.api_guard
     for statement in statements:
-        tag: str = statement[0]
+        tag: str = statement.tag
         left: str | None = None
-        if tag == "assign":
+        if isinstance(statement, Assign):
             _assign(run, statement, frame, ctx)
         else:
             left = _STATEMENTS[tag](run, statement, frame, ctx)
@@ -53,43 +54,49 @@ def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context)
 
 
 def _expression(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
-    evaluate(run, node[2], frame, ctx)
+    evaluate(run, node.value, frame, ctx)
 
 
 def _assign(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
-    value = evaluate(run, node[3], frame, ctx)
-    targets: tuple[Any, ...] = node[2]
+    value = evaluate(run, node.value, frame, ctx)
+    targets: tuple[Any, ...] = node.targets
     for target in targets:
-        if target[0] == "name" and not frame.globals and not frame.nonlocals and target[2] not in frame.given:
-            frame.vars[target[2]] = value
+        if isinstance(target, Name) and not frame.globals and not frame.nonlocals and target.name not in frame.given:
+            frame.vars[target.name] = value
         else:
             assign(run, target, value, frame, ctx)
 
 
 def _annotated(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
-    if node[4] is not None:
-        assign(run, node[2], evaluate(run, node[4], frame, ctx), frame, ctx)
+    if node.value is not None:
+        assign(run, node.target, evaluate(run, node.value, frame, ctx), frame, ctx)
 
 
 def _augmented(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
-    left = evaluate(run, node[2], frame, ctx)
-    right = evaluate(run, node[4], frame, ctx)
-    assign(run, node[2], binary(run, node, node[3], left, right, (node[2], node[4]), frame, ctx), frame, ctx)
+    left = evaluate(run, node.target, frame, ctx)
+    right = evaluate(run, node.value, frame, ctx)
+    assign(
+        run,
+        node.target,
+        binary(run, node, node.operator, left, right, (node.target, node.value), frame, ctx),
+        frame,
+        ctx,
+    )
 
 
 def _return(run: Run, node: Any, frame: Frame, ctx: Context) -> str:
-    frame.returned.append(evaluate(run, node[2], frame, ctx) if node[2] is not None else Const(None))
+    frame.returned.append(evaluate(run, node.value, frame, ctx) if node.value is not None else Const(None))
     return RETURNED
 
 
 def _raise(run: Run, node: Any, frame: Frame, ctx: Context) -> str:
-    if node[2] is not None:
-        evaluate(run, node[2], frame, ctx)
+    if node.value is not None:
+        evaluate(run, node.value, frame, ctx)
     return RAISED
 
 
 def _if(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
-    _, _, test, body, orelse = node
+    test, body, orelse = node.test, node.body, node.orelse
     value = evaluate(run, test, frame, ctx)
     truth = conditions.truth(value)
     if truth is not None:
@@ -124,7 +131,7 @@ def _as_declared(before: dict[str, Value], declared: dict[str, Value]) -> dict[s
 
 def _divergent(ctx: Context, labels: frozenset[object], node: Any, frame: Frame, arm: int) -> Context:
     if "index" in labels:
-        return ctx._replace(branch=(site_of(frame, node[2]), arm))
+        return ctx._replace(branch=(site_of(frame, node.test), arm))
     return ctx
 
 
@@ -148,17 +155,17 @@ def _meet(
 
 
 def _assert(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
-    evaluate(run, node[2], frame, ctx)
-    conditions.refine(run, node[2], True, frame, ctx)
+    evaluate(run, node.test, frame, ctx)
+    conditions.refine(run, node.test, True, frame, ctx)
 
 
 def _delete(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
-    for target in node[2]:
+    for target in node.targets:
         delete(target, frame, ctx)
 
 
 def _global(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
-    frame.globals |= frozenset(node[2])
+    frame.globals |= frozenset(node.names)
 
 
 def _nonlocal(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
@@ -166,11 +173,11 @@ def _nonlocal(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
 
 
 def _match(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
-    evaluate(run, node[2], frame, ctx)
-    inner = ctx.under_condition(ctx.guarded or speaks_of_axes(node[2]))
+    evaluate(run, node.subject, frame, ctx)
+    inner = ctx.under_condition(ctx.guarded or speaks_of_axes(node.subject))
     before = frame.vars
     after = dict(before)
-    for _, guard, body in node[3]:
+    for _, guard, body in node.arms:
         frame.vars = dict(before)
         if guard is not None:
             evaluate(run, guard, frame, inner)

@@ -10,6 +10,7 @@ from meshlens.axes.keys import as_value
 from meshlens.axes.labels import travelling
 from meshlens.axes.operating import of_picked
 from meshlens.axes.values import UNKNOWN, Class, Const, Data, Dict, Seq, Union, Value
+from meshlens.facts.nodes import Starred
 
 
 def unpack(value: Value, targets: tuple[Any, ...]) -> list[Value]:
@@ -18,7 +19,7 @@ def unpack(value: Value, targets: tuple[Any, ...]) -> list[Value]:
     if isinstance(value, Union):
         parts = [unpack(option, targets) for option in value.options]
         return [join_all(column) for column in zip(*parts, strict=True)]
-    star = next((place for place, target in enumerate(targets) if target[0] == "star"), None)
+    star = next((place for place, target in enumerate(targets) if isinstance(target, Starred)), None)
     if isinstance(value, Seq) and not value.open:
         items = list(value.items)
         if star is None:
@@ -28,7 +29,7 @@ def unpack(value: Value, targets: tuple[Any, ...]) -> list[Value]:
             middle = items[star : len(items) - behind]
             return [*items[:star], Seq("list", tuple(middle)), *items[len(items) - behind :]]
     inside = (join_all(value.items) if value.items else UNKNOWN) if isinstance(value, Seq) else element(value)
-    return [Seq("list", (inside,), True) if target[0] == "star" else inside for target in targets]
+    return [Seq("list", (inside,), True) if isinstance(target, Starred) else inside for target in targets]
 
 
 def element(value: Value) -> Value:

@@ -12,7 +12,7 @@ from meshlens.axes.values import UNKNOWN, Value
 
 def unread(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     """The value of a hole, behind which the variables that it may set can be anything."""
-    unsettled = node[3]
+    unsettled = node.unsettled
     for name in unsettled:
         home = frame.home(name)
         if name in home.vars:

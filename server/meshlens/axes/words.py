@@ -8,7 +8,7 @@ from typing import Any
 
 from meshlens.axes.immutable import immutable
 from meshlens.facts.mentioned import is_version_word
-from meshlens.facts.nodes import Constant, Hole
+from meshlens.facts.nodes import Attribute, Constant, Hole, Name
 
 _AXIS_WORDS = re.compile(
     r"axis|axes|mesh|pmap|parallel|distributed|device|shard|spmd|replica|multi_?host", re.IGNORECASE
@@ -57,18 +57,13 @@ def _words_in(node: Any) -> frozenset[str]:
     waiting = [node]
     while waiting:
         node = waiting.pop()
-        if not isinstance(node, tuple) or not node:
-            continue
-        tag = node[0]
-        if tag == "name" and len(node) == 3 and type(node[2]) is str:
-            found.append(node[2])
-            continue
-        if tag == "const" and isinstance(node, Constant):
-            continue
-        if tag == "hole" and isinstance(node, Hole):
-            found.extend(node[2])
-            continue
-        if tag == "attr" and len(node) == 4 and type(node[3]) is str:
-            found.append(node[3])
-        waiting.extend(node)
+        if isinstance(node, Name):
+            found.append(node.name)
+        elif isinstance(node, Attribute):
+            found.append(node.name)
+            waiting.append(node.object)
+        elif isinstance(node, Hole):
+            found.extend(node.names)
+        elif isinstance(node, tuple) and not isinstance(node, Constant):
+            waiting.extend(node)
     return frozenset(found)

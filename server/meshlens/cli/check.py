@@ -24,9 +24,18 @@ from meshlens.project.python_text import as_utf8
 
 CLEAN, FOUND, BROKEN = 0, 1, 2
 _MOST_COMPLAINTS = 20
+_ARGUMENTS = "meshlens.arguments"
 
 
-@click.command("check")
+class _Check(click.Command):
+    """A command that remembers what it was given, to give it to another process."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_ARGUMENTS] = list(args)
+        return super().parse_args(ctx, args)
+
+
+@click.command("check", cls=_Check)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @settings_options
 @click.option(
@@ -40,6 +49,10 @@ _MOST_COMPLAINTS = 20
 @click.option("--statistics", is_flag=True, help="Print the number of findings of each rule.")
 @click.option("--baseline", metavar="FILE", help="Hide the findings listed in this file.")
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the --baseline file.")
+@click.option(
+    "--add-noqa", is_flag=True, help="Add a comment to each line with findings, which ignores them from now on."
+)
+@click.option("--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("--no-cache", is_flag=True, help="Do not read or write caches.")
 @click.option(
@@ -55,6 +68,10 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     """
     _refuse_nonsense(paths, options)
     speak_utf8()
+    if options["watch"]:
+        from meshlens.cli.watch import watch
+
+        return watch(paths, [one for one in click.get_current_context().meta[_ARGUMENTS] if one != "--watch"])
     typed = _stdin(paths, options["stdin_filename"])
     texts = _as_utf8(typed)
     settings, exclude = options_from(options)
@@ -76,6 +93,10 @@ def _refuse_nonsense(paths: tuple[str, ...], options: Mapping[str, Any]) -> None
         raise click.UsageError("--write-baseline needs --baseline FILE")
     if options["write_baseline"] and (options["fix"] or options["diff"]):
         raise click.UsageError("--write-baseline cannot be combined with --fix or --diff")
+    if options["add_noqa"] and (options["fix"] or options["diff"] or options["write_baseline"]):
+        raise click.UsageError("--add-noqa cannot be combined with --fix, --diff or --write-baseline")
+    if options["watch"] and (options["stdin_filename"] or STDIN in paths):
+        raise click.UsageError("--watch needs files; there is nothing to watch on stdin")
     if STDIN in paths and len(paths) > 1:
         raise click.UsageError("- cannot be combined with other paths")
     if options["stdin_filename"] and paths not in ((), (STDIN,)):
@@ -134,6 +155,8 @@ def _finish(outcome: Outcome, options: Mapping[str, Any], texts: Mapping[Path, b
     failed = bool(outcome.report.problems)
     if options["diff"]:
         code = _print_diff(outcome)
+    elif options["add_noqa"]:
+        code = _add_noqa(outcome, options["baseline"])
     elif options["write_baseline"]:
         code = _write_baseline(outcome, Path(options["baseline"]))
     else:
@@ -167,6 +190,26 @@ def _write_baseline(outcome: Outcome, path: Path) -> int:
         return BROKEN
     print(f"Wrote {count} finding{'' if count == 1 else 's'} to {visible(path.name)}.", file=sys.stderr)
     return CLEAN
+
+
+def _add_noqa(outcome: Outcome, baseline: str | None) -> int:
+    from meshlens.cli.baseline import BadBaseline, without_known
+    from meshlens.cli.silencing import silenced
+    from meshlens.cli.writing import CannotWrite, write_sources
+
+    try:
+        report = without_known(outcome.report, absolute(baseline)) if baseline else outcome.report
+        made = silenced(report.findings)
+        write_sources(made.after, made.before)
+    except (BadBaseline, CannotWrite) as error:
+        complain(str(error))
+        return BROKEN
+    for line in made.left:
+        complain(line)
+    count, files = made.comments, len(made.after)
+    said = f"{count} comment{'' if count == 1 else 's'} in {files} file{'' if files == 1 else 's'}"
+    print(f"Added {said}.", file=sys.stderr)
+    return FOUND if made.left else CLEAN
 
 
 def _print_report(outcome: Outcome, options: Mapping[str, Any], texts: Mapping[Path, bytes] | None) -> int:

@@ -10,6 +10,7 @@ import click
 
 from meshlens.cli.options import options_from, settings_options
 from meshlens.cli.request import absolute, shown, with_options
+from meshlens.cli.schema import schema
 from meshlens.cli.terminal import complain, speak_utf8
 from meshlens.cli.visible import visible
 from meshlens.project.configuration import find_configuration, project_root, read_configuration
@@ -23,9 +24,13 @@ from meshlens.settings import shown as written
 @click.command("config")
 @click.argument("path", default=".", metavar="[PATH]")
 @settings_options
-def command(path: str, **options: Any) -> int:
+@click.option("--schema", "as_schema", is_flag=True, help="Print the JSON Schema of the configuration instead.")
+def command(path: str, as_schema: bool, **options: Any) -> int:
     """Show the settings that hold for a file or folder and where each comes from, as TOML."""
     speak_utf8()
+    if as_schema:
+        click.echo(schema(), nl=False)
+        return 0
     start = absolute(path)
     if not start.exists():
         raise click.ClickException(f"{shown(start)}: no such file or folder")

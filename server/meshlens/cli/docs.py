@@ -8,6 +8,7 @@ import click
 
 from meshlens.cli.manifest import with_settings
 from meshlens.cli.pages import NOTICE, assists_page, rules_page, settings_page
+from meshlens.cli.schema import schema
 from meshlens.cli.terminal import complain
 from meshlens.cli.writing import CannotWrite, write_all
 from meshlens.foreign_files import CONFIGURATION, Unread, read_bytes, read_text
@@ -17,7 +18,7 @@ from meshlens.foreign_files import CONFIGURATION, Unread, read_bytes, read_text
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a page is out of date.")
 @click.option("--folder", default="docs", show_default=True, help="The folder of the pages.")
 def command(check: bool, folder: str) -> int:
-    """Write docs/rules.md, docs/assists.md, docs/settings.md and the settings of package.json from the code."""
+    """Write the pages of rules, assists and settings, the schema and the settings of package.json from the code."""
     home = Path(folder)
     if not home.is_dir():
         raise click.ClickException(f"{folder}: no such folder")
@@ -25,6 +26,7 @@ def command(check: bool, folder: str) -> int:
         home / "rules.md": rules_page(),
         home / "assists.md": assists_page(),
         home / "settings.md": settings_page(),
+        home / "meshlens.schema.json": schema(),
         **_manifest(home.parent),
     }
     for path in pages:

@@ -20,6 +20,7 @@ from meshlens.cli.visible import VisibleFormatter, visible
 CLEAN, FOUND, BROKEN, STOPPED = 0, 1, 2, 130
 
 _COMMANDS = {
+    "init": "Write a first configuration from what the project shows.",
     "check": "Check files and folders, the working folder by default.",
     "parallelize": "Run functions on several devices.",
     "convert": "The older name of parallelize.",
@@ -28,6 +29,7 @@ _COMMANDS = {
     "devices": "Show a project's devices: detected and target.",
     "trace": "Show what each line computes on N devices, without the devices.",
     "cost": "Show which lines move data between devices, how much, and how long it takes.",
+    "completion": "Print the script that completes commands in a shell.",
     "docs": "Generate the documentation of MeshLens, for contributors.",
     "server": "Start the language server.",
 }

@@ -19,8 +19,9 @@ def page(rule: Rule, heading: str) -> str:
         rule: the rule.
         heading: the marks of its heading, such as "##".
     """
-    state = "" if rule.default else " · runs only when it is selected"
-    return f"{heading} {rule.code} {rule.name}\n\n*{rule.severity.value}{state}*\n\n{rule.page.strip()}\n"
+    selected = "" if rule.default else " · runs only when it is selected"
+    known = f"{rule.severity.value} · {rule.state} · since {rule.since}{selected}"
+    return f"{heading} {rule.code} {rule.name}\n\n*{known}*\n\n{rule.page.strip()}\n"
 
 
 def rules_page() -> str:
@@ -36,7 +37,9 @@ def rules_page() -> str:
         "Errors are near-certain bugs, warnings are bugs that no exception reports, hints are matters of taste.\n"
         "`# meshlens: ignore[name]` at the end of a line silences a rule there, "
         "`# meshlens: ignore-file[name]` in a whole file; `# noqa: AX101` works too.\n"
-        "`meshlens explain AX101` shows a page in the terminal.\n\n"
+        "`meshlens explain AX101` shows a page in the terminal.\n"
+        "The findings of a stable rule change with a release that says so; those of a preview rule may change or go "
+        "with any.\n\n"
         "| code | name | level | what |\n|---|---|---|---|\n"
     )
     return head + "\n".join(rows) + "\n\n" + "\n".join(page(rule, "##") for rule in rules)

@@ -14,8 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from meshlens.cli.terminal import wants_colour
-from meshlens.cli.visible import visible, visible_fields
-from meshlens.tracing.model import Collective, Line, Place, Trace
+from meshlens.cli.visible import visible, visible_fields, visible_lines
+from meshlens.tracing.model import REMATERIALIZATION, Collective, Line, Place, Trace
+from meshlens.tracing.words import size_in_words, time_in_words
 
 _PLAIN_WIDTH = 200
 _BAR = 16
@@ -32,8 +33,9 @@ _COLOURS = {
 def cost_report(traces: Sequence[Trace]) -> str:
     """Returns what each trace costs, by line, and a table of them where there are several."""
     parts: list[RenderableType] = []
-    for trace in map(visible_fields, traces):
-        parts += [*_head(trace), *_costs(trace), *_tail(trace), ""]
+    for plain in traces:
+        trace = visible_fields(plain)
+        parts += [*_head(trace), *_costs(trace), *_tail(trace), *_suggestion(plain), ""]
     if len(traces) > 1:
         parts += [_compared([visible_fields(trace) for trace in traces]), ""]
     return _rendered(parts[:-1])
@@ -42,28 +44,10 @@ def cost_report(traces: Sequence[Trace]) -> str:
 def trace_report(traces: Sequence[Trace]) -> str:
     """Returns what each line computes, and what it moves."""
     parts: list[RenderableType] = []
-    for trace in map(visible_fields, traces):
-        parts += [*_head(trace), *_lines(trace), *_tail(trace), ""]
+    for plain in traces:
+        trace = visible_fields(plain)
+        parts += [*_head(trace), *_lines(trace), *_tail(trace), *_suggestion(plain), ""]
     return _rendered(parts[:-1])
-
-
-def size_in_words(size: float) -> str:
-    """Returns a number of bytes as people write it: "64.0 MiB"."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024 or unit == "GiB":
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1024
-    return ""
-
-
-def time_in_words(seconds: float | None) -> str:
-    """Returns a time as people write it: "2.24 ms"."""
-    if seconds is None:
-        return ""
-    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
-        if seconds * factor >= 1 or unit == "µs":
-            return f"{seconds * factor:.3g} {unit}"
-    return ""
 
 
 def _head(trace: Trace) -> list[RenderableType]:
@@ -71,7 +55,8 @@ def _head(trace: Trace) -> list[RenderableType]:
     words = [f"{trace.devices} device{'s' if trace.devices != 1 else ''}"]
     words += [f"mesh {mesh}"] if mesh else []
     words += [f"JAX {trace.jax}"] if trace.jax else []
-    words += [f"level {trace.level}"] if trace.level != "none" else []
+    by = f" by XLA for {trace.partitioner}s" if trace.partitioner else ""
+    words += [f"level {trace.level}{by}"] if trace.level != "none" else []
     return [Text.assemble((trace.entry, "bold"), f" on {trace.target}: {', '.join(words)}"), ""]
 
 
@@ -141,13 +126,15 @@ def _tail(trace: Trace) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for error in trace.errors:
         where = f"{_spot(error.place)}: " if error.place is not None else ""
-        style = "yellow" if error.type == "Rematerialization" else "red"
-        kind = "warning" if error.type == "Rematerialization" else error.type
+        style = "yellow" if error.type == REMATERIALIZATION else "red"
+        kind = "warning" if error.type == REMATERIALIZATION else error.type
         parts.append(Text.assemble((f"{where}{kind}", style), f": {error.message}"))
     parts += [f"note: {note}" for note in trace.notes]
-    if trace.suggestion:
-        parts += ["", trace.suggestion]
     return ["", *parts] if parts else []
+
+
+def _suggestion(trace: Trace) -> list[RenderableType]:
+    return ["", visible_lines(trace.suggestion.rstrip())] if trace.suggestion else []
 
 
 def _compared(traces: Sequence[Trace]) -> Table:
@@ -155,7 +142,7 @@ def _compared(traces: Sequence[Trace]) -> Table:
     table = _table("devices", "mesh", *(f"{kind}>" for kind in kinds), "compute>", "communication>", "result")
     for trace in traces:
         totals = dict(trace.totals)
-        serious = [error for error in trace.errors if error.type != "Rematerialization"]
+        serious = [error for error in trace.errors if error.type != REMATERIALIZATION]
         table.add_row(
             trace.target,
             " × ".join(f"{name}={size}" for name, size in trace.mesh),

@@ -21,7 +21,7 @@ from meshlens.devices.trust import enclosing
 from meshlens.project.configuration import find_configuration, project_root, read_configuration
 from meshlens.settings import BadSetting, Settings
 from meshlens.tracing.machines import machine_of
-from meshlens.tracing.model import Trace
+from meshlens.tracing.model import REMATERIALIZATION, Trace
 from meshlens.tracing.request import PARTITIONED, TRACED, Limits, TraceRequest
 from meshlens.tracing.tracer import trace
 from meshlens.tracing.warm import WarmWorkers
@@ -59,6 +59,11 @@ _OPTIONS = (
     click.option("--interpreter", metavar="PATH", help="The Python or environment to use instead of the project's."),
     click.option("--timeout", type=float, default=20.0, show_default=True, help="Seconds that a trace may take."),
     click.option("--memory", type=float, default=2.0, show_default=True, help="GiB of memory that a trace may take."),
+    click.option(
+        "--run-main",
+        is_flag=True,
+        help="Run FILE as a program until it calls the function NAME, and trace it with those arguments.",
+    ),
     click.option("--untrusted", is_flag=True, help="Run nothing."),
     click.option(
         "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="The format."
@@ -96,6 +101,7 @@ def traces_for(options: dict[str, Any]) -> tuple[Trace, ...]:
             level=_LEVELS[options["level"]],
             machine=machine_of(target),
             limits=limits,
+            runs_main=options["run_main"],
             untrusted=enclosing((root,)) if options["untrusted"] else (),
         )
         for target in targets
@@ -105,7 +111,7 @@ def traces_for(options: dict[str, Any]) -> tuple[Trace, ...]:
 
 def failed(trace: Trace) -> bool:
     """Tells whether a program could not be traced as far as was asked for."""
-    return any(error.type != "Rematerialization" for error in trace.errors)
+    return any(error.type != REMATERIALIZATION for error in trace.errors)
 
 
 def _traced(requests: Iterable[TraceRequest]) -> Iterable[Trace]:

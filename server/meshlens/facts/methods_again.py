@@ -8,6 +8,7 @@ from dataclasses import replace
 from meshlens.facts.extract import Extraction, Memo
 from meshlens.facts.lower_functions import body_of, definition_of, is_function
 from meshlens.facts.model import Block, FileFacts, Suppression, moved
+from meshlens.facts.nodes import ClassDef
 from meshlens.facts.splicing import Change
 from meshlens.facts.suppressions import speaks
 from meshlens.facts.windows import Sections, end_of
@@ -37,7 +38,7 @@ def method_again(
     if method is None or old.broken:
         return None
     owner = old.blocks.get(method.key.partition(".")[0])
-    if owner is None or owner.header[0] != "class" or "~" in method.key:
+    if owner is None or not isinstance(owner.header, ClassDef) or "~" in method.key:
         return None
     start, old_end = method.start, method.end
     end = old_end + change.by

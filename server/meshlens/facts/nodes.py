@@ -11,7 +11,7 @@ expression as a statement.  No tree is nested deeper than some 150 nodes.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard
 
 Expressions: TypeAlias = "tuple[Expression, ...]"
 Statements: TypeAlias = "tuple[Statement, ...]"
@@ -625,7 +625,18 @@ CLASSES: dict[str, type[TreeNode]] = {
 }
 """The class of a node by its tag."""
 
-SPANNING = (*CLASSES.values(), Argument)
-"""The classes whose site spans all that is in them."""
-NAMED = (FunctionShape, Parameter)
-"""The classes whose site is their name alone."""
+SPANNING: frozenset[type] = frozenset((*CLASSES.values(), Argument))
+"""The classes whose site spans all that is in them: that of a parameter or a function is its name alone."""
+_NODES: frozenset[type] = frozenset(CLASSES.values())
+NOTHING = Opaque("opaque", 0, ())
+"""Stands where no node is."""
+
+
+def is_node(part: object) -> TypeGuard[TreeNode]:
+    """Whether something in a tree is an expression or a statement."""
+    return type(part) in _NODES
+
+
+def last_name(node: object) -> str:
+    """Returns the last part of a dotted name: `c` of `a.b.c`; empty for any other expression."""
+    return node.name if isinstance(node, (Name, Attribute)) else ""

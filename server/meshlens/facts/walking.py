@@ -16,8 +16,9 @@ def nodes(shape: Any) -> Iterator[Any]:
     waiting = [shape]
     while waiting:
         node = waiting.pop()
-        if node and isinstance(node, tuple):
-            yield node
+        if isinstance(node, tuple):
+            if type(node) is not tuple:
+                yield node
             waiting.extend(reversed(node))
 
 
@@ -28,12 +29,12 @@ def nodes_around(block: Block, site: int) -> Iterator[Any]:
     waiting: list[Any] = [block.shape]
     while waiting:
         node = waiting.pop()
-        if not node or not isinstance(node, tuple):
-            continue
-        if isinstance(node, SPANNING):
+        if type(node) in SPANNING:
             place = node.site
             span = block.span(place) if 0 <= place < most else None
             if span is not None and (span.end < end or span.start > start):
                 continue
-        yield node
-        waiting.extend(reversed(node))
+        if isinstance(node, tuple):
+            if type(node) is not tuple:
+                yield node
+            waiting.extend(reversed(node))

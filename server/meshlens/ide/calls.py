@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from meshlens.axes.context import AxisEnv, Context
 from meshlens.axes.records import AxisUse
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import FunctionDef, FunctionShape
+from meshlens.facts.walking import nodes
 from meshlens.ide.environment import contexts, entered
 from meshlens.project.solution import Solution
 from meshlens.text import Span
@@ -59,16 +61,11 @@ def function_span(solution: Solution, function: Site) -> Span:
     """The whole definition of a function with its decorators, from the site of its name; the site of a lambda."""
     facts = solution.facts[function.path]
     block = facts.blocks[function.block]
-    waiting: list[object] = [block.shape]
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, tuple):
-            continue
-        if len(node) == 6 and node[1] == function.index and isinstance(node[2], tuple) and node is block.shape:
-            return block.span(0)
-        if len(node) == 3 and node[0] == "fn" and isinstance(node[2], tuple) and node[2][1] == function.index:
-            return block.span(node[1])
-        waiting.extend(node)
+    if isinstance(block.shape, FunctionShape) and block.shape.site == function.index:
+        return block.span(0)
+    for node in nodes(block.shape):
+        if isinstance(node, FunctionDef) and node.function.site == function.index:
+            return block.span(node.site)
     return block.span(function.index)
 
 

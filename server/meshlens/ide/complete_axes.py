@@ -48,7 +48,7 @@ def _asks_for_axis(place: Place, call: TypedCall) -> bool:
 
 
 def _parameters(function: Function) -> tuple[str, ...]:
-    return tuple(parameter[0] for parameter in function.parameters if parameter[2] in ("only", "any"))
+    return tuple(parameter.name for parameter in function.parameters if parameter.how in ("only", "any"))
 
 
 def _names(place: Place) -> Iterator[tuple[str, str]]:

@@ -7,11 +7,28 @@ from typing import Any, NamedTuple
 
 from meshlens.axes.values import Site
 from meshlens.facts.model import Block
-from meshlens.facts.nodes import FunctionShape
+from meshlens.facts.nodes import (
+    Call,
+    ClassDef,
+    Constant,
+    For,
+    FunctionDef,
+    FunctionShape,
+    If,
+    Import,
+    ImportFrom,
+    Lambda,
+    Match,
+    TreeNode,
+    Try,
+    While,
+    With,
+    is_node,
+)
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
-_COMPOUND = frozenset({"if", "for", "while", "with", "try", "match"})
+_COMPOUND = (If, For, While, With, Try, Match)
 
 
 class Part(NamedTuple):
@@ -75,26 +92,25 @@ class _Walk(NamedTuple):
     def _part(self, kind: str, site: int, shape: Any) -> Part:
         return Part(kind, Site(self.path, self.block.key, site), shape)
 
-    def _node(self, shape: Any) -> Iterator[Part]:
-        tag, site = shape[:2]
-        yield self._part(tag, site, shape)
-        if tag == "const":
+    def _node(self, node: TreeNode) -> Iterator[Part]:
+        yield self._part(node.tag, node.site, node)
+        if isinstance(node, Constant):
             return
-        if tag == "call":
-            yield from self._first(shape[2:3], shape[3])
-        elif tag == "class":
-            yield from self._first(shape[5:], shape[4])
-        elif tag == "fn":
-            yield from self._function(shape[2], site)
-        elif tag == "lambda":
-            yield from self._parameters(shape[2]) or self._children(shape[3:])
-        elif tag in ("import", "from"):
-            for name in shape[-1]:
-                if self._holds(name[2]):
-                    yield self._part("imported", name[2], name)
+        if isinstance(node, Call):
+            yield from self._first((node.callee,), node.arguments)
+        elif isinstance(node, ClassDef):
+            yield from self._first((node.decorators, node.body), node.bases)
+        elif isinstance(node, FunctionDef):
+            yield from self._function(node.function, node.site)
+        elif isinstance(node, Lambda):
+            yield from self._parameters(node.parameters) or self._children((node.body,))
+        elif isinstance(node, (Import, ImportFrom)):
+            for name in node.names:
+                if self._holds(name.site):
+                    yield self._part("imported", name.site, name)
                     return
         else:
-            yield from self._children(shape[2:])
+            yield from self._children(node)
 
     def _first(self, children: Any, arguments: Any) -> Iterator[Part]:
         found = list(self._children(children))
@@ -102,14 +118,14 @@ class _Walk(NamedTuple):
             yield from found
             return
         for argument in arguments:
-            if self._holds(argument[1]):
-                yield self._part("argument", argument[1], argument)
-                yield from self._children(argument[2:])
+            if self._holds(argument.site):
+                yield self._part("argument", argument.site, argument)
+                yield from self._children((argument.value,))
                 return
 
     def _function(self, shape: Any, site: int) -> Iterator[Part]:
         yield self._part("function", site, shape)
-        _, name_site, parameters, decorators, body, _ = shape
+        name_site, parameters, decorators, body = shape.site, shape.parameters, shape.decorators, shape.body
         if self._holds(name_site):
             yield self._part("defined", name_site, shape)
             return
@@ -117,9 +133,9 @@ class _Walk(NamedTuple):
 
     def _parameters(self, parameters: Any) -> list[Part]:
         for parameter in parameters:
-            if parameter[0] and self._holds(parameter[1]):
-                return [self._part("parameter", parameter[1], parameter)]
-            inside = list(self._children(parameter[3:]))
+            if parameter.name and self._holds(parameter.site):
+                return [self._part("parameter", parameter.site, parameter)]
+            inside = list(self._children((parameter.default, parameter.annotation)))
             if inside:
                 return inside
         return []
@@ -127,36 +143,28 @@ class _Walk(NamedTuple):
     def _children(self, shapes: Any) -> Iterator[Part]:
         """The parts in the first of some shapes, or of their nested lists, that holds the offset."""
         for shape in shapes:
-            if not isinstance(shape, tuple) or not shape:
-                continue
             if is_node(shape):
-                if self._holds(shape[1]):
+                if self._holds(shape.site):
                     yield from self._node(shape)
                     return
-            else:
+            elif isinstance(shape, tuple):
                 found = list(self._children(shape))
                 if found:
                     yield from found
                     return
 
 
-def is_node(shape: Any) -> bool:
-    """Whether a tuple of a shape is a node, and no list of them."""
-    return len(shape) > 1 and type(shape[0]) is str and type(shape[1]) is int
-
-
 def nodes_in(shapes: Any) -> Iterator[Any]:
-    """Every tuple of a shape that looks like a node, outer ones first; functions inside are not entered."""
+    """Every node of a shape, outer ones first; functions inside are not entered."""
     waiting = [shapes]
     while waiting:
         shape = waiting.pop()
-        if not isinstance(shape, tuple) or not shape:
-            continue
         if is_node(shape):
             yield shape
-            if shape[0] in ("fn", "lambda", "const") or isinstance(shape, FunctionShape):
+            if isinstance(shape, (FunctionDef, Lambda, Constant)):
                 continue
-        waiting.extend(reversed(shape))
+        if isinstance(shape, tuple) and not isinstance(shape, FunctionShape):
+            waiting.extend(reversed(shape))
 
 
 def statements_in(body: Any) -> Iterator[Any]:
@@ -164,13 +172,12 @@ def statements_in(body: Any) -> Iterator[Any]:
     waiting = [body]
     while waiting:
         shape = waiting.pop()
-        if not isinstance(shape, tuple) or not shape:
-            continue
         if is_node(shape):
             yield shape
-            if shape[0] not in _COMPOUND:
+            if not isinstance(shape, _COMPOUND):
                 continue
-        waiting.extend(reversed(shape))
+        if isinstance(shape, tuple):
+            waiting.extend(reversed(shape))
 
 
 def expression_at(parts: tuple[Part, ...]) -> int | None:
@@ -186,11 +193,11 @@ def expression_at(parts: tuple[Part, ...]) -> int | None:
 def call_of(parts: tuple[Part, ...], place: int) -> Part | None:
     """The call whose callee is the expression at an index."""
     above = parts[place + 1] if place + 1 < len(parts) else None
-    if above is not None and above.kind == "call" and above.shape[2] is parts[place].shape:
+    if above is not None and above.kind == "call" and above.shape.callee is parts[place].shape:
         return above
     return None
 
 
 def arguments_of(call: Part) -> frozenset[Site]:
     """The expressions that are the arguments of a call."""
-    return frozenset(Site(call.site.path, call.site.block, argument[2][1]) for argument in call.shape[3])
+    return frozenset(Site(call.site.path, call.site.block, argument.value.site) for argument in call.shape.arguments)

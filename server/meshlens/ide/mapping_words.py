@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from meshlens.axes.mapped_values import axis_of, is_shared
 from meshlens.axes.values import Binder, Const, Dict, Seq, Site, Spec, Value
+from meshlens.facts.nodes import ListDisplay, TupleDisplay
 from meshlens.ide.cursor import nodes_in
 from meshlens.ide.devices import spec_names
 from meshlens.ide.operand import Operand, Parameter
@@ -115,8 +116,8 @@ def items_at(view: FileView, site: Site | None) -> tuple[Site, ...]:
     if site is None or facts is None or site.block not in facts.blocks:
         return ()
     for node in nodes_in(facts.blocks[site.block].shape):
-        if node[0] in ("tuple", "list") and node[1] == site.index:
-            return tuple(Site(site.path, site.block, item[1]) for item in node[2])
+        if isinstance(node, (TupleDisplay, ListDisplay)) and node.site == site.index:
+            return tuple(Site(site.path, site.block, item.site) for item in node.items)
     return ()
 
 

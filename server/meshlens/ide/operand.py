@@ -97,16 +97,16 @@ def parameter_texts(operand: Operand) -> tuple[str, ...]:
 
 def _of_function(view: FileView, function: Function) -> Operand:
     parameters = tuple(
-        Parameter(name, how, _text(view, function, shape), shape[3] is not None)
+        Parameter(name, how, _text(view, function, shape), shape.default is not None)
         for shape in function.parameters
-        for name, how in [(shape[0], shape[2])]
+        for name, how in [(shape.name, shape.how)]
         if name
     )
     return Operand(function, parameters, _returns(view, function))
 
 
 def _text(view: FileView, function: Function, shape: Any) -> str:
-    name, _, how, default, annotation = shape
+    name, how, default, annotation = shape.name, shape.how, shape.default, shape.annotation
     text = f"{how if how in ('*', '**') else ''}{name}"
     if annotation is not None:
         text += f": {_source(view, function, annotation)}"
@@ -116,7 +116,7 @@ def _text(view: FileView, function: Function, shape: Any) -> str:
 
 
 def _source(view: FileView, function: Function, shape: Any) -> str:
-    text = view.text(Site(function.path, function.block, shape[1]))
+    text = view.text(Site(function.path, function.block, shape.site))
     return " ".join(text.split()) if "\n" in text else text
 
 
@@ -126,7 +126,7 @@ def _returns(view: FileView, function: Function) -> str:
     if not function.name.isidentifier():
         return ""
     for _, site, _, default, annotation in function.parameters:
-        ends = [site, *(shape[1] for shape in (default, annotation) if shape is not None)]
+        ends = [site, *(shape.site for shape in (default, annotation) if shape is not None)]
         at = max(at, *(view.span(Site(function.path, function.block, end)).end for end in ends))
     at = source.find(b"(", at) + 1 if not function.parameters else at
     found = _RETURNS.match(source, at)

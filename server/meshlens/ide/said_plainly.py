@@ -7,6 +7,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import (
+    Assign,
+    Attribute,
+    BoolOperation,
+    Call,
+    Comparison,
+    Constant,
+    DictDisplay,
+    IfExpression,
+    ListDisplay,
+    Name,
+    SetDisplay,
+    Subscript,
+    TupleDisplay,
+)
 from meshlens.facts.walking import nodes
 from meshlens.jaxapi.collectives import COLLECTIVES
 from meshlens.project.view import FileView
@@ -41,49 +56,49 @@ def said_plainly(view: FileView, name: str) -> Iterator[Site]:
 
 def _in_shape(shape: Any, name: str) -> Iterator[int]:
     for node in nodes(shape):
-        if node[0] == "call" and len(node) == 4:
+        if isinstance(node, Call):
             yield from _of_call(node, name)
-        elif node[0] == "sub" and len(node) == 4 and _is_shape(node[2]):
-            yield from _strings(node[3], name)
-        elif node[0] == "cmp" and len(node) == 4 and any(_SPEAKS.search(_last(item)) for item in node[3]):
-            for item in node[3]:
+        elif isinstance(node, Subscript) and _is_shape(node.object):
+            yield from _strings(node.key, name)
+        elif isinstance(node, Comparison) and any(_SPEAKS.search(_last(item)) for item in node.operands):
+            for item in node.operands:
                 yield from _strings(item, name)
-        elif node[0] == "assign" and len(node) == 4 and any(_RULES.search(_last(target)) for target in node[2]):
-            yield from _strings(node[3], name)
+        elif isinstance(node, Assign) and any(_RULES.search(_last(target)) for target in node.targets):
+            yield from _strings(node.value, name)
 
 
 def _of_call(node: Any, name: str) -> Iterator[int]:
-    callee = _last(node[2])
-    reads_shape = callee == "get" and node[2][0] == "attr" and _is_shape(node[2][2])
-    for label, _, value in node[3]:
+    callee = _last(node.callee)
+    reads_shape = callee == "get" and isinstance(node[2], Attribute) and _is_shape(node[2].object)
+    for label, _, value in node.arguments:
         if reads_shape or callee in _CALLEES or (label and (_KEYWORD.search(label) or _RULES.search(label))):
             yield from _strings(value, name)
 
 
 def _strings(node: Any, name: str) -> Iterator[int]:
     """Literals of a name in an expression that is written out: displays of strings, of tuples of them, …"""
-    if node[0] == "const":
-        if node[2] == name and isinstance(node[2], str):
-            yield node[1]
-    elif node[0] in ("tuple", "list", "set"):
-        for item in node[2]:
+    if isinstance(node, Constant):
+        if node.value == name and isinstance(node.value, str):
+            yield node.site
+    elif isinstance(node, (TupleDisplay, ListDisplay, SetDisplay)):
+        for item in node.items:
             yield from _strings(item, name)
-    elif node[0] == "dict":
-        for key, value in node[2]:
+    elif isinstance(node, DictDisplay):
+        for key, value in node.pairs:
             yield from (*(_strings(key, name) if key is not None else ()), *_strings(value, name))
-    elif node[0] == "ifexp":
-        yield from (*_strings(node[3], name), *_strings(node[4], name))
-    elif node[0] == "bool":
-        for item in node[3]:
+    elif isinstance(node, IfExpression):
+        yield from (*_strings(node.then, name), *_strings(node.otherwise, name))
+    elif isinstance(node, BoolOperation):
+        for item in node.items:
             yield from _strings(item, name)
 
 
 def _is_shape(node: Any) -> bool:
-    return bool(node[0] == "attr" and node[3] == "shape")
+    return bool(isinstance(node, Attribute) and node.name == "shape")
 
 
 def _last(node: Any) -> str:
     """The last word of a name or attribute."""
-    if node[0] in ("name", "attr") and isinstance(node[-1], str):
-        return str(node[-1])
+    if isinstance(node, (Name, Attribute)) and isinstance(node.name, str):
+        return str(node.name)
     return ""

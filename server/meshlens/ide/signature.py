@@ -84,10 +84,10 @@ def _calls(view: FileView, offset: int) -> Iterator[tuple[Part, tuple[Part, ...]
             return
         if part.kind != "call":
             continue
-        callee = Site(part.site.path, part.site.block, part.shape[2][1])
+        callee = Site(part.site.path, part.site.block, part.shape.callee.site)
         whole = view.span(part.site)
         if view.span(callee).end < offset and (offset < whole.end or view.source[whole.end - 1 : whole.end] != b")"):
-            yield part, (Part(part.shape[2][0], callee, part.shape[2]), *parts[place:])
+            yield part, (Part(part.shape.callee.tag, callee, part.shape.callee), *parts[place:])
             return
 
 
@@ -116,7 +116,9 @@ def _signature(prose: Prose, binder: Binder, operand: Operand, active: int | Non
 
 def _active(view: FileView, call: Part, operand: Operand, offset: int) -> int | None:
     """The parameter of the argument at the offset, or of the one that would be written there."""
-    arguments = [(label, view.span(Site(call.site.path, call.site.block, site))) for label, site, _ in call.shape[3]]
+    arguments = [
+        (label, view.span(Site(call.site.path, call.site.block, site))) for label, site, _ in call.shape.arguments
+    ]
     before = [label for label, span in arguments if span.end < offset and b"," in view.source[span.end : offset]]
     here = next((label for label, span in arguments if span.start <= offset <= span.end), None)
     return _parameter(operand, here, sum(label is None for label in before))

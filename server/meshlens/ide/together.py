@@ -8,6 +8,7 @@ from functools import cached_property
 
 from meshlens.axes.values import Site
 from meshlens.facts.model import FileFacts
+from meshlens.facts.nodes import Import, ImportFrom
 from meshlens.facts.walking import nodes
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.solution import RootKey, Solution
@@ -66,11 +67,11 @@ def _imports(path: str, facts: FileFacts, index: ModuleIndex) -> set[str]:
     found: set[str | None] = set()
     for key in facts.top:
         for node in nodes(facts.blocks[key].shape):
-            if node[0] == "import" and len(node) == 3 and isinstance(node[1], int):
-                modules = [index.locate(path, 0, name) for name, _, _ in node[2]]
-            elif node[0] == "from" and len(node) == 5 and isinstance(node[1], int):
-                package = index.locate(path, node[2], node[3])
-                inner = [index.submodule(package, name) for name, _, _ in node[4]] if package is not None else []
+            if isinstance(node, Import) and isinstance(node.site, int):
+                modules = [index.locate(path, 0, name) for name, _, _ in node.names]
+            elif isinstance(node, ImportFrom) and isinstance(node.site, int):
+                package = index.locate(path, node.level, node.module)
+                inner = [index.submodule(package, name) for name, _, _ in node.names] if package is not None else []
                 modules = [package, *inner]
             else:
                 continue

@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Iterable
 
 from meshlens.axes.records import AxisUse
+from meshlens.facts.nodes import Attribute, Call
 from meshlens.facts.walking import nodes
 from meshlens.ide.together import Together
 from meshlens.project.axis_symbols import AxisSymbol
@@ -55,5 +56,5 @@ def _called_on_objects(solution: Solution, block: tuple[str, str]) -> set[str]:
     found = facts.blocks.get(block[1]) if facts is not None else None
     if found is None:
         return set()
-    calls = (node for node in nodes(found.shape) if node[0] == "call" and len(node) == 4)
-    return {node[2][3] for node in calls if node[2][0] == "attr"}
+    calls = (node for node in nodes(found.shape) if isinstance(node, Call))
+    return {node.callee.name for node in calls if isinstance(node.callee, Attribute)}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes.values import UNKNOWN, Const, Ext, Mapped, Module, Partial, Site, Union, Value, Wrapped
-from meshlens.facts.nodes import FunctionShape
+from meshlens.facts.content import function_in
+from meshlens.facts.nodes import Assign, Attribute, Call, Constant, FunctionDef, FunctionShape, Name, SeparateDef
 from meshlens.ide.cursor import Part, parts_at, statements_in
 from meshlens.project.view import FileView
 
@@ -20,12 +21,12 @@ def value_at(view: FileView, parts: tuple[Part, ...], place: int) -> Value:
 def dotted_at(view: FileView, parts: tuple[Part, ...], place: int) -> str | None:
     """The dotted name of something outside the workspace, as the file spells it with its aliases undone."""
     shape, attributes = parts[place].shape, []
-    while shape[0] == "attr":
-        attributes.append(shape[3])
-        shape = shape[2]
-    if shape[0] != "name":
+    while isinstance(shape, Attribute):
+        attributes.append(shape.name)
+        shape = shape.object
+    if not isinstance(shape, Name):
         return None
-    name = Site(parts[place].site.path, parts[place].site.block, shape[1])
+    name = Site(parts[place].site.path, parts[place].site.block, shape.site)
     value = _value(view, shape, name, parts[place:], _DEEP)
     return ".".join((value.dotted, *reversed(attributes))) if isinstance(value, Ext) else None
 
@@ -40,9 +41,9 @@ def value_of_text(view: FileView, dotted: str, offset: int) -> Value:
     parts = parts_at(view, offset) or (Part("text", Site(str(view.path), "", 0), ()),)
     first, *attributes = dotted.split(".")
     site = parts[0].site
-    shape: Any = ("name", -1, first)
+    shape: Any = Name("name", -1, first)
     for attribute in attributes:
-        shape = ("attr", -1, shape, attribute)
+        shape = Attribute("attr", -1, shape, attribute)
     return _value(view, shape, Site(site.path, site.block, -1), parts, _DEEP)
 
 
@@ -76,13 +77,13 @@ def result_of(view: FileView, call: Site) -> Value:
 def _value(view: FileView, shape: Any, site: Site, parts: tuple[Part, ...], depth: int) -> Value:
     if depth == 0:
         return UNKNOWN
-    if shape[0] == "const":
-        return Const(shape[2], site)
-    if shape[0] == "call":
+    if isinstance(shape, Constant):
+        return Const(shape.value, site)
+    if isinstance(shape, Call):
         return result_of(view, site)
-    if shape[0] == "name":
-        found = _of_name(view, shape[2], parts, depth)
-    elif shape[0] == "attr":
+    if isinstance(shape, Name):
+        found = _of_name(view, shape.name, parts, depth)
+    elif isinstance(shape, Attribute):
         found = _of_attribute(view, shape, site, parts, depth)
     else:
         return UNKNOWN
@@ -106,22 +107,21 @@ def _of_name(view: FileView, name: str, parts: tuple[Part, ...], depth: int) -> 
     scopes = [part for part in parts if part.kind == "function"]
     site = parts[0].site
     for scope in scopes:
-        if any(parameter[0] == name for parameter in scope.shape[2]):
+        if any(parameter.name == name for parameter in scope.shape.parameters):
             return UNKNOWN
-        found = _assigned(view, scope.shape[4], name, scope.site, parts, depth)
+        found = _assigned(view, scope.shape.body, name, scope.site, parts, depth)
         if found is not None:
             return found
     key = site.block
     while "." in key:
         key = key.rpartition(".")[0]
         block = view.facts.blocks.get(key)
-        shape = block.shape if block is not None else ()
-        function = shape if isinstance(shape, FunctionShape) else shape[2] if shape and shape[0] == "fn" else None
+        function = function_in(block.shape) if block is not None else None
         if function is None:
             continue
-        if any(parameter[0] == name for parameter in function[2]):
+        if any(parameter.name == name for parameter in function.parameters):
             return UNKNOWN
-        found = _assigned(view, function[4], name, Site(site.path, key, 0), parts, depth)
+        found = _assigned(view, function.body, name, Site(site.path, key, 0), parts, depth)
         if found is not None:
             return found
     module = view.solution.modules.get(site.path)
@@ -132,19 +132,23 @@ def _assigned(view: FileView, body: Any, name: str, scope: Site, parts: tuple[Pa
     """The value that a function's body assigns to a name; None if it does not assign it."""
     found: Value | None = None
     for node in statements_in(body):
-        if node[0] == "assign" and any(target[0] == "name" and target[2] == name for target in node[2]):
-            value = _value(view, node[3], Site(scope.path, scope.block, node[3][1]), parts, depth - 1)
+        if isinstance(node, Assign) and any(
+            isinstance(target, Name) and target.name == name for target in node.targets
+        ):
+            value = _value(view, node.value, Site(scope.path, scope.block, node.value.site), parts, depth - 1)
             found = value if found in (None, UNKNOWN) else found
-        elif node[0] in ("def", "fn") and (node[2] if node[0] == "def" else node[2][0]).rpartition(".")[2] == name:
+        elif (isinstance(node, SeparateDef) and node.key.rpartition(".")[2] == name) or (
+            isinstance(node, FunctionDef) and node.function.name == name
+        ):
             found = found or UNKNOWN
     return found
 
 
 def _of_attribute(view: FileView, shape: Any, site: Site, parts: tuple[Part, ...], depth: int) -> Value:
-    owner, name = shape[2], shape[3]
-    if owner[0] == "name" and owner[2] == "self" and "." in site.block:
+    owner, name = shape.object, shape.name
+    if isinstance(owner, Name) and owner.name == "self" and "." in site.block:
         return _of_self(view, name, site, parts, depth)
-    value = _value(view, owner, Site(site.path, site.block, owner[1]), parts, depth)
+    value = _value(view, owner, Site(site.path, site.block, owner.site), parts, depth)
     if isinstance(value, Module) and value.path is not None:
         module = view.solution.modules.get(value.path)
         return module.frame.vars.get(name, UNKNOWN) if module is not None else UNKNOWN
@@ -158,12 +162,17 @@ def _of_self(view: FileView, name: str, site: Site, parts: tuple[Part, ...], dep
         if not key.startswith(prefix) or not isinstance(block.shape, FunctionShape):
             continue
         for node in statements_in(block.shape.body):
-            if node[0] == "assign" and any(_is_own(target, name) for target in node[2]):
-                found = _value(view, node[3], Site(site.path, key, node[3][1]), parts, depth - 1)
+            if isinstance(node, Assign) and any(_is_own(target, name) for target in node.targets):
+                found = _value(view, node.value, Site(site.path, key, node.value.site), parts, depth - 1)
                 if found is not UNKNOWN:
                     return found
     return UNKNOWN
 
 
 def _is_own(target: Any, name: str) -> bool:
-    return bool(target[0] == "attr" and target[3] == name and target[2][0] == "name" and target[2][2] == "self")
+    return bool(
+        isinstance(target, Attribute)
+        and target.name == name
+        and isinstance(target.object, Name)
+        and target.object.name == "self"
+    )

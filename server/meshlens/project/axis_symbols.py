@@ -16,7 +16,7 @@ from meshlens.axes.naming import by_parameter, names_in
 from meshlens.axes.records import ApiCall, AxisUse, Records, SameName, literal_name
 from meshlens.axes.specs import sharding_parts, spec_names, specs_in
 from meshlens.axes.values import Arg, Binder, Const, Made, Mesh, Site, Spec, Value
-from meshlens.facts.nodes import FunctionShape
+from meshlens.facts.nodes import FunctionDef, FunctionShape
 from meshlens.jaxapi.meshes import MESHES
 from meshlens.project.solution import Solution
 
@@ -144,7 +144,7 @@ def symbols_around(solution: Solution, path: str, block: str) -> AxisSymbols:
     What stands in a function is read by few roots; what stands at the top level may be read by any.
     """
     shape = solution.facts[path].blocks[block].shape
-    if shape[0] != "fn" and not isinstance(shape, FunctionShape):
+    if not isinstance(shape, (FunctionDef, FunctionShape)):
         return axis_symbols(solution)
     blocks = {(path, block), (path, f"header:{block}")}
     keys = {key for key, result in solution.results.items() if not blocks.isdisjoint(result.deps)} | {(path, "")}

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Import, Imported, ImportFrom
 from meshlens.facts.walking import nodes
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
@@ -24,14 +25,14 @@ def name_of_module(view: FileView, dotted: str, before: int | None = None) -> st
         shape = view.facts.blocks[key].shape
         if before is not None and view.facts.blocks[key].span(0).start >= before:
             break
-        if shape[0] == "import":
-            for name, alias, _ in shape[2]:
+        if isinstance(shape, Import):
+            for name, alias, _ in shape.names:
                 if name == dotted and alias is not None:
                     return str(alias)
                 if alias is None and (name == dotted or ("." not in dotted and name.startswith(f"{dotted}."))):
                     return dotted
-        elif shape[0] == "from" and shape[2] == 0 and shape[3] == parent:
-            for name, alias, _ in shape[4]:
+        elif isinstance(shape, ImportFrom) and shape.level == 0 and shape.module == parent:
+            for name, alias, _ in shape.names:
                 if name == last:
                     return str(alias or name)
     return view.draft.name_of(dotted, before)
@@ -42,8 +43,8 @@ def local_name(view: FileView, site: Site) -> str | None:
     found = _statement(view, site)
     if found is None:
         return None
-    text, alias = found[1][:2]
-    return alias or (text if "." not in text else None)
+    _, imported = found
+    return imported.alias or (imported.name if "." not in imported.name else None)
 
 
 def import_from_elsewhere(view: FileView, site: Site, to: str) -> tuple[FileEdit, ...]:
@@ -61,17 +62,17 @@ def import_from_elsewhere(view: FileView, site: Site, to: str) -> tuple[FileEdit
     if found is None:
         return ()
     statement, (text, alias, _) = found
-    here = view.span(Site(site.path, site.block, statement[1]))
+    here = view.span(Site(site.path, site.block, statement.site))
     source = view.source[here.start : here.end]
     path = view.path_of(site)
-    if statement[0] == "import":
+    if isinstance(statement, Import):
         return (FileEdit(path, Edit(view.span(site), to)),) if alias is not None else ()
     module, _, last = to.rpartition(".")
     local = alias or text
     new = f"from {module} import {last}" if last == local else f"from {module} import {last} as {local}"
     if not module or b"#" in source:
         return ()
-    if len(statement[4]) == 1:
+    if len(statement.names) == 1:
         return (FileEdit(path, Edit(here, new)),)
     line = view.source.rfind(b"\n", 0, here.start) + 1
     lead = view.source[line : here.start]
@@ -86,7 +87,7 @@ def import_from_elsewhere(view: FileView, site: Site, to: str) -> tuple[FileEdit
 
 def _without_name(view: FileView, site: Site, statement: Any, local: str) -> Span:
     """The text to take out of `from a import b, c` so that one name goes, with one of the commas around it."""
-    sites = [index for _, _, index in statement[4]]
+    sites = [index for _, _, index in statement.names]
     place = sites.index(site.index)
     start = view.span(site).start
     if place + 1 < len(sites):
@@ -98,11 +99,11 @@ def _without_name(view: FileView, site: Site, statement: Any, local: str) -> Spa
     return Span(comma, end + (renamed.end() if renamed else 0))
 
 
-def _statement(view: FileView, site: Site) -> tuple[Any, Any] | None:
+def _statement(view: FileView, site: Site) -> tuple[Import | ImportFrom, Imported] | None:
     block = view.facts.blocks.get(site.block)
     for node in nodes(block.shape) if block is not None else ():
-        if node[0] in ("import", "from") and len(node) in (3, 5) and isinstance(node[-1], tuple):
-            for name in node[-1]:
-                if isinstance(name, tuple) and len(name) == 3 and name[2] == site.index:
+        if isinstance(node, (Import, ImportFrom)):
+            for name in node.names:
+                if name.site == site.index:
                     return node, name
     return None

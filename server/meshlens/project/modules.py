@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from meshlens.axes.programs import is_program
 from meshlens.axes.values import Module
 from meshlens.facts.model import FileFacts, Shape
+from meshlens.facts.nodes import If, Import, ImportFrom, Try, With
 from meshlens.facts.walking import nodes
 
 LIBRARIES = frozenset({"jax", "jaxlib", "flax", "haiku", "equinox", "optax", "chex", "objax", "haliax", "numpy"})
-_IMPORTS = frozenset({"import", "from"})
-_HOLD_IMPORTS = frozenset({"if", "try", "with"})
+_IMPORTS = (Import, ImportFrom)
+_HOLD_IMPORTS = (If, Try, With)
 SOURCE_FOLDERS = ("", "src", "lib", "python", "server")
 
 
@@ -94,22 +95,22 @@ def imported_by(facts: FileFacts, path: str, index: ModuleIndex) -> Iterator[str
     """The files of the workspace that the top level of a file imports, in order; some more than once."""
     for key in facts.top:
         shape = facts.blocks[key].header
-        if shape[0] in _IMPORTS:
+        if isinstance(shape, _IMPORTS):
             yield from _files_of(shape, path, index)
-        elif shape[0] in _HOLD_IMPORTS and not is_program(shape):
+        elif isinstance(shape, _HOLD_IMPORTS) and not is_program(shape):
             for node in nodes(shape):
-                if len(node) > 2 and node[0] in _IMPORTS and type(node[1]) is int:
+                if len(node) > 2 and isinstance(node, _IMPORTS):
                     yield from _files_of(node, path, index)
 
 
 def _files_of(statement: Shape, path: str, index: ModuleIndex) -> Iterator[str]:
     found: list[Module | None] = []
-    if statement[0] == "import" and len(statement) == 3:
-        found = [index.locate(path, 0, dotted) for dotted, _, _ in statement[2] if dotted]
-    elif statement[0] == "from" and len(statement) == 5:
-        module = index.locate(path, statement[2], statement[3])
+    if isinstance(statement, Import):
+        found = [index.locate(path, 0, dotted) for dotted, _, _ in statement.names if dotted]
+    elif isinstance(statement, ImportFrom):
+        module = index.locate(path, statement.level, statement.module)
         if module is not None:
-            found = [module, *[index.submodule(module, text) for text, _, _ in statement[4] if text != "*"]]
+            found = [module, *[index.submodule(module, text) for text, _, _ in statement.names if text != "*"]]
     for one in found:
         if one is not None and one.path is not None:
             yield one.path

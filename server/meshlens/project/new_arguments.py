@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Call
 from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
@@ -21,11 +22,11 @@ def with_argument(view: FileView, call: Site, text: str) -> FileEdit | None:
         text: the argument as it is to be written.
     """
     path = path_to(view, call)
-    node = path[-1] if path else ("",)
-    if node[0] != "call":
+    node = path[-1] if path else None
+    if not isinstance(node, Call):
         return None
     source, end = view.texts[call.path], view.span(call).end - 1
-    arguments = [view.span(Site(call.path, call.block, index)) for _, index, _ in node[3]]
+    arguments = [view.span(Site(call.path, call.block, argument.site)) for argument in node.arguments]
     if not arguments:
         return FileEdit(view.path_of(call), Edit(Span(end, end), text))
     last = max(arguments)

@@ -6,7 +6,9 @@ import re
 import sys
 from collections.abc import Iterable
 
+from meshlens.facts import nodes as shapes
 from meshlens.facts.model import Block, Shape
+from meshlens.facts.nodes import Constant, ExpressionStatement, ImportFrom
 from meshlens.project.drafts import Import, is_written_in
 from meshlens.project.import_statements import name_of_module
 from meshlens.project.view import FileView
@@ -50,7 +52,7 @@ def late_import(view: FileView, at: int) -> int | None:
     top = [view.facts.blocks[key] for key in view.facts.top]
     starts = [block.span(0).start for block in top if block.span(0).start <= at]
     first = starts[-1] if starts else 0
-    late = (block.span(0).start for block in top if block.shape[0] in ("import", "from"))
+    late = (block.span(0).start for block in top if isinstance(block.shape, (shapes.Import, ImportFrom)))
     return next((start for start in late if start > first), None)
 
 
@@ -68,11 +70,28 @@ def import_edits(view: FileView, needed: Iterable[Import]) -> tuple[FileEdit, ..
         names = tuple(dict.fromkeys((*known.names, *one.names))) if known is not None else one.names
         offsets = [each.before for each in (known, one) if each is not None and each.before is not None]
         merged[key] = one._replace(names=names, before=min(offsets, default=None))
+    lines = merged.values() if _combines(view) else [line for one in merged.values() for line in _apart(one)]
     places: dict[int, list[str]] = {}
-    for one in sorted(merged.values(), key=_order):
+    for one in sorted(lines, key=_order):
         at, text = _place(view, one)
         places.setdefault(at, []).append(text)
     return tuple(FileEdit(view.path, Edit(Span(at, at), _joined(texts))) for at, texts in places.items())
+
+
+def _combines(view: FileView) -> bool:
+    """Returns whether a file imports a name under another one in a statement that imports more."""
+    statements = (view.facts.blocks[key].shape for key in view.facts.top)
+    return any(
+        isinstance(shape, ImportFrom) and len(shape.names) > 1 and any(one.alias for one in shape.names)
+        for shape in statements
+    )
+
+
+def _apart(one: Import) -> list[Import]:
+    """Returns the statements that isort and Ruff make of an import: each alias has one of its own."""
+    plain = tuple(name for name in one.names if " as " not in name)
+    aliased = [one._replace(names=(name,)) for name in one.names if " as " in name]
+    return [*([one._replace(names=plain)] if plain or not aliased else []), *aliased]
 
 
 def _joined(texts: list[str]) -> str:
@@ -87,7 +106,7 @@ def _joined(texts: list[str]) -> str:
 def _place(view: FileView, new: Import) -> tuple[int, str]:
     every = [view.facts.blocks[key] for key in view.facts.top]
     blocks = [block for block in every if new.before is None or block.span(0).start < new.before]
-    imports = [block for block in blocks if block.header[0] in ("import", "from")]
+    imports = [block for block in blocks if isinstance(block.header, (shapes.Import, ImportFrom))]
     later = [block for block in imports if _module(block.shape) != "__future__"]
     if not later:
         at = end_of_line(view, imports[-1].span(0).end) if imports else _behind_docstring(view, blocks)
@@ -123,7 +142,7 @@ def _above_comments(view: FileView, start: int) -> int:
 
 def _behind_docstring(view: FileView, blocks: list[Block]) -> int:
     first = blocks[0] if blocks else None
-    if first is not None and first.shape[0] == "expr" and first.shape[2][0] == "const":
+    if first is not None and isinstance(first.shape, ExpressionStatement) and isinstance(first.shape.value, Constant):
         return end_of_line(view, first.span(0).end)
     found = _HEAD.match(view.source)
     return found.end() if found is not None else 0
@@ -135,13 +154,13 @@ def _order(new: Import) -> tuple[int, bool, str]:
 
 def _order_of(shape: Shape) -> tuple[int, bool, str]:
     module = _module(shape)
-    return _section(module), shape[0] == "from", module
+    return _section(module), isinstance(shape, ImportFrom), module
 
 
 def _module(shape: Shape) -> str:
-    if shape[0] == "import":
-        return str(shape[2][0][0]) if shape[2] else ""
-    return "." * int(shape[2]) + str(shape[3])
+    if isinstance(shape, shapes.Import):
+        return str(shape.names[0].name) if shape.names else ""
+    return "." * int(shape.level) + str(shape.module)
 
 
 def _section(module: str) -> int:

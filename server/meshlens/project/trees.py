@@ -8,23 +8,50 @@ from typing import Any, NamedTuple, TypeAlias
 
 from meshlens.axes.values import Site
 from meshlens.facts.model import Block
-from meshlens.facts.nodes import NAMED, FunctionDef, FunctionShape
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assign,
+    Attribute,
+    AugAssign,
+    Call,
+    ClassDef,
+    Comprehension,
+    Constant,
+    For,
+    FunctionDef,
+    FunctionShape,
+    If,
+    Import,
+    ImportFrom,
+    Lambda,
+    ListDisplay,
+    Match,
+    Name,
+    SeparateDef,
+    Starred,
+    Subscript,
+    Try,
+    TupleDisplay,
+    Walrus,
+    While,
+    With,
+    is_node,
+)
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
-Node: TypeAlias = tuple[Any, ...]
+Node: TypeAlias = Any
 
-_HOLDS_SUITES = frozenset({"fn", "if", "for", "while", "with", "try", "match"})
+_HOLDS_SUITES = (FunctionDef, If, For, While, With, Try, Match)
 _MANY = 40
 _NEAR = 8
 
 
 class _Wide(NamedTuple):
-    """The many children of a node: those that span their parts by where they begin in the block, and the others."""
+    """The many children of a node, by where they begin in the block."""
 
     starts: list[int]
-    spanning: list[Node]
-    others: list[Node]
+    children: list[Node]
 
 
 _Wides: TypeAlias = dict[int, _Wide]
@@ -36,9 +63,7 @@ def tree(view: FileView, path: str, block: str) -> Node | None:
     found = facts.blocks.get(block) if facts is not None else None
     if found is None:
         return None
-    shape: Node = found.shape
-    if shape[0] == "fn" and isinstance(shape[2], tuple) and len(shape) == 3:
-        return shape
+    shape = found.shape
     return FunctionDef("fn", 0, shape) if isinstance(shape, FunctionShape) else shape
 
 
@@ -56,11 +81,11 @@ def path_to(view: FileView, site: Site) -> tuple[Node, ...]:
 def callee_of(view: FileView, call: Site) -> Site:
     """The expression that a call calls; the site itself where it is no call."""
     path = path_to(view, call)
-    return Site(call.path, call.block, path[-1][2][1]) if path and path[-1][0] == "call" else call
+    return Site(call.path, call.block, path[-1].callee.site) if path and isinstance(path[-1], Call) else call
 
 
 def _descend(node: Node, index: int, block: Block, span: Span, wide: _Wides) -> list[Node] | None:
-    if node[1] == index:
+    if node.site == index:
         return [node]
     for child in _around(node, block, span, wide):
         found = _descend(child, index, block, span, wide)
@@ -77,29 +102,21 @@ def _around(node: Node, block: Block, span: Span, wide: _Wides) -> Iterator[Node
         below = list(children(node))
         if len(below) <= _MANY:
             for child in below:
-                if isinstance(child, NAMED) or block.span(child[1]).contains(span):
+                if block.span(child.site).contains(span):
                     yield child
             return
         known = wide[id(node)] = _wide(below, block)
-    yield from known.others
     # Beside each other in the text, so that none but the last ones that begin before the span can hold it.
     at = bisect_right(known.starts, span.start - block.start)
-    for child in known.spanning[max(at - _NEAR, 0) : at]:
-        if block.span(child[1]).contains(span):
+    for child in known.children[max(at - _NEAR, 0) : at]:
+        if block.span(child.site).contains(span):
             yield child
 
 
 def _wide(below: list[Node], block: Block) -> _Wide:
-    spanning = sorted(
-        (
-            (block.span(child[1]).start - block.start, child[1], child)
-            for child in below
-            if not isinstance(child, NAMED)
-        ),
-        key=_by_start,
-    )
-    others: list[Node] = [child for child in below if isinstance(child, NAMED)]
-    return _Wide([start for start, _, _ in spanning], [child for _, _, child in spanning], others)
+    start = block.start
+    children = sorted(((block.span(child.site).start - start, child.site, child) for child in below), key=_by_start)
+    return _Wide([start for start, _, _ in children], [child for _, _, child in children])
 
 
 def _by_start(entry: tuple[int, int, Node]) -> tuple[int, int]:
@@ -108,25 +125,23 @@ def _by_start(entry: tuple[int, int, Node]) -> tuple[int, int]:
 
 def children(node: Node) -> Iterator[Node]:
     """The statements and expressions directly below a node."""
-    tag = node[0]
-    if tag == "call":
-        yield node[2]
-        yield from (argument[2] for argument in node[3])
-    elif tag == "fn":
-        _, _, parameters, decorators, body, _ = node[2]
+    if isinstance(node, Call):
+        yield node.callee
+        yield from (argument.value for argument in node.arguments)
+    elif isinstance(node, FunctionDef):
+        parameters, decorators, body = node.function.parameters, node.function.decorators, node.function.body
         yield from _of_parameters(parameters)
         yield from decorators
         yield from body
-    elif tag == "lambda":
-        yield from _of_parameters(node[2])
-        yield node[3]
-    elif tag == "class":
-        yield from (base[2] for base in node[4])
-        yield from node[5]
-        yield from node[6]
-    elif tag not in ("def", "name", "const"):
-        for part in node[2:]:
-            yield from _nodes(part)
+    elif isinstance(node, Lambda):
+        yield from _of_parameters(node.parameters)
+        yield node.body
+    elif isinstance(node, ClassDef):
+        yield from (base.value for base in node.bases)
+        yield from node.decorators
+        yield from node.body
+    elif not isinstance(node, (SeparateDef, Name, Constant)):
+        yield from _nodes(tuple(node))
 
 
 def suite_of(parent: Node, child: Node) -> tuple[Node, ...]:
@@ -136,11 +151,11 @@ def suite_of(parent: Node, child: Node) -> tuple[Node, ...]:
         parent: the statement that holds the block: a function, `if`, `with`, ….
         child: the statement.
     """
-    if parent[0] not in _HOLDS_SUITES:
+    if not isinstance(parent, _HOLDS_SUITES):
         return ()
-    waiting: list[Any] = [parent[2][4]] if parent[0] == "fn" else list(parent[2:])
+    waiting: list[Any] = [parent.function.body] if isinstance(parent, FunctionDef) else list(parent)
     for part in waiting:
-        if isinstance(part, tuple) and part and not isinstance(part[0], str):
+        if isinstance(part, tuple) and not is_node(part):
             if any(one is child for one in part):
                 return part
             waiting.extend(part)
@@ -149,17 +164,15 @@ def suite_of(parent: Node, child: Node) -> tuple[Node, ...]:
 
 def _of_parameters(parameters: tuple[Node, ...]) -> Iterator[Node]:
     for parameter in parameters:
-        yield from (part for part in parameter[3:5] if part is not None)
+        yield from (part for part in (parameter.default, parameter.annotation) if part is not None)
 
 
 def _nodes(part: Any) -> Iterator[Node]:
-    if not isinstance(part, tuple) or not part:
-        return
-    if isinstance(part[0], str) and len(part) > 1 and isinstance(part[1], int):
+    if is_node(part):
         yield part
-        return
-    for inner in part:
-        yield from _nodes(inner)
+    elif isinstance(part, tuple):
+        for inner in part:
+            yield from _nodes(inner)
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -171,7 +184,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 def names_used(node: Node) -> set[str]:
     """The names that a piece of code takes from around it."""
-    used = {inner[2] for inner in walk(node) if inner[0] == "name"}
+    used = {inner.name for inner in walk(node) if isinstance(inner, Name)}
     bound = {name for inner in walk(node) for name in (*_bound_by(inner), *_parameters(inner))}
     return used - bound
 
@@ -183,14 +196,14 @@ def names_bound(nodes: Iterable[Node]) -> set[str]:
     while waiting:
         node = waiting.pop()
         found.update(_bound_by(node))
-        if node[0] not in ("fn", "lambda"):
+        if not isinstance(node, (FunctionDef, Lambda)):
             waiting.extend(children(node))
     return found
 
 
 def names_taken(nodes: Iterable[Node]) -> set[str]:
     """The names that functions inside code take as parameters or bind themselves."""
-    inner = [node for top in nodes for node in walk(top) if node[0] in ("fn", "lambda")]
+    inner = [node for top in nodes for node in walk(top) if isinstance(node, (FunctionDef, Lambda))]
     return {name for node in inner for below in walk(node) for name in (*_bound_by(below), *_parameters(below))}
 
 
@@ -202,41 +215,39 @@ def bound_by(node: Node) -> set[str]:
 def definitions(nodes: Iterable[Node]) -> Iterator[Node]:
     """The functions that code defines, "fn" and "def" nodes, without those inside them."""
     for node in nodes:
-        if node[0] in ("fn", "def"):
+        if isinstance(node, (FunctionDef, SeparateDef)):
             yield node
-        elif node[0] != "lambda":
+        elif not isinstance(node, Lambda):
             yield from definitions(children(node))
 
 
 def _parameters(node: Node) -> set[str]:
-    if node[0] == "fn":
-        return {parameter[0] for parameter in node[2][2]}
-    return {parameter[0] for parameter in node[2]} if node[0] == "lambda" else set()
+    if isinstance(node, FunctionDef):
+        return {parameter.name for parameter in node.function.parameters}
+    return {parameter.name for parameter in node.parameters} if isinstance(node, Lambda) else set()
 
 
 def _bound_by(node: Node) -> Iterator[str]:
-    tag = node[0]
-    if tag == "assign":
-        yield from (name for target in node[2] for name in _targets(target))
-    elif tag in ("ann", "aug", "for"):
-        yield from _targets(node[2])
-    elif tag == "with":
-        yield from (name for _, target in node[2] if target is not None for name in _targets(target))
-    elif tag == "comp":
-        yield from (name for clause in node[4] for name in _targets(clause[0]))
-    elif tag == "walrus":
-        yield node[2]
-    elif tag == "fn":
-        yield node[2][0]
-    elif tag == "def":
-        yield name_of_block(node[2])
-    elif tag == "class":
-        yield node[2]
-    elif tag == "try":
-        yield from (handler[1] for handler in node[3] if handler[1] is not None)
-    elif tag in ("import", "from"):
-        names = node[2] if tag == "import" else node[4]
-        yield from (name[1] or name[0].split(".", 1)[0] for name in names)
+    if isinstance(node, Assign):
+        yield from (name for target in node.targets for name in _targets(target))
+    elif isinstance(node, (AnnAssign, AugAssign, For)):
+        yield from _targets(node.target)
+    elif isinstance(node, With):
+        yield from (name for _, target in node.items if target is not None for name in _targets(target))
+    elif isinstance(node, Comprehension):
+        yield from (name for clause in node.clauses for name in _targets(clause.target))
+    elif isinstance(node, Walrus):
+        yield node.name
+    elif isinstance(node, FunctionDef):
+        yield node.function.name
+    elif isinstance(node, SeparateDef):
+        yield name_of_block(node.key)
+    elif isinstance(node, ClassDef):
+        yield node.name
+    elif isinstance(node, Try):
+        yield from (handler.name for handler in node.handlers if handler.name is not None)
+    elif isinstance(node, (Import, ImportFrom)):
+        yield from (name.alias or name.name.split(".", 1)[0] for name in node.names)
 
 
 def name_of_block(key: str) -> str:
@@ -246,10 +257,12 @@ def name_of_block(key: str) -> str:
 
 def _targets(target: Node) -> Iterator[str]:
     """The names in a target; of `a.b = …` and `a[0] = …` the object, which changes too."""
-    if target[0] == "name":
-        yield target[2]
-    elif target[0] in ("attr", "sub", "star"):
-        yield from _targets(target[2])
-    elif target[0] in ("tuple", "list"):
-        for item in target[2]:
+    if isinstance(target, Name):
+        yield target.name
+    elif isinstance(target, (Attribute, Subscript)):
+        yield from _targets(target.object)
+    elif isinstance(target, Starred):
+        yield from _targets(target.value)
+    elif isinstance(target, (TupleDisplay, ListDisplay)):
+        for item in target.items:
             yield from _targets(item)

@@ -23,13 +23,12 @@ from meshlens.axes.spots import (
 )
 from meshlens.facts.mentioned import names_of
 from meshlens.facts.model import FileFacts, Shape
-from meshlens.facts.nodes import Constant, Pass
+from meshlens.facts.nodes import Constant, For, FunctionDef, If, Name, Pass, Walrus, While
 from meshlens.facts.paths import Spot, statement_at, with_statement
 from meshlens.project.changes import BlockKey
 
 RootKey = tuple[str, str]
 
-_LOOPS = frozenset({"for", "while"})
 _RULES_OF_DERIVATIVES = frozenset({"defvjp", "defjvp", "defjvps", "def_vmap", "defvmap"})
 """Methods that say something of what they are called on, wherever it is known."""
 
@@ -76,15 +75,14 @@ class Watch:
         node, repeats = self.shape, False
         for index in self.spot.path:
             node = node[index]
-            tag = node[0] if isinstance(node, tuple) and node else None
-            repeats = tag in _LOOPS or (repeats and tag != "fn")
+            repeats = isinstance(node, (For, While)) or (repeats and not isinstance(node, FunctionDef))
         return repeats
 
     def may_be_skipped(self) -> bool:
         """Whether it stands in a branch of which it decides whether that reduces over devices."""
         node, rest = self.shape, self._rest()
         for index in self.spot.path:
-            is_branch = isinstance(node, tuple) and node and node[0] == "if"
+            is_branch = isinstance(node, If)
             node, rest = node[index], rest[index]
             if is_branch and not mentions_reductions(rest):
                 return True
@@ -218,9 +216,9 @@ def _variables(shapes: Iterable[Any]) -> frozenset[str]:
     waiting: list[Any] = list(shapes)
     while waiting:
         node = waiting.pop()
-        if not isinstance(node, tuple) or not node or isinstance(node, Constant):
+        if not isinstance(node, tuple) or isinstance(node, Constant):
             continue
-        if node[0] in ("walrus", "name") and len(node) > 2 and type(node[2]) is str:
-            found.add(node[2])
+        if isinstance(node, (Walrus, Name)) and len(node) > 2:
+            found.add(node.name)
         waiting.extend(node)
     return frozenset(found)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from meshlens.axes.roots import RootResult
 from meshlens.facts.model import FileFacts
+from meshlens.facts.nodes import Import, ImportFrom
 from meshlens.project.links import BlockKey, only
 from meshlens.project.solution import Solution
 from meshlens.project.sorting import Sorted
@@ -90,5 +91,5 @@ def sight_of(view: FileView, stale: set[BlockKey]) -> Sight:
     names = {name for name, _ in tied.blocks}
     by_file = {name: only(solution.sorted.of(name, tied.roots), tied.blocks) for name in names}
     blocks = view.facts.blocks
-    imports = [key for key in view.facts.top if key[0] == "=" and blocks[key].header[0] in ("import", "from")]
+    imports = [key for key in view.facts.top if key[0] == "=" and isinstance(blocks[key].header, (Import, ImportFrom))]
     return Sight(frozenset(stale), tied.blocks, Sorted({}, {}, by_file), frozenset(imports))

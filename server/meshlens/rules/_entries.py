@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import DictDisplay, ListDisplay, TupleDisplay
 from meshlens.facts.walking import nodes_around
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
@@ -14,11 +15,9 @@ def entries_at(view: FileView, site: Site | None) -> tuple[Site, ...] | None:
         return None
     block = view.facts.blocks.get(site.block)
     for node in nodes_around(block, site.index) if block is not None else ():
-        if len(node) != 3 or node[1] != site.index or not isinstance(node[2], tuple):
-            continue
-        if node[0] in ("tuple", "list", "dict"):
-            items = [item[1] for item in node[2]] if node[0] == "dict" else node[2]
-            return tuple(Site(site.path, site.block, item[1]) for item in items)
+        if isinstance(node, (TupleDisplay, ListDisplay, DictDisplay)) and node.site == site.index:
+            items = [item.value for item in node.pairs] if isinstance(node, DictDisplay) else node.items
+            return tuple(Site(site.path, site.block, item.site) for item in items)
     return None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from meshlens.axes.records import ApiMention
 from meshlens.axes.values import Site
 from meshlens.axes.words import said_by
+from meshlens.facts.nodes import Call, ClassDef, FunctionDef, If, SeparateDef, Try
 from meshlens.facts.walking import nodes, nodes_around
 from meshlens.jaxapi.history import NEWEST, Change, KeywordChange, change, functions_with_dated_keywords, keyword_change
 from meshlens.jaxapi.keywords import keywords
@@ -94,7 +95,7 @@ def dated_keywords(view: FileView, wanted: Callable[[KeywordChange], bool]) -> I
         name = local_name(view, mention.site) if mention.imported else None
         calls = _calls_of(view, name) if name is not None else _call_at(view, mention.site)
         for site, call in calls:
-            for label, whole, _ in call[3]:
+            for label, whole, _ in call.arguments:
                 row = keyword_change(mention.dotted, label) if label else None
                 if row is not None and wanted(row):
                     yield DatedKeyword(row, view.span(site._replace(index=whole)))
@@ -111,8 +112,8 @@ def _calls_of(view: FileView, name: str) -> list[tuple[Site, Any]]:
 def _call_at(view: FileView, site: Site) -> list[tuple[Site, Any]]:
     block = view.facts.blocks.get(site.block)
     around = nodes_around(block, site.index) if block is not None else ()
-    calls = (node for node in around if node[0] == "call" and len(node) == 4 and isinstance(node[2], tuple))
-    return [(site, node) for node in calls if node[2][1] == site.index]
+    calls = (node for node in around if isinstance(node, Call) and isinstance(node.callee, tuple))
+    return [(site, node) for node in calls if node.callee.site == site.index]
 
 
 def _dated(mention: ApiMention, wanted: Callable[[Change], bool]) -> Change | None:
@@ -156,8 +157,8 @@ def _definitions_for_releases(view: FileView) -> list[Span]:
     for key in view.facts.top:
         block = view.facts.blocks[key]
         shape = block.shape
-        asks = shape[0] == "if" and said_by(shape[2]).version
-        chooses = asks or (shape[0] == "try" and shape[3])
-        if chooses and any(node[0] in ("fn", "def", "class") for node in nodes(shape)):
+        asks = isinstance(shape, If) and said_by(shape.test).version
+        chooses = asks or (isinstance(shape, Try) and shape.handlers)
+        if chooses and any(isinstance(node, (FunctionDef, SeparateDef, ClassDef)) for node in nodes(shape)):
             found.append(block.span(0))
     return found

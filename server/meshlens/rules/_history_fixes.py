@@ -117,11 +117,11 @@ def _pcast(view: FileView, dated: Dated, to: str) -> tuple[Fix, ...]:
         edits[0] = FileEdit(edits[0].path, edits[0].edit._replace(text=text))
         edits.extend(FileEdit(view.path, Edit(view.span(use.site), "pcast")) for use in uses)
     for use in uses:
-        if use.call is None or use.partial or not use.call[3]:
+        if use.call is None or use.partial or not use.call.arguments:
             return ()
-        if any(label in ("*", "**") for label, _, _ in use.call[3]):
+        if any(label in ("*", "**") for label, _, _ in use.call.arguments):
             return ()
-        last = view.span(use.site._replace(index=use.call[3][-1][1])).end
+        last = view.span(use.site._replace(index=use.call.arguments[-1].site)).end
         edits.append(FileEdit(view.path, Edit(Span(last, last), ', to="varying"')))
     return (Fix(f'use "{to}"', tuple(edits)),)
 
@@ -133,13 +133,13 @@ def _copies(view: FileView, dated: Dated) -> tuple[Fix, ...]:
     if dated.mention.imported or jax is None or not uses or uses[0].call is None or uses[0].partial:
         return ()
     call = uses[0].call
-    if len(call[3]) != count or any(label is not None for label, _, _ in call[3]):
+    if len(call.arguments) != count or any(label is not None for label, _, _ in call.arguments):
         return ()
     site = dated.mention.site
-    first, second = (view.text(site._replace(index=value[1])) for _, _, value in call[3])
+    first, second = (view.text(site._replace(index=value.site)) for _, _, value in call.arguments)
     numpy = name_of_module(view, "jax.numpy") or f"{jax}.numpy"
     text = template.format(tree=f"{jax}.tree", np=numpy, first=first, second=second)
-    edit = FileEdit(view.path, Edit(view.span(site._replace(index=call[1])), text))
+    edit = FileEdit(view.path, Edit(view.span(site._replace(index=call.site)), text))
     why = "the copies are on one device until the mapped function gets them"
     return (Fix("stack a copy for each device", (edit,), "unsafe", why),)
 

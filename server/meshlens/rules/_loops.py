@@ -5,13 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from meshlens.axes.values import Seq, Site
+from meshlens.facts.nodes import (
+    Assign,
+    Attribute,
+    BoolOperation,
+    Break,
+    Call,
+    Comprehension,
+    Constant,
+    DictDisplay,
+    For,
+    FunctionDef,
+    If,
+    IfExpression,
+    Lambda,
+    ListDisplay,
+    Match,
+    Name,
+    Raise,
+    Return,
+    SetDisplay,
+    Try,
+    TupleDisplay,
+    While,
+)
 from meshlens.project.trees import Node, definitions, names_bound, names_used, tree, walk
 from meshlens.project.view import FileView
 
-_DISPLAYS = frozenset({"tuple", "list", "set", "dict", "const"})
+_DISPLAYS = (TupleDisplay, ListDisplay, SetDisplay, DictDisplay, Constant)
 _FEW = frozenset({"items", "values", "keys", "product", "permutations", "combinations", "sorted", "dict"})
 _THROUGH = frozenset({"enumerate", "zip", "reversed", "tqdm", "trange", "list", "iter"})
-_SOMETIMES = frozenset({"if", "try", "ifexp", "bool", "match"})
+_SOMETIMES = (If, Try, IfExpression, BoolOperation, Match)
 
 
 def enclosing_loop(path: tuple[Node, ...]) -> tuple[Node, ...] | None:
@@ -23,20 +47,20 @@ def enclosing_loop(path: tuple[Node, ...]) -> tuple[Node, ...] | None:
     """
     for place in range(len(path) - 2, -1, -1):
         node, inner = path[place], path[place + 1]
-        if node[0] == "lambda" or (node[0] == "fn" and inner in node[2][4]):
+        if isinstance(node, Lambda) or (isinstance(node, FunctionDef) and inner in node.function.body):
             return None
-        if node[0] in _SOMETIMES:
+        if isinstance(node, _SOMETIMES):
             return None
-        if node[0] in ("for", "while"):
-            return path[place:] if inner in node[-2] and not _leaves(node[-2]) else None
-        if node[0] == "comp":
-            element = node[3] if node[2] != "dict" else None
+        if isinstance(node, (For, While)):
+            return path[place:] if inner in node.body and not _leaves(node.body) else None
+        if isinstance(node, Comprehension):
+            element = node.element if node.kind != "dict" else None
             return path[place:] if inner is element else None
     return None
 
 
 def _leaves(body: tuple[Node, ...]) -> bool:
-    return bool(body) and body[-1][0] in ("break", "return", "raise")
+    return bool(body) and isinstance(body[-1], (Break, Return, Raise))
 
 
 def turns_often(view: FileView, loop: Node, site: Site) -> bool:
@@ -47,38 +71,41 @@ def turns_often(view: FileView, loop: Node, site: Site) -> bool:
         loop: the loop.
         site: a place in its block.
     """
-    if loop[0] == "while":
+    if isinstance(loop, While):
         return True
-    iterable = loop[3] if loop[0] == "for" else loop[4][0][1]
+    iterable = loop.iterable if isinstance(loop, For) else loop.clauses[0].iterable
     return _is_long(view, iterable, site)
 
 
 def _is_long(view: FileView, iterable: Node, site: Site) -> bool:
-    tag = iterable[0]
-    if tag in _DISPLAYS or tag == "comp":
+    if isinstance(iterable, (_DISPLAYS, Comprehension)):
         return False
-    if tag == "call":
-        callee = iterable[2]
-        name = callee[3] if callee[0] == "attr" else callee[2] if callee[0] == "name" else ""
+    if isinstance(iterable, Call):
+        callee = iterable.callee
+        name = callee.name if isinstance(callee, Attribute) else callee.name if isinstance(callee, Name) else ""
         if name in _FEW:
             return False
-        arguments = [argument[2] for argument in iterable[3]]
+        arguments = [argument.value for argument in iterable.arguments]
         if name == "range":
             last = arguments[0] if len(arguments) == 1 else None
-            return not (last is not None and last[0] == "const" and isinstance(last[2], int) and last[2] < 2)
+            return not (
+                last is not None and isinstance(last, Constant) and isinstance(last.value, int) and last.value < 2
+            )
         if name in _THROUGH and arguments:
             return all(_is_long(view, argument, site) for argument in arguments[:2])
         return True
-    if tag == "name":
-        return not iterable[2].isupper() and not _is_written_out(view, iterable[2], site)
-    return bool(tag == "attr")
+    if isinstance(iterable, Name):
+        return not iterable.name.isupper() and not _is_written_out(view, iterable.name, site)
+    return bool(isinstance(iterable, Attribute))
 
 
 def _is_written_out(view: FileView, name: str, site: Site) -> bool:
     root = tree(view, site.path, site.block)
     for node in walk(root) if root is not None else ():
-        if node[0] == "assign" and any(target[0] == "name" and target[2] == name for target in node[2]):
-            return node[3][0] in _DISPLAYS
+        if isinstance(node, Assign) and any(
+            isinstance(target, Name) and target.name == name for target in node.targets
+        ):
+            return isinstance(node.value, _DISPLAYS)
     state = view.solution.modules.get(site.path)
     value = state.frame.vars.get(name) if state is not None else None
     return isinstance(value, Seq) and not value.open
@@ -95,9 +122,9 @@ def changing_names(view: FileView, site: Site, nodes: tuple[Node, ...], paramete
     """
     uses: dict[str, set[str]] = {}
     for node in definitions(nodes):
-        function = node if node[0] == "fn" else tree(view, site.path, node[2])
+        function = node if isinstance(node, FunctionDef) else tree(view, site.path, node[2])
         if function is not None:
-            uses[function[2][0]] = names_used(function)
+            uses[function.function.name] = names_used(function)
     changing = (names_bound(nodes) | set(parameters)) - set(uses)
     while True:
         more = {name for name, used in uses.items() if name not in changing and used & changing}

@@ -23,8 +23,16 @@ Reads = Literal["places", "tied", "names", "workspace"]
 
 RuleFunction = Callable[[FileView], Iterable[Finding]]
 
+FIRST = "0.1.0"
+"""The release that brought every rule which does not name a later one."""
+
+State = Literal["stable", "preview"]
+"""What a rule promises: "stable", to find what it finds; "preview", nothing yet: its findings may change or go."""
+
+Mark = tuple[str, Severity, bool, Reads, str, State]
+
 # Grows while the folder is read, and never after; a compiled function cannot be marked itself.
-_MARKS: dict[RuleFunction, tuple[str, Severity, bool, Reads]] = {}
+_MARKS: dict[RuleFunction, Mark] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,8 @@ class Rule:
         page: the module's docstring, which is the rule's page in Markdown.
         default: whether it runs when nothing is selected.
         reads: what a finding rests on; after an edit the rule runs only on what the edit may concern.
+        since: the release that brought it.
+        state: whether its findings may still change.
     """
 
     code: str
@@ -48,10 +58,18 @@ class Rule:
     page: str
     default: bool
     reads: Reads
+    since: str
+    state: State
 
 
 def rule(
-    code: str, severity: Severity, *, default: bool = True, reads: Reads = "tied"
+    code: str,
+    severity: Severity,
+    *,
+    default: bool = True,
+    reads: Reads = "tied",
+    since: str = FIRST,
+    state: State = "stable",
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Marks the one public function of a rule's file.
 
@@ -60,10 +78,12 @@ def rule(
         severity: the level of its findings.
         default: false for a rule that runs only when selected.
         reads: what a finding rests on.
+        since: the release that brings it.
+        state: "preview" while its findings may still change.
     """
 
     def mark(function: RuleFunction) -> RuleFunction:
-        _MARKS[function] = (code, severity, default, reads)
+        _MARKS[function] = (code, severity, default, reads, since, state)
         return function
 
     return mark
@@ -81,6 +101,6 @@ def _load() -> Iterator[Rule]:
             continue
         module = importlib.import_module(f"{package.__name__}.{module_info.name}")
         function = getattr(module, module_info.name)
-        code, severity, default, reads = _MARKS[function]
+        code, severity, default, reads, since, state = _MARKS[function]
         name, page = module_info.name.replace("_", "-"), module.__doc__ or ""
-        yield Rule(code, name, severity, function, page, default, reads)
+        yield Rule(code, name, severity, function, page, default, reads, since, state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from meshlens.facts.nodes import Import, ImportFrom
 from meshlens.project.import_statements import import_from_elsewhere, name_of_module
 from meshlens.project.view import FileView
 from meshlens.rules._history import Dated
@@ -46,8 +47,12 @@ def _with_import(view: FileView, dated: Dated, to: str) -> tuple[FileEdit, ...]:
     imports = [
         block.span(0).end
         for block in (view.facts.blocks[key] for key in view.facts.top)
-        if (block.header[0] == "import" and any(name.split(".")[0] == "jax" for name, _, _ in block.shape[2]))
-        or (block.header[0] == "from" and block.shape[2] == 0 and block.shape[3].split(".")[0] == "jax")
+        if (isinstance(block.header, Import) and any(name.split(".")[0] == "jax" for name, _, _ in block.shape.names))
+        or (
+            isinstance(block.header, ImportFrom)
+            and block.shape.level == 0
+            and block.shape.module.split(".")[0] == "jax"
+        )
     ]
     if not imports or _PLAIN.fullmatch(view.text(dated.mention.site)) is None:
         return ()

@@ -11,7 +11,21 @@ from meshlens.axes.records import ApiMention
 from meshlens.axes.values import Site
 from meshlens.axes.words import mentions
 from meshlens.facts.model import Block, Shape
-from meshlens.facts.nodes import Parameter
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assign,
+    Attribute,
+    AugAssign,
+    Comprehension,
+    For,
+    Import,
+    ImportFrom,
+    Name,
+    Parameter,
+    Try,
+    Walrus,
+    With,
+)
 from meshlens.facts.walking import nodes
 from meshlens.jaxapi.history import changed_keywords, changed_names, functions_with_dated_keywords
 from meshlens.project.view import FileView
@@ -84,9 +98,9 @@ def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str],
     own = _bound(block.shape)
     skipped = _annotations(block.shape) if lazy else frozenset()
     dotted = {
-        node[1]: _dotted(node, modules, own)
+        node.site: _dotted(node, modules, own)
         for node in nodes(block.shape)
-        if node[0] == "attr" and len(node) == 4 and node[1] not in skipped
+        if isinstance(node, Attribute) and node.site not in skipped
     }
     return tuple(
         ApiMention(name, Site(str(view.path), key, site), False, False, True)
@@ -120,19 +134,19 @@ def _modules(view: FileView) -> tuple[dict[str, str], bool]:
     lazy = False
     for key in view.facts.top:
         shape = view.facts.blocks[key].header
-        if shape[0] == "import":
-            for name, alias, _ in shape[2]:
+        if isinstance(shape, Import):
+            for name, alias, _ in shape.names:
                 if name.split(".")[0] == "jax":
                     found[alias or "jax"] = name if alias else "jax"
-        elif shape[0] == "from" and shape[2] == 0:
-            lazy |= shape[3] == "__future__" and any(name == "annotations" for name, _, _ in shape[4])
-            for name, alias, _ in shape[4] if shape[3].split(".")[0] == "jax" else ():
-                found[alias or name] = f"{shape[3]}.{name}"
+        elif isinstance(shape, ImportFrom) and shape.level == 0:
+            lazy |= shape.module == "__future__" and any(name == "annotations" for name, _, _ in shape.names)
+            for name, alias, _ in shape.names if shape.module.split(".")[0] == "jax" else ():
+                found[alias or name] = f"{shape.module}.{name}"
     return found, lazy
 
 
 def _is_guarded(shape: Any) -> bool:
-    return mentions(shape, _GUARDS) or any(node[0] == "try" and len(node) == 6 for node in nodes(shape))
+    return mentions(shape, _GUARDS) or any(isinstance(node, Try) for node in nodes(shape))
 
 
 def _bound(shape: Any) -> frozenset[str]:
@@ -140,14 +154,26 @@ def _bound(shape: Any) -> frozenset[str]:
     found: set[str] = set()
     for node in nodes(shape):
         if isinstance(node, Parameter):
-            found.add(node[0])
-        elif node[0] in ("assign", "for", "ann", "aug", "comp", "with", "import", "from", "walrus"):
-            found.update(inner[2] for inner in nodes(node[2]) if inner[0] == "name" and len(inner) == 3)
-            if node[0] in ("import", "from"):
-                found.update(name[1] or name[0].split(".")[0] for name in node[-1])
-            elif node[0] == "comp" and len(node) == 5:
-                found.update(inner[2] for inner in nodes(node[4]) if inner[0] == "name" and len(inner) == 3)
+            found.add(node.name)
+        elif isinstance(node, (Import, ImportFrom)):
+            found.update(name.alias or name.name.split(".")[0] for name in node.names)
+        elif isinstance(node, Walrus):
+            found.add(node.name)
+        else:
+            for part in _targets(node):
+                found.update(inner.name for inner in nodes(part) if isinstance(inner, Name))
     return frozenset(found)
+
+
+def _targets(node: Any) -> tuple[Any, ...]:
+    """What a node sets, and perhaps more."""
+    if isinstance(node, Assign):
+        return node.targets
+    if isinstance(node, (For, AnnAssign, AugAssign)):
+        return (node.target,)
+    if isinstance(node, With):
+        return node.items
+    return node.clauses if isinstance(node, Comprehension) else ()
 
 
 def _annotations(shape: Any) -> frozenset[int]:
@@ -155,20 +181,18 @@ def _annotations(shape: Any) -> frozenset[int]:
     found: set[int] = set()
     for node in nodes(shape):
         annotation = None
-        if node[0] == "ann" and len(node) == 5:
-            annotation = node[3]
-        elif isinstance(node, Parameter):
-            annotation = node[4]
+        if isinstance(node, (AnnAssign, Parameter)):
+            annotation = node.annotation
         if annotation is not None:
-            found.update(inner[1] for inner in nodes(annotation) if inner[0] == "attr" and len(inner) == 4)
+            found.update(inner.site for inner in nodes(annotation) if isinstance(inner, Attribute))
     return frozenset(found)
 
 
 def _dotted(node: Any, modules: dict[str, str], own: frozenset[str]) -> str | None:
     attributes: list[str] = []
-    while node[0] == "attr" and len(node) == 4:
-        attributes.append(node[3])
-        node = node[2]
-    if node[0] != "name" or node[2] in own or node[2] not in modules:
+    while isinstance(node, Attribute):
+        attributes.append(node.name)
+        node = node.object
+    if not isinstance(node, Name) or node.name in own or node.name not in modules:
         return None
-    return ".".join((modules[node[2]], *reversed(attributes)))
+    return ".".join((modules[node.name], *reversed(attributes)))

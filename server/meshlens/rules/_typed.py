@@ -6,6 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from meshlens.facts.model import FileFacts, Shape
+from meshlens.facts.nodes import Hole
 from meshlens.facts.paths import Spot, statement_at
 from meshlens.project.links import BlockKey
 from meshlens.project.view import FileView
@@ -66,9 +67,9 @@ def typed_in(before: Checked, view: FileView, stale: AbstractSet[BlockKey]) -> T
 def _written(facts: FileFacts, spot: Spot, source: bytes) -> Written:
     block = facts.blocks[spot.key]
     shape = statement_at(block.shape, spot.path)
-    start, end = block.span(shape[1])
+    start, end = block.span(shape.site)
     return Written(shape, source[start:end])
 
 
 def _is_hole(shape: Shape) -> bool:
-    return shape[-1] is not None and shape[-1][0] == "hole"
+    return shape.value is not None and isinstance(shape.value, Hole)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Attribute, Call, Name
 from meshlens.facts.walking import nodes
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
@@ -34,21 +35,23 @@ def uses_of_expression(view: FileView, text: str) -> Iterator[UseOfName]:
     for key, block in view.facts.blocks.items():
         called: dict[int, tuple[Any, bool]] = {}
         for node in nodes(block.shape):
-            if node[0] == "call" and len(node) == 4 and isinstance(node[2], tuple):
-                called[node[2][1]] = (node, False)
-                if node[2][-1] == "partial" and node[3] and node[3][0][0] is None:
-                    called[node[3][0][2][1]] = (node, True)
+            if isinstance(node, Call):
+                callee = node.callee
+                called[callee.site] = (node, False)
+                is_partial = isinstance(callee, (Name, Attribute)) and callee.name == "partial"
+                if is_partial and node.arguments and node.arguments[0].label is None:
+                    called[node.arguments[0].value.site] = (node, True)
             elif _says(node, text):
-                call, partial = called.get(node[1], (None, False))
-                yield UseOfName(key, Site(str(view.path), key, node[1]), call, partial)
+                call, partial = called.get(node.site, (None, False))
+                yield UseOfName(key, Site(str(view.path), key, node.site), call, partial)
 
 
 def _says(node: Any, text: str) -> bool:
-    if node[0] == "name" and len(node) == 3:
-        return bool(node[2] == text)
-    if node[0] == "attr" and len(node) == 4:
+    if isinstance(node, Name):
+        return bool(node.name == text)
+    if isinstance(node, Attribute):
         head, _, last = text.rpartition(".")
-        return bool(head) and node[3] == last and _says(node[2], head)
+        return bool(head) and node.name == last and _says(node.object, head)
     return False
 
 
@@ -70,7 +73,7 @@ def with_keywords(
         return None
     edits: list[FileEdit] = []
     positional = -1 if use.partial else 0
-    for label, index, value in use.call[3]:
+    for label, index, value in use.call.arguments:
         span = view.span(Site(use.site.path, use.block, index))
         if label in ("*", "**"):
             return None
@@ -80,7 +83,7 @@ def with_keywords(
                 return None
             if positional > 1:
                 edits.append(
-                    _insert(view, view.span(Site(use.site.path, use.block, value[1])).start, names[positional - 2])
+                    _insert(view, view.span(Site(use.site.path, use.block, value.site)).start, names[positional - 2])
                 )
         elif label in renamed:
             edits.append(FileEdit(view.path, Edit(Span(span.start, span.start + len(label.encode())), renamed[label])))

@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from meshlens.axes.frames import Frame
 from meshlens.axes.values import Const, Ext, Function, Mapped, Partial, Site, Value, Wrapped
+from meshlens.facts.nodes import (
+    Attribute,
+    Call,
+    ClassDef,
+    Constant,
+    FunctionDef,
+    Lambda,
+    Name,
+    Opaque,
+    SeparateDef,
+    With,
+)
 from meshlens.project.trees import Node, names_bound, names_taken, tree, walk
 from meshlens.project.view import FileView
 
@@ -37,18 +49,18 @@ def _callees(view: FileView, function: Function, strings: set[str]) -> list[Func
     if body is None or function.frame is None:
         return None
     found: list[Function] = []
-    own = names_bound(body) | {parameter[0] for parameter in function.parameters}
+    own = names_bound(body) | {parameter.name for parameter in function.parameters}
     local = own | names_taken(body)
     for top in body:
         for node in walk(top):
-            if node[0] in ("def", "class", "opaque", "with"):
+            if isinstance(node, (SeparateDef, ClassDef, Opaque, With)):
                 return None
-            if node[0] == "const" and isinstance(node[2], str):
-                strings.add(node[2])
-            if node[0] == "call" and not _is_seen(node[2], function.frame, local):
+            if isinstance(node, Constant) and isinstance(node.value, str):
+                strings.add(node.value)
+            if isinstance(node, Call) and not _is_seen(node.callee, function.frame, local):
                 return None
-            if node[0] == "name" and node[2] not in local:
-                value = function.frame.find(node[2])
+            if isinstance(node, Name) and node.name not in local:
+                value = function.frame.find(node.name)
                 inner = _function(value) if value is not None else None
                 if inner is not None:
                     found.append(inner)
@@ -63,26 +75,26 @@ def _body(view: FileView, function: Function) -> tuple[Node, ...] | None:
     if function.body is not None:
         return function.body
     root = tree(view, function.path, function.block)
-    return root[2][4] if root is not None and root[0] == "fn" else None
+    return root.function.body if root is not None and isinstance(root, FunctionDef) else None
 
 
 def _is_seen(callee: Node, frame: Frame, local: set[str]) -> bool:
     """Whether a callee is a function of the workspace, of a library that is known, or a method of an array."""
-    if callee[0] == "attr":
-        root = callee[2]
-        while root[0] == "attr":
-            root = root[2]
-        if root[0] == "name" and root[2] not in local:
-            value = frame.find(root[2])
+    if isinstance(callee, Attribute):
+        root = callee.object
+        while isinstance(root, Attribute):
+            root = root.object
+        if isinstance(root, Name) and root.name not in local:
+            value = frame.find(root.name)
             return isinstance(value, Ext) and value.dotted.split(".", 1)[0] in _SEEN_LIBRARIES
-        return str(callee[3]) in _ARRAY_METHODS
-    if callee[0] == "call":
-        return _is_seen(callee[2], frame, local)
-    if callee[0] != "name" or callee[2] in local:
-        return bool(callee[0] == "lambda")
-    value = frame.find(callee[2])
+        return str(callee.name) in _ARRAY_METHODS
+    if isinstance(callee, Call):
+        return _is_seen(callee.callee, frame, local)
+    if not isinstance(callee, Name) or callee.name in local:
+        return bool(isinstance(callee, Lambda))
+    value = frame.find(callee.name)
     if value is None:
-        return str(callee[2]) in _BUILTINS
+        return str(callee.name) in _BUILTINS
     if isinstance(value, Ext):
         return value.dotted.split(".", 1)[0] in _SEEN_LIBRARIES
     return _function(value) is not None

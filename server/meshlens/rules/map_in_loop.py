@@ -37,6 +37,21 @@ from dataclasses import dataclass
 
 from meshlens.axes.context import Context
 from meshlens.axes.values import Function, Mapped, Partial, Site, Value, Wrapped
+from meshlens.facts.nodes import (
+    Assign,
+    BoolOperation,
+    Call,
+    Comprehension,
+    For,
+    FunctionDef,
+    If,
+    IfExpression,
+    Lambda,
+    Match,
+    Name,
+    Try,
+    While,
+)
 from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.trees import Node, names_used, path_to, tree, walk
 from meshlens.project.view import FileView
@@ -47,7 +62,7 @@ from meshlens.rules._registry import rule
 from meshlens.text import Edit, FileEdit, Span
 
 _TESTS = re.compile(r"(^|[_.])(tests?|conftest|bench\w*|profile)([_.]|$)", re.IGNORECASE)
-_SOMETIMES = frozenset({"if", "try", "ifexp", "bool", "match", "for", "while"})
+_SOMETIMES = (If, Try, IfExpression, BoolOperation, Match, For, While)
 _REMEMBERS = re.compile(r"cache|memo|once|singleton", re.IGNORECASE)
 
 
@@ -100,7 +115,7 @@ def _in_loop(view: FileView, made: _Made, path: tuple[Node, ...]) -> Finding | N
     if inside is None or not turns_often(view, inside[0], made.site):
         return None
     changing = changing_names(view, made.site, (inside[0],))
-    loop = Site(made.site.path, made.site.block, inside[0][1])
+    loop = Site(made.site.path, made.site.block, inside[0].site)
     if not _made_inside(view, made, loop) or _depends(inside[-2:], changing) or not _only_called(inside, inside[0]):
         return None
     message = f"{made.kind} is created inside the loop, so it recompiles on every iteration"
@@ -111,16 +126,16 @@ def _in_function(view: FileView, made: _Made, path: tuple[Node, ...]) -> Finding
     """The same in a function that a loop calls."""
     loop = _loop_on_the_route(view, made.context)
     owner, inside, block = _owner(view, made.site, path)
-    if loop is None or owner is None or any(node[0] in _SOMETIMES for node in inside):
+    if loop is None or owner is None or any(isinstance(node, _SOMETIMES) for node in inside):
         return None
-    if not _made_inside(view, made, Site(made.site.path, block, owner[1])):
+    if not _made_inside(view, made, Site(made.site.path, block, owner.site)):
         return None
-    parameters = [parameter[0] for parameter in owner[2][2]]
-    changing = changing_names(view, made.site, owner[2][4], parameters)
+    parameters = [parameter.name for parameter in owner.function.parameters]
+    changing = changing_names(view, made.site, owner.function.body, parameters)
     if _depends(inside[-2:], changing) or not _only_called(inside, owner):
         return None
-    message = f"{made.kind} is created on every call of {owner[2][0]} from a loop, so it recompiles every time"
-    place = Related(view.path_of(loop), view.span(loop), f"{owner[2][0]} is called in this loop")
+    message = f"{made.kind} is created on every call of {owner.function.name} from a loop, so it recompiles every time"
+    place = Related(view.path_of(loop), view.span(loop), f"{owner.function.name} is called in this loop")
     return Finding(callee_span(view, made.site, made.kind), message, (), (place,))
 
 
@@ -140,22 +155,25 @@ def _loop_on_the_route(view: FileView, context: Context) -> Site | None:
 def _remembers(view: FileView, function: Site) -> bool:
     root = tree(view, function.path, function.block)
     for node in walk(root) if root is not None else ():
-        if node[0] == "fn" and node[2][1] == function.index:
-            return any(_REMEMBERS.search(view.text(Site(function.path, function.block, one[1]))) for one in node[2][3])
+        if isinstance(node, FunctionDef) and node.function.site == function.index:
+            return any(
+                _REMEMBERS.search(view.text(Site(function.path, function.block, one.site)))
+                for one in node.function.decorators
+            )
     return False
 
 
 def _owner(view: FileView, site: Site, path: tuple[Node, ...]) -> tuple[Node | None, tuple[Node, ...], str]:
     """The function whose body makes the map, what leads from there to the place, and the function's block."""
     for place in range(len(path) - 2, -1, -1):
-        if path[place][0] == "fn" and path[place + 1] in path[place][2][4]:
+        if isinstance(path[place], FunctionDef) and path[place + 1] in path[place].function.body:
             return path[place], path[place:], site.block
-        if path[place][0] == "lambda":
+        if isinstance(path[place], Lambda):
             return None, (), ""
-    if path and path[0][0] == "fn" and "." in site.block:
+    if path and isinstance(path[0], FunctionDef) and "." in site.block:
         block = site.block.rsplit(".", 1)[0]
         parent = tree(view, site.path, block)
-        if parent is not None and parent[0] == "fn":
+        if parent is not None and isinstance(parent, FunctionDef):
             return parent, (parent, *path), block
     return None, (), ""
 
@@ -172,50 +190,59 @@ def _made_inside(view: FileView, made: _Made, around: Site) -> bool:
 def _depends(ends: tuple[Node, ...], changing: set[str]) -> bool:
     """Whether the map, or the function that it decorates, uses something that changes."""
     outer, node = ends
-    decorated = outer[0] == "fn" and node in outer[2][3]
+    decorated = isinstance(outer, FunctionDef) and node in outer.function.decorators
     return bool(names_used(outer if decorated else node) & changing)
 
 
 def _only_called(inside: tuple[Node, ...], scope: Node) -> bool:
     """Whether all that is done with the map is to call it, once: it is not stored, returned, or called in a loop."""
     parent, node = inside[-2], inside[-1]
-    if parent[0] == "call" and parent[2] is node:
+    if isinstance(parent, Call) and parent.callee is node:
         return True
-    if parent[0] == "assign" and len(parent[2]) == 1 and parent[2][0][0] == "name":
-        return _is_only_called(parent[2][0][2], scope, node)
-    if parent[0] == "fn" and node in parent[2][3]:
-        return _is_only_called(parent[2][0], scope, node)
+    if isinstance(parent, Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], Name):
+        return _is_only_called(parent.targets[0].name, scope, node)
+    if isinstance(parent, FunctionDef) and node in parent.function.decorators:
+        return _is_only_called(parent.function.name, scope, node)
     return False
 
 
 def _is_only_called(name: str, scope: Node, made: Node) -> bool:
-    callees = [node[2] for node in walk(scope) if node[0] == "call" and node[2][0] == "name" and node[2][2] == name]
-    operands = [node for node in walk(made) if node[0] == "name" and node[2] == name]
-    mentions = [node for node in walk(scope) if node[0] == "name" and node[2] == name]
+    callees = [
+        node.callee
+        for node in walk(scope)
+        if isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.name == name
+    ]
+    operands = [node for node in walk(made) if isinstance(node, Name) and node.name == name]
+    mentions = [node for node in walk(scope) if isinstance(node, Name) and node.name == name]
     targets = sum(
-        target[0] == "name" and target[2] == name
-        for node in walk(scope) if node[0] == "assign" for target in node[2]
+        isinstance(target, Name) and target.name == name
+        for node in walk(scope) if isinstance(node, Assign) for target in node.targets
     )  # fmt: skip
     if not callees or targets > 1 or len(mentions) != len(callees) + targets + len(operands):
         return False
-    inner = [node for node in walk(scope) if node[0] in ("for", "while", "comp") and node is not scope]
+    inner = [node for node in walk(scope) if isinstance(node, (For, While, Comprehension)) and node is not scope]
     return not any(callee is below for node in inner for below in walk(node) for callee in callees)
 
 
 def _fixes(view: FileView, made: _Made, inside: tuple[Node, ...]) -> tuple[Fix, ...]:
     """Moves a one-line assignment that stands directly in the loop to the line before it."""
     loop, statement = inside[0], inside[1]
-    if loop[0] == "comp" or statement[0] != "assign" or inside[-2] is not statement or statement not in loop[-2]:
+    if (
+        isinstance(loop, Comprehension)
+        or not isinstance(statement, Assign)
+        or inside[-2] is not statement
+        or statement not in loop.body
+    ):
         return ()
     source = view.texts[made.site.path]
-    span = view.span(Site(made.site.path, made.site.block, statement[1]))
-    at = view.span(Site(made.site.path, made.site.block, loop[1])).start
+    span = view.span(Site(made.site.path, made.site.block, statement.site))
+    at = view.span(Site(made.site.path, made.site.block, loop.site)).start
     head = source[source.rfind(b"\n", 0, at) + 1 : at]
     start = source.rfind(b"\n", 0, span.start) + 1
     end = source.find(b"\n", span.end) + 1
     text = source[span.start : span.end]
     alone = not source[start : span.start].strip() and not source[span.end : end].strip()
-    if head.strip() or not alone or not end or b"\n" in text or len(loop[-2]) < 2:
+    if head.strip() or not alone or not end or b"\n" in text or len(loop.body) < 2:
         return ()
     path = view.path_of(made.site)
     newline = "\r\n" if source[:end].endswith(b"\r\n") else "\n"

@@ -53,6 +53,7 @@ from collections.abc import Iterator
 
 from meshlens.axes.records import AxisUse, literal_name
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import BinaryOperation, FunctionDef
 from meshlens.project.trees import path_to, walk
 from meshlens.project.view import FileView
 from meshlens.rules._callees import callee_span
@@ -86,9 +87,11 @@ def _is_sum_of_mean(use: AxisUse) -> bool:
 
 def _counts_devices(view: FileView, call: Site) -> bool:
     """Whether the function that sums divides something else, a learning rate say, by the number of devices."""
-    function = next((node for node in reversed(path_to(view, call)) if node[0] == "fn"), None)
+    function = next((node for node in reversed(path_to(view, call)) if isinstance(node, FunctionDef)), None)
     return function is not None and any(
-        node[0] == "bin" and node[2] == "/" and _COUNT.search(view.text(Site(call.path, call.block, node[4][1])))
+        isinstance(node, BinaryOperation)
+        and node.operator == "/"
+        and _COUNT.search(view.text(Site(call.path, call.block, node.right[1])))
         for node in walk(function)
     )
 

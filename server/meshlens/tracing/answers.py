@@ -14,36 +14,69 @@ from typing import Any
 from meshlens.foreign_files import read_bytes
 from meshlens.tracing import faults
 from meshlens.tracing.groups import Groups
-from meshlens.tracing.hlo import Module, read_module
+from meshlens.tracing.hlo import Instruction, Module, places_in, read_module
 from meshlens.tracing.machines import least_time
-from meshlens.tracing.model import Collective, Estimate, Fault, Line, Place, ReadFile, Trace, totals_of
+from meshlens.tracing.model import (
+    REMATERIALIZATION,
+    Collective,
+    Estimate,
+    Fault,
+    Line,
+    Place,
+    ReadFile,
+    Trace,
+    totals_of,
+)
 from meshlens.tracing.partitioned import Mesh, read_partitioned, shardings_in
 from meshlens.tracing.request import TraceRequest
 from meshlens.tracing.room import MOST_ANSWER, newest_dump, read_json
+from meshlens.tracing.suggestion import suggested_entry
 from meshlens.tracing.worker.places import Inside
 
 _REMATERIALIZED = re.compile(r"Involuntary full rematerialization\.(.*?)(?=\n[A-Z]\d{4} |\Z)", re.DOTALL)
-_METADATA = re.compile(r"metadata=\{.*?\}(?=[,\s)]|$)")
+_METADATA = re.compile(r"metadata=\{.*?\}(?=[,.\s)]|$)")
 _FROM_TO = re.compile(r"from sharding (\{.*?\}) to (\{.*?\}) (?:efficiently|without)")
 _MOST_OUTPUT = 40_000_000
 
 
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
 def trace_from(room: Path, request: TraceRequest, blank: Trace) -> Trace:
-    """Returns what a worker has written as a trace, as far as it came.
+    """Returns what a worker has written as a trace, as far as it came; any bytes give a trace or a sentence.
 
     Args:
         room: the folder that it wrote into.
         request: what it was asked.
         blank: a trace that names the entry and its target.
     """
+    try:
+        return _trace_from(room, request, blank)
+    except _UNREADABLE as error:
+        return replace(blank, errors=(faults.unreadable(error),))
+
+
+def _trace_from(room: Path, request: TraceRequest, blank: Trace) -> Trace:
     traced = read_json(room / "traced.json")
     found = _traced(traced, request, blank) if traced else blank
     if failed := read_json(room / "failed.json"):
-        found = replace(found, errors=(*found.errors, faults.raised(failed, request)))
+        found = replace(
+            found,
+            jax=found.jax or str(failed.get("jax", "")),
+            errors=(*found.errors, faults.raised(failed, request)),
+            files=found.files or _files(failed, {}),
+            suggestion=_suggestion(failed, request),
+        )
     after = _after(room)
     if after is not None and traced:
         found = _with_module(found, room, after, request)
     return found
+
+
+def _suggestion(failed: Mapping[str, Any], request: TraceRequest) -> str:
+    more = failed.get("more")
+    parameters = more.get("parameters") if isinstance(more, dict) else None
+    return suggested_entry(request.name, parameters) if isinstance(parameters, list) else ""
 
 
 def _after(room: Path) -> tuple[Module, str] | None:
@@ -77,16 +110,28 @@ def _traced(traced: Mapping[str, Any], request: TraceRequest, blank: Trace) -> T
         totals=totals_of(collectives),
         flops=float(traced.get("flops", 0.0)) / max(request.target.count, 1),
         notes=tuple(dict.fromkeys([*map(str, traced.get("notes", [])), *_loops(traced.get("unknown_loops", []))])),
-        files=tuple(
-            ReadFile(one["path"], one["sha256"], tuple(sorted(rows[one["path"]]))) for one in traced.get("files", [])
-        ),
+        files=_files(traced, rows),
         placed=(int(equations[0]), int(equations[1])),
+    )
+
+
+def _files(answer: Mapping[str, Any], rows: Mapping[str, Iterable[int]]) -> tuple[ReadFile, ...]:
+    return tuple(
+        ReadFile(one["path"], one["sha256"], tuple(sorted(rows.get(one["path"], ()))))
+        for one in answer.get("files", [])
     )
 
 
 def _lines(listed: Iterable[Any]) -> Iterable[Line]:
     for filename, row, line in listed:
-        yield Line(Place(filename, row), line["dtype"], tuple(line["shape"]), line["sharding"], tuple(line["varying"]))
+        sharding = line["sharding"]
+        yield Line(
+            Place(str(filename), int(row)),
+            str(line["dtype"]),
+            tuple(size if isinstance(size, int) else str(size) for size in line["shape"]),
+            None if sharding is None else str(sharding),
+            tuple(map(str, line["varying"])),
+        )
 
 
 def _loops(places: Iterable[Any]) -> Iterable[str]:
@@ -143,10 +188,12 @@ def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: T
             "XLA's partitioner left no module in this release, so its module for CPUs was read: "
             "bfloat16 collectives count double there"
         )
-    level = "compiled" if kind == "compiled" else "partitioned"
+    if read_json(room / "whole.json").get("replicas") == 1 and request.target.count > 1:
+        notes.append("no argument is sharded and nothing in the program spreads it, so it runs whole on one device")
     found = replace(
         found,
-        level="compiled" if level == "compiled" else "partitioned",
+        level="compiled" if kind == "compiled" else "partitioned",
+        partitioner="GPU" if request.with_plugin else "CPU",
         collectives=read.collectives,
         totals=totals_of(read.collectives),
         flops=read.flops or found.flops,
@@ -172,8 +219,6 @@ def _with_sharding(line: Line, found: list[tuple[tuple[int, ...], str]]) -> Line
 
 def _rematerialized(room: Path, module: Module, to_user: Callable[[str], str]) -> list[Fault]:
     """XLA's warnings that it replicates a value to bring it from one sharding to another, each with its line."""
-    from meshlens.tracing.hlo import Instruction, places_in
-
     raw = read_bytes(room / "output", _MOST_OUTPUT)
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else ""
     locate = places_in(module)
@@ -188,7 +233,7 @@ def _rematerialized(room: Path, module: Module, to_user: Callable[[str], str]) -
             f"XLA gathers the whole value on every device to change its sharding{between}; "
             "change the spec or add a sharding constraint before this line"
         )
-        found.setdefault((place, message), Fault(message, "Rematerialization", place))
+        found.setdefault((place, message), Fault(message, REMATERIALIZATION, place))
     return list(found.values())
 
 

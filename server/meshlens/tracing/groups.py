@@ -13,6 +13,7 @@ _IOTA = re.compile(r"\[([\d,]+)\]<=\[([\d,]+)\](?:T\(([\d,]+)\))?")
 _MESH = re.compile(r"mesh\[([^\]]*)\]")
 _MESH_AXIS = re.compile(r"'?([\w.\-]+)'?=(\d+)")
 _USED = re.compile(r"'([\w.\-]+)'(?::\((\d+)\)(\d+))?")
+_DEVICE_IDS = re.compile(r"device_ids=\(?\[([\d,]+)\]\)?(?:<=\[([\d,]+)\])?(?:T\(([\d,]+)\))?")
 _MOST_DEVICES = 1 << 16
 
 Groups = tuple[tuple[int, ...], ...]
@@ -61,7 +62,7 @@ def _over_axes(mesh: str, used: str) -> Groups:
     """The groups of `mesh['a'=4,'b'=2] {'a'}`; an axis may be split: `'a':(2)2`."""
     sizes: list[tuple[str, int]] = [(name, int(size)) for name, size in _MESH_AXIS.findall(mesh)]
     split: dict[str, list[tuple[int, int]]] = {}
-    for name, before, size in _USED.findall(used.partition("}")[0]):
+    for name, before, size in _USED.findall(used[used.find("{") :]):
         split.setdefault(name, []).append((int(before or 1), int(size or 0)))
     parts: list[tuple[int, bool]] = []
     for name, size in sizes:
@@ -75,7 +76,20 @@ def _over_axes(mesh: str, used: str) -> Groups:
     def place(places: tuple[int, ...]) -> int:
         return sum(one * stride for one, stride in zip(places, strides, strict=True))
 
-    return tuple(tuple(place(one) + place(two) for two in product(*inner)) for one in product(*outer))
+    devices = _device_ids(used, prod(size for size, _ in parts))
+    return tuple(tuple(devices[place(one) + place(two)] for two in product(*inner)) for one in product(*outer))
+
+
+def _device_ids(text: str, number: int) -> list[int]:
+    """The devices of a mesh, in the order of its axes: all in a row, unless `device_ids` says otherwise."""
+    found = _DEVICE_IDS.search(text)
+    if found is None:
+        return list(range(number))
+    if found[3]:
+        flat = iota(numbers(found[2] or found[1]), numbers(found[3]))
+    else:
+        flat = list(range(number)) if found[2] else numbers(found[1])
+    return flat if sorted(flat) == list(range(number)) else list(range(number))
 
 
 def _parts(size: int, chosen: list[tuple[int, int]]) -> list[tuple[int, bool]]:

@@ -147,11 +147,12 @@ def _on_hosts(machine: Machine, kind: str, size: int, groups: Groups) -> Estimat
         "all-reduce": 2.0 * size,
         "reduce-scatter": float(size) * number,
     }.get(kind, float(size))
-    inside = received * (number - 1) / number / machine.bandwidth
+    together = max(number // hosts, 1)
+    inside = received * (together - 1) / together / machine.bandwidth
     if hosts < 2 or not machine.network_bandwidth:
         return Estimate(inside, machine.link)
-    together = 1 if kind in ("all-to-all", "ragged-all-to-all") else number // hosts
-    across = received * (hosts - 1) / hosts / (max(together, 1) * machine.network_bandwidth)
+    adapters = 1 if kind in ("all-to-all", "ragged-all-to-all") else together
+    across = received * (hosts - 1) / hosts / (adapters * machine.network_bandwidth)
     return Estimate(max(inside, across), machine.network if across > inside else machine.link)
 
 

@@ -37,6 +37,8 @@ class TraceRequest:
         level: how far it goes: `TRACED` or `PARTITIONED`.
         machine: what the devices are; None where nobody said.
         limits: what it may take.
+        runs_main: whether the file is run as a program until it calls the function.
+        with_plugin: whether the compiler of NVIDIA's plugin partitions; `trace` tries that by itself for GPUs.
         untrusted: folders that are not trusted; with any, nothing is run.
     """
 
@@ -48,6 +50,8 @@ class TraceRequest:
     level: int = PARTITIONED
     machine: Machine | None = None
     limits: Limits = Limits()
+    runs_main: bool = False
+    with_plugin: bool = False
     untrusted: tuple[Path, ...] = ()
 
     @property

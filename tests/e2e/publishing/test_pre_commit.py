@@ -101,3 +101,12 @@ def _run(command: list[str | Path], folder: Path, **environment: str) -> subproc
         text=True,
         check=False,
     )
+
+
+def test_uvx_runs_it_without_installing_it(repository: Path):
+    """As `uvx meshlens check` does once it is on PyPI: here from the checkout."""
+    uv = shutil.which("uv") or absent("uv")
+    command = [uv, "tool", "run", "--quiet", "--from", str(ROOT), "meshlens", "check", "--output-format", "concise"]
+    done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "train.py:7" in done.stdout

@@ -26,6 +26,7 @@ ALLOWED = (
     r"extension/dist/(extension|protocolClient)\.js",
     r"extension/images/[\w-]+\.(png|svg)",
     r"extension/walkthrough/[\w-]+\.md",
+    r"extension/docs/meshlens\.schema\.json",
     r"extension/docs/tour/[\w/]+\.(md|py|svg|toml)",
     r"extension/bundled/run\.py",
     rf"extension/bundled/libs/({'|'.join(LIBRARIES)})/.+\.(py|pyi|typed|md|toml|scm|json|code-snippets|txt)",
@@ -52,7 +53,7 @@ def test_what_its_manifest_names_is_in_it(names):
         manifest = json.loads(archive.read("extension/package.json"))
     contributed = manifest["contributes"]
     steps = [step for walkthrough in contributed["walkthroughs"] for step in walkthrough["steps"]]
-    named = [manifest["main"], manifest["icon"]]
+    named = [manifest["main"], manifest["icon"], *(one["url"] for one in contributed["tomlValidation"])]
     named += [path for step in steps for path in step["media"].values()]
     assert len(named) > 6
     assert [path for path in named if f"extension/{path.removeprefix('./')}" not in names] == []

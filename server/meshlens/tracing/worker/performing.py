@@ -7,6 +7,8 @@ The request is an object with these keys:
     root        the folder of the project
     devices     how many virtual devices there are
     level       1: trace; 2: also partition
+    plugin      how many GPUs each host has, if the plugin's compiler is to partition; else null
+    run_main    whether to run the file as a program until it calls the function
 
 It writes into the room, each file whole under its name:
 
@@ -14,7 +16,7 @@ It writes into the room, each file whole under its name:
     traced.json   what `jaxprs.read` found, and the files that were read
     lowered.json  the name of XLA's module, and the dumps that were there before
     failed.json   {stage, kind, message, type, place, more}
-    lowered.txt   the module before XLA, where XLA will not partition it
+    whole.json    {replicas}, where XLA has nothing to partition, and lowered.txt, the module before XLA
     compiled.txt  the module after XLA, if nobody has ended this process before that
     done          empty: all was done
 """
@@ -26,12 +28,11 @@ import hashlib
 import json
 import os
 import sys
-import traceback
 from contextlib import suppress
 from typing import Any
 
-from . import entries, jaxprs, tracing
-from .places import Inside, rows_of_error
+from . import arguments, entries, jaxprs, plugin, tracing
+from .places import LIBRARIES, Inside, rows_of_error
 
 _LONGEST = 4000
 _OURS = ("jax_num_cpu_devices", "jax_platforms", "jax_platform_name", "jax_enable_compilation_cache")
@@ -89,30 +90,25 @@ def perform(request: dict[str, Any]) -> None:
         if failure is not None:
             room.say("failed", {"stage": "jax", "kind": failure["type"], **failure})
             return
+        per_host = request.get("plugin")
+        if per_host is not None and not plugin.is_there(_version(sys.modules["jax"].__version__)):
+            raise entries.NoProgram("no-plugin", "the plugin for NVIDIA GPUs is not installed")
         notes = _hold(request)
+        if per_host is not None:
+            plugin.present(plugin.devices(request["devices"], per_host))
         _perform(request, inside, room, begin, notes)
         room.write("done", "")
     except entries.NoProgram as error:
         room.say("failed", {"stage": stage[0], "kind": error.kind, "message": str(error), "more": error.more})
     except BaseException as error:  # whatever the user's code raises, the answer says so
-        room.say("failed", _told(error, stage[0], inside))
+        room.say("failed", {**_told(error, stage[0], inside), "jax": _jax_version(), "files": _files(inside)})
 
 
 def _perform(request: dict[str, Any], inside: Inside, room: _Room, begin: Any, notes: list[str]) -> None:
     import jax
 
     os.chdir(request["root"])
-    module = entries.import_file(request["file"], request["root"])
-    found = entries.find(module, request["name"])
-    begin("building the arguments")
-    lacking = entries.missing_parameters(found)
-    if lacking:
-        raise entries.NoProgram(
-            "no-arguments",
-            f'"{request["name"]}" needs {_counted(len(lacking), "argument")}',
-            {"parameters": [one.name for one in lacking]},
-        )
-    function, args, kwargs = entries.program_of(found, request["name"])
+    function, args, kwargs = _program(request, begin, notes)
     begin("tracing")
     traced = tracing.trace(function, args, kwargs)
     reading = jaxprs.read(traced.jaxpr, inside)
@@ -125,13 +121,40 @@ def _perform(request: dict[str, Any], inside: Inside, room: _Room, begin: Any, n
         return
     begin("lowering")
     lowered = traced.lower()
-    if not traced.partitions:
+    replicas, partitions = _copies(lowered)
+    if partitions == 1:
+        # XLA has nothing to partition: the program runs whole, on one device or on each as a replica.
+        room.say("whole", {"replicas": replicas})
         room.write("lowered.txt", lowered.as_text("hlo"))
         return
     begin("partitioning")
     room.say("lowered", {"module": _module_name(lowered), "dumps": _dumps(request)})
     text = lowered.compile().as_text()
     room.write("compiled.txt", text if isinstance(text, str) else "")
+
+
+def _program(request: dict[str, Any], begin: Any, notes: list[str]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """The function that is to be traced, and its arguments."""
+    name = request["name"]
+    if request.get("run_main"):
+        begin("running the program")
+        return arguments.by_running(request["file"], name, request["root"])
+    module = entries.import_file(request["file"], request["root"])
+    found = entries.find(module, name)
+    begin("building the arguments")
+    lacking = entries.missing_parameters(found)
+    if not lacking:
+        return entries.program_of(found, name)
+    annotated = arguments.by_annotations(found, request["devices"])
+    if annotated is not None:
+        notes.append("shapes come from the annotations, with sizes of our own in the place of names")
+        return (found, *annotated)
+    raise entries.NoProgram(
+        "no-arguments",
+        f'"{name}" needs {_counted(len(lacking), "argument")} ({", ".join(one.name for one in lacking)}); '
+        "name an entry that returns (function, args), or pass --run-main to run the program until it calls it",
+        {"parameters": arguments.described(found, request["devices"])},
+    )
 
 
 def _hold(request: dict[str, Any]) -> list[str]:
@@ -146,7 +169,7 @@ def _hold(request: dict[str, Any]) -> list[str]:
             "--xla_dump_hlo_pass_re=(spmd|shardy|sharding).*",
             "--xla_dump_hlo_as_text",
         ]
-    os.environ.update(JAX_PLATFORMS="cpu", XLA_FLAGS=" ".join(flags))
+    os.environ.update(JAX_PLATFORMS="cpu", XLA_FLAGS=" ".join(flags), JAX_SKIP_CUDA_CONSTRAINTS_CHECK="1")
     # XLA reads its flags once.
     from jax._src.lib import xla_client
 
@@ -171,6 +194,11 @@ def _hold(request: dict[str, Any]) -> list[str]:
             # A release may lack one of them.
             with suppress(AttributeError, ValueError, RuntimeError):
                 update(name, value)
+    # The line of an operation is the user's, not that of a library in between.
+    from jax._src import source_info_util
+
+    for folder in LIBRARIES:
+        source_info_util.register_exclusion(folder)
     type(jax.config).update = staticmethod(guarded)
     jax.distributed.initialize = lambda *_args, **_kwargs: None
     builtins.input = _no_input
@@ -215,20 +243,32 @@ def _files(inside: Inside) -> list[dict[str, str]]:
     return [{"path": path, "sha256": digest} for path, digest in sorted(found.items())]
 
 
+def _jax_version() -> str:
+    return str(getattr(sys.modules.get("jax"), "__version__", ""))
+
+
 def _told(error: BaseException, stage: str, inside: Inside) -> dict[str, Any]:
     places = rows_of_error(error, inside)
     message = str(error).split("\n--------------------\n")[0]
-    last = traceback.format_exception_only(type(error), error)[-1].strip()
     return {
         "stage": stage,
         "kind": "raised",
         "type": type(error).__name__,
-        "message": (message or last)[:_LONGEST],
+        "message": (message.strip() or "raised without a message")[:_LONGEST],
         "code": error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else None,
         "missing": error.name if isinstance(error, ModuleNotFoundError) else None,
         "place": places[0] if places else None,
         "route": places[:50],
     }
+
+
+def _copies(lowered: Any) -> tuple[int, int]:
+    """How many replicas and partitions a module is for; unknown numbers count as many."""
+    try:
+        attributes = lowered.compiler_ir().operation.attributes
+        return tuple(int(attributes[f"mhlo.num_{name}"].value) for name in ("replicas", "partitions"))  # type: ignore[return-value]
+    except Exception:  # a private form that may change
+        return 0, 0
 
 
 def _module_name(lowered: Any) -> str:

@@ -11,15 +11,14 @@ class Traced:
 
     Attributes:
         jaxpr: what it computes.
+        lower: gives the module that XLA compiles.
         shardings: what is known of where its results go.
-        partitions: whether XLA splits it over devices; a pmap of older releases is run by each device as it is.
     """
 
-    def __init__(self, jaxpr: Any, lower: Any, shardings: Any = (), partitions: bool = True) -> None:
+    def __init__(self, jaxpr: Any, lower: Any, shardings: Any = ()) -> None:
         self.jaxpr = jaxpr
         self.lower = lower
         self.shardings = shardings
-        self.partitions = partitions
 
 
 def trace(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
@@ -30,7 +29,7 @@ def trace(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trace
         import jax
 
         jaxpr = jax.make_jaxpr(function)(*args, **kwargs)
-        return Traced(jaxpr, lambda: function.lower(*args, **kwargs), partitions=False)
+        return Traced(jaxpr, lambda: function.lower(*args, **kwargs))
     return _of_jit(_over_arrays(function, args, kwargs))
 
 
@@ -40,7 +39,11 @@ def _of_jit(traced: Any) -> Traced:
 
 
 def _is_jitted(function: Any) -> bool:
-    return hasattr(function, "trace") and hasattr(function, "lower") and type(function).__module__.startswith("jax")
+    return (
+        hasattr(function, "trace")
+        and hasattr(function, "lower")
+        and str(getattr(type(function), "__module__", "")).startswith("jax")
+    )
 
 
 def _is_old_pmap(function: Any) -> bool:

@@ -1,0 +1,38 @@
+"""`meshlens completion`: the script with which a shell completes commands and options."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from meshlens.cli.terminal import speak_utf8
+
+VARIABLE = "_MESHLENS_COMPLETE"
+"""The variable in which a shell asks click for completions."""
+
+_HOW = {
+    "bash": 'eval "$(meshlens completion bash)"   in ~/.bashrc',
+    "zsh": 'eval "$(meshlens completion zsh)"   in ~/.zshrc',
+    "fish": "meshlens completion fish > ~/.config/fish/completions/meshlens.fish",
+}
+
+
+class _Completion(click.Command):
+    """A command whose help says where its output goes."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Turn it on with"):
+            formatter.write_dl(list(_HOW.items()))
+
+
+@click.command("completion", cls=_Completion)
+@click.argument("shell", type=click.Choice(tuple(_HOW)))
+def command(shell: str) -> int:
+    """Print the script that completes commands and options in a shell."""
+    from meshlens.cli.main import cli
+
+    speak_utf8()
+    found = get_completion_class(shell)
+    assert found is not None
+    click.echo(found(cli, {}, "meshlens", VARIABLE).source())
+    return 0

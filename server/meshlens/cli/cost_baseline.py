@@ -1,0 +1,180 @@
+"""Limits on the cost of a program: collectives that are known and accepted, and those of the command line.
+
+A collective is known by its file, the text of its line, its kind and its axes, so lines may move; one is new if the
+baseline does not have it, and has grown if it moves more than 1 % more bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from meshlens.cli.baseline import BadBaseline
+from meshlens.cli.formats.fingerprints import relative
+from meshlens.foreign_files import BASELINE, SOURCE, Unread, read_bytes, read_text
+from meshlens.settings import BadSetting
+from meshlens.tracing.model import REMATERIALIZATION, Collective, Place, Trace
+
+_VERSION = 1
+_GROWN = 1.01
+_LIMIT = re.compile(r"\s*([a-z\-]+)\s*(?:>\s*([\d.]+)\s*([KMGT]?)(i?)B?)?\s*", re.IGNORECASE)
+_KINDS = (
+    "all-reduce",
+    "all-gather",
+    "reduce-scatter",
+    "all-to-all",
+    "collective-permute",
+    "rematerialization",
+    "any",
+)
+
+_Key = tuple[str, str, str, tuple[str, ...], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit on what a program moves.
+
+    Attributes:
+        text: as it was written: "all-gather>64MiB".
+        kind: the kind of the collective; "any" for each kind.
+        bytes: the most bytes that one line may move.
+    """
+
+    text: str
+    kind: str
+    bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """A collective that is new, has grown, or is beyond a limit.
+
+    Attributes:
+        trace: the entry and its target.
+        place: its line.
+        message: what is wrong with it.
+    """
+
+    trace: str
+    place: Place | None
+    message: str
+
+
+def parse_limit(value: object) -> Limit:
+    """Returns the limit that a text means.
+
+    Raises:
+        BadSetting: it means none.
+    """
+    found = _LIMIT.fullmatch(str(value))
+    if found is None or found[1].lower() not in _KINDS:
+        raise BadSetting(f'expected a kind ({", ".join(_KINDS)}), and a size if it may be smaller: "all-gather>64MiB"')
+    base = 1024 if found[4] else 1000
+    size = float(found[2]) * base ** " KMGT".index(found[3].upper() or " ") if found[2] else 0.0
+    return Limit(str(value).strip(), found[1].lower(), size)
+
+
+def beyond(traces: Sequence[Trace], limits: Sequence[Limit]) -> list[Excess]:
+    """Returns the lines that move more than a limit allows."""
+    found = []
+    for trace in traces:
+        for limit in limits:
+            for one in trace.collectives:
+                if limit.kind in (one.kind, "any") and one.bytes > limit.bytes:
+                    message = f"{one.kind} of {one.bytes:,} bytes on each device is more than {limit.text} allows"
+                    found.append(Excess(_name(trace), one.place, message))
+            if limit.kind in ("rematerialization", "any"):
+                found += [
+                    Excess(_name(trace), error.place, error.message)
+                    for error in trace.errors
+                    if error.type == REMATERIALIZATION
+                ]
+    return found
+
+
+def written(traces: Sequence[Trace], folder: Path) -> bytes:
+    """Returns the costs of traces as a baseline.
+
+    Args:
+        traces: what was found.
+        folder: where the baseline will lie; its paths are relative to it.
+    """
+    entries = {
+        _name(trace): [
+            {"file": file, "line": line, "kind": kind, "axes": list(axes), "backward": backward, "bytes": size}
+            for (file, line, kind, axes, backward), size in sorted(_costs(trace, folder).items())
+        ]
+        for trace in traces
+    }
+    return (json.dumps({"version": _VERSION, "costs": entries}, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def against(traces: Sequence[Trace], baseline: Path) -> list[Excess]:
+    """Returns what is new or has grown since a baseline was written.
+
+    Raises:
+        BadBaseline: the file is none, or cannot be read.
+    """
+    known = _read(baseline)
+    found = []
+    for trace in traces:
+        name = _name(trace)
+        if name not in known:
+            found.append(Excess(name, None, 'the baseline does not have it; write it with "--write-baseline"'))
+            continue
+        places = {_key(one, baseline.parent): one.place for one in trace.collectives}
+        for key, size in _costs(trace, baseline.parent).items():
+            before = known[name].get(key)
+            over = f" over {', '.join(key[3])}" if key[3] else ""
+            if before is None:
+                found.append(Excess(name, places[key], f"new {key[2]}{over}: {size:,} bytes on each device"))
+            elif size > before * _GROWN:
+                found.append(Excess(name, places[key], f"{key[2]}{over} has grown from {before:,} to {size:,} bytes"))
+    return found
+
+
+def _name(trace: Trace) -> str:
+    return f"{trace.entry} on {trace.target}"
+
+
+def _costs(trace: Trace, folder: Path) -> Mapping[_Key, int]:
+    costs: dict[_Key, int] = defaultdict(int)
+    for one in trace.collectives:
+        costs[_key(one, folder)] += one.bytes
+    return costs
+
+
+def _key(one: Collective, folder: Path) -> _Key:
+    if one.place is None:
+        return "", "", one.kind, one.axes, one.backward
+    lines = read_text(one.place.filename, SOURCE).splitlines()
+    text = lines[one.place.row - 1].strip() if one.place.row <= len(lines) else ""
+    return relative(one.place.filename, str(folder)), text, one.kind, one.axes, one.backward
+
+
+def _read(path: Path) -> dict[str, dict[_Key, int]]:
+    raw = read_bytes(path, BASELINE)
+    if isinstance(raw, Unread):
+        raise BadBaseline(raw.message)
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise BadBaseline(f"not a baseline: {error}") from error
+    if not isinstance(data, dict) or data.get("version") != _VERSION or not isinstance(data.get("costs"), dict):
+        raise BadBaseline('not a baseline of "meshlens cost"; write one with "--write-baseline"')
+    try:
+        return {str(name): dict(_entries(listed)) for name, listed in data["costs"].items()}
+    except (TypeError, KeyError, ValueError, OverflowError) as error:
+        raise BadBaseline("not a baseline: an entry lacks file, line, kind, axes, backward or bytes") from error
+
+
+def _entries(listed: Iterable[Mapping[str, Any]]) -> Iterable[tuple[_Key, int]]:
+    for one in listed:
+        axes = tuple(map(str, one["axes"]))
+        yield (str(one["file"]), str(one["line"]), str(one["kind"]), axes, bool(one["backward"])), int(one["bytes"])

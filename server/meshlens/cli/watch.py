@@ -1,0 +1,67 @@
+"""`meshlens check --watch`: checks again whenever a file that was checked, or could be, has changed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from meshlens.cli.request import ask
+from meshlens.launching import program
+
+STOPPED = 130
+_SECONDS = 0.5
+# A look takes no more than this part of the time, however many files there are.
+_SHARE = 0.1
+
+_Stamps = Mapping[Path, tuple[int, int]]
+
+
+def watch(paths: Sequence[str], arguments: Sequence[str]) -> int:
+    """Checks until Ctrl-C, each time in a process of its own.
+
+    Args:
+        paths: what is checked.
+        arguments: those of `meshlens check`, without `--watch`.
+
+    Returns:
+        The exit code of whoever is stopped by Ctrl-C.
+    """
+    seen: _Stamps | None = None
+    try:
+        while True:
+            began = time.monotonic()
+            now = _stamps(paths)
+            took = time.monotonic() - began
+            if now != seen:
+                seen = now
+                _check(arguments, len(now))
+            time.sleep(max(_SECONDS, took / _SHARE))
+    except KeyboardInterrupt:
+        return STOPPED
+
+
+def _check(arguments: Sequence[str], count: int) -> None:
+    if sys.stdout.isatty():
+        # Clears the screen and what has scrolled off it.
+        sys.stdout.write("\033[2J\033[3J\033[H")
+    sys.stdout.flush()
+    subprocess.run([sys.executable, *program(), "check", *arguments], check=False)
+    files = f"{count} file{'' if count == 1 else 's'}"
+    print(f"[{datetime.now():%H:%M:%S}] Watching {files}; Ctrl-C stops.", file=sys.stderr, flush=True)
+
+
+def _stamps(paths: Sequence[str]) -> _Stamps:
+    """Returns when each file changed, and each configuration."""
+    found: dict[Path, tuple[int, int]] = {}
+    for group in ask(paths or (".",), {}).groups:
+        own = group.configuration.path
+        for path in (*group.files, *group.others, *([own] if own is not None else [])):
+            with suppress(OSError):
+                status = path.stat()
+                found[path] = (status.st_mtime_ns, status.st_size)
+    return found

@@ -1,0 +1,148 @@
+"""MeshLens comes into a repository: a first configuration, comments on old findings, watching, completion."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from threading import Timer
+from typing import IO
+
+import jsonschema
+import pytest
+
+from command_line import CLEAN, TYPO, meshlens, start, write
+from fake_interpreters import ANSWER, answer, says
+from meshlens.cli.schema import schema
+from meshlens.settings import keys
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+GPUS = [{**ANSWER["devices"][0], "platform": "gpu", "kind": "NVIDIA H100 80GB HBM3", "id": n} for n in range(4)]  # type: ignore[index]
+
+
+def test_a_new_project_gets_a_file_of_its_own(tmp_path: Path):
+    write(tmp_path, {"requirements.txt": "jax==0.4.35\n", "vendor/other.py": TYPO, "train.py": TYPO})
+    ran = meshlens("init", "--no-detect", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    written = (tmp_path / "meshlens.toml").read_text()
+    assert tomllib.loads(written) == {"exclude": ["vendor"]}
+    assert '# jax-version = "0.4.35"' in written
+    assert "Wrote meshlens.toml:" in ran.out
+    found = meshlens("check", "--output-format", "concise", cwd=tmp_path).out
+    assert "train.py:7:" in found
+    assert "vendor" not in found
+
+
+def test_pyproject_keeps_what_it_has(tmp_path: Path):
+    (tmp_path / "pyproject.toml").write_bytes(b'[project]\r\nname = "x"\r\n')
+    assert meshlens("init", "--devices", "2x4", cwd=tmp_path).code == 0
+    written = (tmp_path / "pyproject.toml").read_bytes()
+    assert written.startswith(b'[project]\r\nname = "x"\r\n\r\n[tool.meshlens]\r\n')
+    assert b"\n" not in written.replace(b"\r\n", b"")
+    assert tomllib.loads(written.decode())["tool"]["meshlens"] == {"devices": "2x4"}
+    again = meshlens("init", cwd=tmp_path)
+    assert (again.code, again.out) == (2, "")
+    assert again.err == "meshlens: pyproject.toml has a configuration already; `meshlens config` shows it\n"
+
+
+def test_the_devices_that_the_projects_python_has_become_the_target(tmp_path: Path):
+    says(tmp_path / ".venv" / "bin", answer(devices=GPUS, default_backend="gpu"))
+    (tmp_path / ".venv" / "pyvenv.cfg").touch()
+    ran = meshlens("init", "--print", cwd=tmp_path)
+    assert ran.code == 0
+    assert "devices = 4  # 4 × NVIDIA H100 80GB HBM3, as here" in ran.out
+    assert not (tmp_path / "meshlens.toml").exists()
+
+
+def test_comments_accept_what_is_there_and_nothing_new(tmp_path: Path):
+    two = TYPO + '\n\nprint(jax.pmap(lambda x: jax.lax.psum(x, "a") + jax.lax.psum(x, "b"), axis_name="c")(1))\n'
+    write(tmp_path, {"old.py": two, "clean.py": CLEAN})
+    ran = meshlens("check", "--add-noqa", cwd=tmp_path)
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == "Added 2 comments in 1 file.\n"
+    assert (tmp_path / "clean.py").read_text() == CLEAN
+    assert meshlens("check", cwd=tmp_path).code == 0
+    lines = (tmp_path / "old.py").read_text().splitlines()
+    assert lines[6] == '    return jax.lax.pmean(x, "bacth")  # meshlens: ignore[unbound-axis]'
+    (tmp_path / "new.py").write_text(TYPO)
+    assert meshlens("check", cwd=tmp_path).code == 1
+
+
+def test_comments_keep_the_encoding_and_the_line_ends_of_a_file(tmp_path: Path):
+    text = "# -*- coding: latin-1 -*-\r\n# é\r\n" + TYPO.replace("\n", "\r\n")
+    (tmp_path / "old.py").write_bytes(text.encode("latin-1"))
+    assert meshlens("check", "--add-noqa", cwd=tmp_path).code == 0
+    kept = (tmp_path / "old.py").read_bytes().decode("latin-1")
+    assert kept == text.replace('"bacth")', '"bacth")  # meshlens: ignore[unbound-axis]')
+
+
+@pytest.mark.parametrize("other", ["--fix", "--diff"])
+def test_comments_and_repairs_are_two_things(tmp_path: Path, other: str):
+    ran = meshlens("check", "--add-noqa", other, cwd=tmp_path)
+    assert ran.code == 2
+    assert "--add-noqa cannot be combined with" in ran.err
+
+
+def test_a_change_is_checked_while_it_watches(tmp_path: Path):
+    write(tmp_path, {"train.py": TYPO})
+    process = start("check", "--watch", "--output-format", "concise", cwd=tmp_path)
+    timer = Timer(60, process.kill)
+    timer.start()
+    try:
+        assert process.stdout is not None
+        _read_until(process.stdout, lambda line: "AX101" in line)
+        write(tmp_path, {"train.py": TYPO.replace("bacth", "batch")})
+        _read_until(process.stdout, lambda line: line.startswith("Nothing to report"))
+        write(tmp_path, {"other.py": TYPO})
+        _read_until(process.stdout, lambda line: line.startswith("other.py"))
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+    finally:
+        timer.cancel()
+        process.kill()
+        process.communicate()
+
+
+def _read_until(lines: IO[bytes], is_it: Callable[[str], bool]) -> None:
+    for line in lines:
+        if is_it(line.decode()):
+            return
+    raise AssertionError("it ended before it said so")
+
+
+def test_nothing_is_watched_on_stdin(tmp_path: Path):
+    assert "--watch needs files" in meshlens("check", "--watch", "-", cwd=tmp_path).err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_asks_the_program(tmp_path: Path, shell: str):
+    ran = meshlens("completion", shell, cwd=tmp_path)
+    assert ran.code == 0
+    assert f"_MESHLENS_COMPLETE={shell}_complete" in ran.out
+
+
+def test_bash_completes_commands_and_options(tmp_path: Path):
+    asked = {"_MESHLENS_COMPLETE": "bash_complete", "COMP_WORDS": "meshlens check --wat", "COMP_CWORD": "2"}
+    process = start(cwd=tmp_path, **asked)
+    assert process.communicate(timeout=60)[0].decode().split() == ["plain,--watch"]
+
+
+def test_the_schema_takes_every_example_and_no_other_key(tmp_path: Path):
+    described = json.loads(meshlens("config", "--schema", cwd=tmp_path).out)
+    jsonschema.Draft7Validator.check_schema(described)
+    for key, entry in keys().items():
+        jsonschema.validate(tomllib.loads(entry.metadata["example"]), described)
+        assert key in described["properties"]
+    for wrong in ({"device": 8}, {"devices": 0}, {"ignore": "AX101"}, {"jax-version": "new"}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, described)
+
+
+def test_the_schema_that_is_shipped_is_that_of_the_code():
+    assert (Path(__file__).parents[1] / "docs" / "meshlens.schema.json").read_text("utf-8") == schema()

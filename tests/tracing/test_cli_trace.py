@@ -1,0 +1,159 @@
+"""`meshlens cost` and `meshlens trace` as people call them."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).with_name("programs")
+STEP = """\
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+
+def step(w, x):
+    y = x @ w
+    return y.sum(0)
+
+
+def entry():
+    mesh = Mesh(np.array(jax.devices()), ("data",))
+    w = jax.ShapeDtypeStruct((128, 256), jnp.float32, sharding=NamedSharding(mesh, P()))
+    x = jax.ShapeDtypeStruct((64, 128), jnp.float32, sharding=NamedSharding(mesh, P("data")))
+    return jax.jit(step), (w, x)
+"""
+
+MAIN = """
+
+if __name__ == "__main__":
+    run, (w, x) = entry()
+    data = jax.device_put(jnp.ones(x.shape), x.sharding)
+    for _ in range(3):
+        print(run(jnp.ones(w.shape), data))
+"""
+
+pytestmark = pytest.mark.jax
+
+
+def meshlens(*arguments, cwd=PROGRAMS):
+    """Runs the command line; the interpreter of the tests has JAX."""
+    return subprocess.run(
+        [sys.executable, "-m", "meshlens", *arguments, "--interpreter", sys.executable, "--timeout", "120"],
+        cwd=cwd,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+    )
+
+
+def test_a_table_by_line():
+    run = meshlens("cost", "data_parallel.py::entry", "--devices", "8xH100")
+    assert run.returncode == 0, run.stderr
+    assert "data_parallel.py::entry on 8xH100: 8 devices, mesh data=8, JAX " in run.stdout
+    assert re.search(
+        r"data_parallel\.py:14\s+all-reduce \(backward\)\s+data\s+8\s+\d+\s+5\.0 MiB\s+█+\s+[\d.]+ µs", run.stdout
+    )
+    assert re.search(r"at least [\d.]+ µs of communication and [\d.]+ µs of computation", run.stdout)
+
+
+def test_json():
+    run = meshlens("cost", "fsdp.py::entry", "--devices", "8", "--output-format", "json")
+    found = json.loads(run.stdout)
+    assert (found["level"], found["devices"], found["mesh"]) == ("partitioned", 8, {"fsdp": 8})
+    assert {"all-gather", "all-reduce"} <= set(found["totals"])
+    assert found["totals"]["all-gather"]["bytes"] == sum(
+        one["bytes"] for one in found["collectives"] if one["kind"] == "all-gather"
+    )
+    assert found["compute_seconds"] is None
+
+
+def test_several_targets_in_one_table():
+    run = meshlens("cost", "data_parallel.py::entry", "--devices", "1,8,v5e-16,7")
+    assert run.returncode == 2
+    table = run.stdout[run.stdout.rindex("devices   mesh") :].splitlines()[2:]
+    rows = {line.split()[0]: line for line in table if not line.startswith(" ")}
+    assert list(rows) == ["1", "8", "v5e-16", "7"]
+    assert rows["8"].rstrip().endswith("runs")
+    assert "runs" not in rows["7"]
+    assert "divisible" in run.stdout
+
+
+def test_what_each_line_computes():
+    run = meshlens("trace", "tensor_parallel.py::two_axes", "--devices", "2x4")
+    row = next(line for line in run.stdout.splitlines() if "bfloat16[8,128,8,64]" in line)
+    assert "P('data', None, 'model')" in row
+    assert "all-reduce" in row
+
+
+def test_an_entry_of_the_configuration(tmp_path):
+    (tmp_path / "step.py").write_text(STEP)
+    (tmp_path / "meshlens.toml").write_text('devices = 4\nentries = { small = "step.py::entry" }\n')
+    run = meshlens("cost", "small", cwd=tmp_path)
+    assert "step.py::entry on 4: 4 devices" in run.stdout
+    assert "step.py:10   all-reduce" in run.stdout
+    assert (
+        'expected FILE::NAME, such as train.py::entry or one of "entries": small'
+        in meshlens("cost", "large", cwd=tmp_path).stderr
+    )
+
+
+def test_a_limit(tmp_path):
+    (tmp_path / "step.py").write_text(STEP)
+    assert (
+        meshlens("cost", "step.py::entry", "--fail-on", "all-gather", "--fail-on", "any>1KiB", cwd=tmp_path).returncode
+        == 0
+    )
+    run = meshlens("cost", "step.py::entry", "--fail-on", "all-reduce>1000", cwd=tmp_path)
+    assert run.returncode == 1
+    assert "step.py:10: all-reduce of 1,024 bytes on each device is more than all-reduce>1000 allows" in run.stderr
+    assert "expected a kind" in meshlens("cost", "step.py::entry", "--fail-on", "gather", cwd=tmp_path).stderr
+
+
+def test_a_baseline(tmp_path):
+    program, arguments = tmp_path / "step.py", ("cost", "step.py::entry", "--devices", "4", "--baseline", "costs.json")
+    program.write_text(STEP)
+    assert meshlens(*arguments, cwd=tmp_path).returncode == 2
+    assert "Wrote 1 collective" in meshlens(*arguments, "--write-baseline", cwd=tmp_path).stderr
+    program.write_text("# A line above moves the others.\n" + STEP)
+    assert meshlens(*arguments, cwd=tmp_path).returncode == 0
+    program.write_text(STEP.replace("(128, 256)", "(128, 512)"))
+    grown = meshlens(*arguments, cwd=tmp_path)
+    assert grown.returncode == 1
+    assert "step.py:10: all-reduce over data has grown from 1,024 to 2,048 bytes" in grown.stderr
+    program.write_text(STEP.replace("y.sum(0)", "y.sum(0) + jnp.sort(y, axis=0)[0]"))
+    new = meshlens(*arguments, cwd=tmp_path)
+    assert new.returncode == 1
+    assert re.search(r"step\.py:10: new all-(gather|to-all) over data", new.stderr)
+
+
+def test_an_entry_to_paste(tmp_path):
+    (tmp_path / "step.py").write_text(STEP)
+    run = meshlens("trace", "step.py::step", cwd=tmp_path)
+    assert run.returncode == 2
+    assert '"step" needs 2 arguments (w, x); name an entry' in run.stdout
+    start = run.stdout.index("def entry():")
+    entry = run.stdout[start:]
+    (tmp_path / "pasted.py").write_text(STEP.partition("def entry")[0] + entry.replace("(...)", "(8, 8)"))
+    assert meshlens("trace", "pasted.py::entry", cwd=tmp_path).returncode == 0
+
+
+def test_the_arguments_of_the_first_call(tmp_path):
+    (tmp_path / "step.py").write_text(STEP + MAIN)
+    run = meshlens("cost", "step.py::step", "--run-main", "--devices", "4", cwd=tmp_path)
+    assert run.returncode == 0, run.stdout
+    assert "step.py:10   all-reduce" in run.stdout
+    assert "without a call" in meshlens("cost", "step.py::other", "--run-main", cwd=tmp_path).stdout
+
+
+def test_an_untrusted_folder_runs_nothing(tmp_path):
+    (tmp_path / "step.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n" + STEP)
+    run = meshlens("cost", "step.py::entry", "--untrusted", cwd=tmp_path)
+    assert run.returncode == 2
+    assert "is not trusted" in run.stdout
+    assert not (tmp_path / "ran").exists()

@@ -1,0 +1,278 @@
+"""Whatever a program does while it is traced comes back as one sentence, and nothing of it is left running."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from meshlens.devices.topology import parse_topology
+from meshlens.tracing.request import Limits, TraceRequest
+from meshlens.tracing.tracer import TraceStopped, trace
+from meshlens.tracing.warm import WarmWorkers
+
+GOOD = """
+import jax, jax.numpy as jnp
+
+def entry():
+    return jax.jit(lambda x: x * 2), (jax.ShapeDtypeStruct((8,), jnp.float32),)
+"""
+NAP = "import time; time.sleep(600)"
+
+pytestmark = [
+    pytest.mark.jax,
+    pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what is left running on Linux alone"),
+]
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Returns a function that writes a program and gives a request to trace it; the interpreter may be another."""
+
+    def written(source, name="entry", interpreter=sys.executable, seconds=60.0, memory=2 << 30, **options):
+        path = tmp_path / "program.py"
+        path.write_text(source, "utf-8")
+        limits = Limits(seconds, memory)
+        target = parse_topology(2)
+        return TraceRequest(interpreter, tmp_path, path, name, target, limits=limits, **options)
+
+    return written
+
+
+def sleepers(word):
+    """The processes that are running with a word in their command line."""
+    found = []
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            try:
+                line = Path(entry.path, "cmdline").read_bytes()
+            except OSError:
+                continue
+            if word.encode() in line:
+                found.append(int(entry.name))
+    return found
+
+
+def children():
+    """The warm processes of this one."""
+    return {
+        pid
+        for pid in sleepers("worker/start.py")
+        if Path(f"/proc/{pid}/stat").read_text().split()[3] == str(os.getpid())
+    }
+
+
+def one_fault(found):
+    """The only error of a trace, as a pair of its type and its message."""
+    assert found.level == "none"
+    assert [error.type for error in found.errors] == [found.errors[0].type]
+    assert found.errors[0].message
+    return found.errors[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "said", "row"),
+    [
+        ("import jax\n\nx = 1 / 0\n", "ZeroDivisionError", "division by zero", 3),
+        ("import no_such_module\n", "ModuleNotFoundError", "pip install no_such_module", 1),
+        ("def entry(:\n", "SyntaxError", "", 1),
+        ("import sys\n\nsys.exit(3)\n", "SystemExit", "sys.exit(3)", 3),
+        ("answer = input('? ')\n", "EOFError", "asks for input", 1),
+        ("import sys\nanswer = sys.stdin.read()\nassert answer\n", "AssertionError", "", 3),
+        ("import os\nos._exit(4)\n", "Ended", "exit code 4", None),
+        ("import os\nos.kill(os.getpid(), 11)\n", "Killed", "SIGSEGV", None),
+        ("x = 1\n", "NoEntry", 'no function "entry"', None),
+        ("entry = 1\n", "NoEntry", "is not a function", None),
+        ("def entry():\n    return 3\n", "BadEntry", "returned an int; an entry returns (function, args)", None),
+        ("def entry():\n    return print, 3\n", "BadEntry", "put them in a tuple", None),
+        ("def entry(x):\n    return print, (x,)\n", "NoArguments", "needs 1 argument", None),
+        (
+            "import jax\n\ndef entry():\n    return jax.jit(lambda x: x.T @ x @ x), (1 / 0,)\n",
+            "ZeroDivisionError",
+            "",
+            4,
+        ),
+        (
+            "import jax\nimport jax.numpy as jnp\n\n\ndef step(x):\n    return x @ jnp.ones((3, 3))\n\n\n"
+            "def entry():\n    return jax.jit(step), (jax.ShapeDtypeStruct((2, 2), jnp.float32),)\n",
+            "TypeError",
+            "dot_general",
+            6,
+        ),
+    ],
+    ids=lambda value: value[:30] if isinstance(value, str) else str(value),
+)
+def test_a_fault_of_the_program(program, workers, source, kind, said, row):
+    fault = one_fault(trace(program(source), workers))
+    assert fault.type == kind
+    assert said in fault.message
+    assert (fault.place and fault.place.row) == row
+
+
+def test_what_it_prints_disturbs_nobody(program, workers):
+    noise = "import sys, os\nprint('noise' * 1000)\nprint('noise', file=sys.stderr)\nos.system('echo noise')\n"
+    assert trace(program(noise + GOOD), workers).level == "partitioned"
+
+
+def test_what_takes_too_long_is_ended(program, workers):
+    begin = time.monotonic()
+    fault = one_fault(trace(program("import time\ntime.sleep(600)\n", seconds=2.0), workers))
+    assert fault.type == "Timeout"
+    assert "longer than 2 s while it was imported" in fault.message
+    assert time.monotonic() - begin < 30
+
+
+def test_what_takes_too_much_memory_is_ended(program, workers):
+    hog = "import numpy, time\nheld = numpy.ones(60_000_000)\ntime.sleep(600)\n"
+    fault = one_fault(trace(program(hog, memory=400 << 20), workers))
+    assert fault.type == "OutOfMemory"
+
+
+def test_what_prints_without_end_is_ended(program, workers):
+    fault = one_fault(trace(program("while True:\n    print('x' * 100_000)\n"), workers))
+    assert fault.type == "Flood"
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "subprocess.Popen([sys.executable, '-c', NAP, WORD])",
+        "subprocess.Popen([sys.executable, '-c', NAP, WORD], start_new_session=True, env={})",
+        "os.fork() or os.setsid() or os.fork() or os.execv(sys.executable, [sys.executable, '-c', NAP, WORD])",
+    ],
+    ids=["a child", "a child of another session", "a daemon"],
+)
+def test_what_it_starts_does_not_outlive_it(program, workers, start, tmp_path):
+    word = f"left-{os.getpid()}-{tmp_path.name}"
+    source = f"import os, subprocess, sys\nNAP, WORD = {NAP!r}, {word!r}\n{start}\n"
+    found = trace(program(source + GOOD), workers)
+    assert found.level == "partitioned"
+    assert sleepers(word) == []
+    assert trace(program(GOOD), workers).level == "partitioned"
+
+
+def test_a_trace_that_is_cancelled_leaves_nothing(program, workers, tmp_path):
+    word = f"cancelled-{os.getpid()}-{tmp_path.name}"
+    source = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {NAP!r}, {word!r}])\n"
+    with pytest.raises(TraceStopped):
+        trace(program(source), workers, is_stopped=lambda: bool(sleepers(word)))
+    assert sleepers(word) == []
+
+
+def test_a_worker_that_is_killed_is_replaced(program):
+    workers = WarmWorkers()
+    try:
+        killing = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nimport time\ntime.sleep(600)\n"
+        fault = one_fault(trace(program(killing), workers))
+        assert fault.type == "WorkerLost"
+        assert "trace again" in fault.message
+        assert trace(program(GOOD), workers).level == "partitioned"
+    finally:
+        workers.end_all()
+
+
+def test_a_worker_that_is_halted_is_given_up(program, monkeypatch):
+    monkeypatch.setattr("meshlens.tracing.warm._ANSWERING", 1.0)
+    workers = WarmWorkers()
+    try:
+        halting = "import os, signal\nos.kill(os.getppid(), signal.SIGSTOP)\n"
+        assert one_fault(trace(program(halting), workers)).type == "WorkerLost"
+        assert trace(program(GOOD), workers).level == "partitioned"
+    finally:
+        workers.end_all()
+
+
+def test_two_requests_at_once(program, workers, tmp_path):
+    found = {}
+
+    def run(name, source):
+        path = tmp_path / f"{name}.py"
+        path.write_text(source, "utf-8")
+        request = TraceRequest(sys.executable, tmp_path, path, "entry", parse_topology(2), limits=Limits(60.0))
+        found[name] = trace(request, workers)
+
+    slow = "import time\ntime.sleep(1)\n" + GOOD
+    threads = [
+        threading.Thread(target=run, args=one) for one in (("one", slow), ("two", slow), ("three", "1 / 0\n" + GOOD))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert {name: one.level for name, one in found.items()} == {
+        "one": "partitioned",
+        "two": "partitioned",
+        "three": "none",
+    }
+
+
+def test_the_warm_process_ends_with_whoever_keeps_it(program):
+    workers = WarmWorkers()
+    trace(program(GOOD), workers)
+    before = children()
+    workers.end_idle(3600)
+    assert children() == before
+    workers.end_idle(0)
+    assert children() < before
+
+
+def test_without_a_warm_process_the_answer_is_the_same(program, workers):
+    source = GOOD
+    warm, alone = trace(program(source), workers), trace(program(source), None)
+    assert (alone.level, alone.lines, alone.totals) == (warm.level, warm.lines, warm.totals)
+    assert one_fault(trace(program("1 / 0\n"), None)).type == "ZeroDivisionError"
+    assert one_fault(trace(program("import os\nos._exit(4)\n"), None)).type == "Ended"
+
+
+def test_a_python_without_jax(program, tmp_path):
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
+    workers = WarmWorkers()
+    fault = one_fault(trace(program(GOOD, interpreter=str(tmp_path / "bare" / "bin" / "python")), workers))
+    assert fault.type == "NoJax"
+    assert "pip install" in fault.message
+
+
+def test_a_jax_that_is_too_old(program, tmp_path):
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "old"], check=True)
+    (packages,) = (tmp_path / "old" / "lib").glob("python*/site-packages")
+    (packages / "jax").mkdir()
+    (packages / "jax" / "__init__.py").write_text("__version__ = '0.3.25'\n")
+    (packages / "jax" / "numpy.py").write_text("")
+    workers = WarmWorkers()
+    fault = one_fault(trace(program(GOOD, interpreter=str(tmp_path / "old" / "bin" / "python")), workers))
+    assert (fault.type, "0.4.35 or later" in fault.message) == ("TooOld", True)
+
+
+def test_no_python_at_all(program, tmp_path, workers):
+    fault = one_fault(trace(program(GOOD, interpreter=str(tmp_path / "none")), workers))
+    assert fault.type == "NotStarted"
+
+
+def test_nothing_of_an_untrusted_folder_runs(program, tmp_path, workers):
+    trap = f"open({str(tmp_path / 'ran')!r}, 'w').close()\n"
+    fault = one_fault(trace(program(trap + GOOD, untrusted=(tmp_path,)), workers))
+    assert fault.type == "NotTrusted"
+    assert not (tmp_path / "ran").exists()
+    assert trace(program(trap + GOOD), workers).level == "partitioned"
+    assert (tmp_path / "ran").exists()
+
+
+def test_flags_and_options_of_the_program_do_not_change_the_devices(program, workers):
+    source = (
+        "import os\nos.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=64'\nimport jax\n"
+        "jax.config.update('jax_num_cpu_devices', 32)\njax.distributed.initialize()\nassert jax.device_count() == 2\n"
+    )
+    found = trace(program(source + GOOD), workers)
+    assert found.level == "partitioned"
+    assert any("asks for 32 CPU devices; it was traced with 2" in note for note in found.notes)
+
+
+def test_a_signal_to_the_group_of_this_process_is_not_sent(program, workers):
+    """The program is in a session of its own: what it sends to its group reaches nobody else."""
+    fault = one_fault(trace(program("import os, signal\nos.killpg(0, signal.SIGTERM)\n"), workers))
+    assert fault.type == "Killed"
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
