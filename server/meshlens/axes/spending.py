@@ -13,7 +13,7 @@ from meshlens.axes.values import Arg, Function, Site
 
 MOST_CALLS = 20_000
 MOST_WORK = 40_000
-MOST_BODIES = 500
+MOST_BODIES = 1_500
 MOST_BODIES_OUTSIDE = 300
 """How many functions have run when none is entered any more outside of all maps."""
 
