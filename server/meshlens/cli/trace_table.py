@@ -16,6 +16,7 @@ from rich.text import Text
 from meshlens.cli.terminal import wants_colour
 from meshlens.cli.visible import visible, visible_fields, visible_lines
 from meshlens.tracing.model import Collective, Line, Place, Trace
+from meshlens.tracing.words import size_in_words, time_in_words
 
 _PLAIN_WIDTH = 200
 _BAR = 16
@@ -47,25 +48,6 @@ def trace_report(traces: Sequence[Trace]) -> str:
         trace = visible_fields(plain)
         parts += [*_head(trace), *_lines(trace), *_tail(trace), *_suggestion(plain), ""]
     return _rendered(parts[:-1])
-
-
-def size_in_words(size: float) -> str:
-    """Returns a number of bytes as people write it: "64.0 MiB"."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024 or unit == "GiB":
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1024
-    return ""
-
-
-def time_in_words(seconds: float | None) -> str:
-    """Returns a time as people write it: "2.24 ms"."""
-    if seconds is None:
-        return ""
-    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
-        if seconds * factor >= 1 or unit == "µs":
-            return f"{seconds * factor:.3g} {unit}"
-    return ""
 
 
 def _head(trace: Trace) -> list[RenderableType]:

@@ -31,6 +31,7 @@ class Client:
         disabled_actions: it shows why a code action does not apply.
         asks_how: it asks its user how to run a function on several devices, and over what.
         lens_commands: it has the commands that our lenses name.
+        shows_traces: it has a view of traces, and wants to be told when they change.
         shows_documents: it can be asked to open a document.
         snippets: it expands placeholders in completions.
         markdown, markdown_items: it renders Markdown in a hover, in a completion; otherwise it gets plain text.
@@ -58,6 +59,7 @@ class Client:
     disabled_actions: bool = False
     asks_how: bool = False
     lens_commands: bool = False
+    shows_traces: bool = False
     shows_documents: bool = False
     snippets: bool = False
     markdown: bool = False
@@ -104,6 +106,7 @@ def read_client(params: Mapping[str, Any]) -> Client:
         disabled_actions=bool(can(f"{action}.disabledSupport")),
         asks_how=isinstance(options, Mapping) and options.get("asksHow") is True,
         lens_commands=isinstance(options, Mapping) and options.get("lensCommands") is True,
+        shows_traces=isinstance(options, Mapping) and options.get("tracesDidChange") is True,
         shows_documents=bool(can("window.showDocument.support")),
         snippets=bool(can("textDocument.completion.completionItem.snippetSupport")),
         markdown="markdown" in _strings(can("textDocument.hover.contentFormat")),

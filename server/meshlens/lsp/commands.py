@@ -4,7 +4,10 @@ from __future__ import annotations
 
 DEBUG = "meshlens.printDebugInformation"
 SHOW_PLACE = "meshlens.showPlace"
-COMMANDS = (DEBUG, SHOW_PLACE)
+TRACE = "meshlens.trace"
+FORGET_TRACES = "meshlens.forgetTraces"
+COMMANDS = (DEBUG, SHOW_PLACE, TRACE, FORGET_TRACES)
 
 SHOW_MAP = "meshlens.showMap"
 SHOW_PLACES = "meshlens.showPlaces"
+SHOW_COSTS = "meshlens.showCosts"

@@ -64,6 +64,8 @@ class Protocol(LanguageServerProtocol):
         if self._session is not None:
             self._session.indexing.forget()
             self._session.probing.stop()
+            if self._session.traces is not None:
+                self._session.traces.stop()
 
     def take(self, bodies: Iterable[bytes]) -> None:
         """Handles messages that arrived together, so that a request that is cancelled among them is not begun."""

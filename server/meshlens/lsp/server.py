@@ -75,6 +75,8 @@ HANDLERS: Mapping[str, Handle] = {
         "workspace/executeCommand": ("execute_command", "execute_command"),
         "meshlens/convert": ("convert", "convert"),
         "meshlens/waysToParallelize": ("parallelize", "ways_to_parallelize"),
+        "meshlens/trace": ("trace", "trace"),
+        "meshlens/traces": ("trace", "traces"),
         "workspace/didChangeConfiguration": ("configuration", "did_change_configuration"),
         "workspace/didChangeWorkspaceFolders": ("workspace_folders", "did_change_workspace_folders"),
         "workspace/didChangeWatchedFiles": ("watched_files", "did_change_watched_files"),

@@ -54,6 +54,7 @@ class Session:
         clear: takes back what was sent for a text.
         indexing: the large projects.
         probing: what is known of devices.
+        traces: what was traced; None until somebody asks for a trace.
         cancellable: what runs, by its progress token.
         whole_findings: what was found in whole projects, and in which state of them.
         foreign: the open texts that are not Python, by URI.
@@ -76,6 +77,7 @@ class Session:
     clear: Callable[[str], None] = lambda uri: None
     indexing: Any = None
     probing: Any = None
+    traces: Any = None
     cancellable: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
     whole_findings: dict[Path, tuple[int, Mapping[Path, tuple[Diagnosed, ...]]]] = field(default_factory=dict)
     foreign: set[str] = field(default_factory=set)

@@ -50,11 +50,14 @@ def diagnostic(session: Session, document: Document, found: Diagnosed) -> dict[s
 def diagnostics(session: Session, document: Document) -> list[dict[str, Any]]:
     """What is found in an open text."""
     end = document.base + len(document.text)
-    return [
-        diagnostic(session, document, found)
-        for found in session.findings(document.path)
-        if document.base <= found.finding.span.start <= end
-    ]
+    findings = tuple(
+        found for found in session.findings(document.path) if document.base <= found.finding.span.start <= end
+    )
+    if session.traces is not None and session.traces.kept:
+        from meshlens.lsp.traces_shown import with_traces
+
+        return with_traces(session, document, findings)
+    return [diagnostic(session, document, found) for found in findings]
 
 
 def location(session: Session, path: Path, span: Span) -> dict[str, Any] | None:

@@ -41,7 +41,11 @@ def trace_from(room: Path, request: TraceRequest, blank: Trace) -> Trace:
     found = _traced(traced, request, blank) if traced else blank
     if failed := read_json(room / "failed.json"):
         found = replace(
-            found, errors=(*found.errors, faults.raised(failed, request)), suggestion=_suggestion(failed, request)
+            found,
+            jax=found.jax or str(failed.get("jax", "")),
+            errors=(*found.errors, faults.raised(failed, request)),
+            files=found.files or _files(failed, {}),
+            suggestion=_suggestion(failed, request),
         )
     after = _after(room)
     if after is not None and traced:
@@ -86,10 +90,15 @@ def _traced(traced: Mapping[str, Any], request: TraceRequest, blank: Trace) -> T
         totals=totals_of(collectives),
         flops=float(traced.get("flops", 0.0)) / max(request.target.count, 1),
         notes=tuple(dict.fromkeys([*map(str, traced.get("notes", [])), *_loops(traced.get("unknown_loops", []))])),
-        files=tuple(
-            ReadFile(one["path"], one["sha256"], tuple(sorted(rows[one["path"]]))) for one in traced.get("files", [])
-        ),
+        files=_files(traced, rows),
         placed=(int(equations[0]), int(equations[1])),
+    )
+
+
+def _files(answer: Mapping[str, Any], rows: Mapping[str, Iterable[int]]) -> tuple[ReadFile, ...]:
+    return tuple(
+        ReadFile(one["path"], one["sha256"], tuple(sorted(rows.get(one["path"], ()))))
+        for one in answer.get("files", [])
     )
 
 

@@ -1,4 +1,4 @@
-"""`textDocument/codeLens`: a line of facts above each map, for those who want to see it."""
+"""`textDocument/codeLens`: "Trace" above each entry; a line of facts above each map, for those who want to see it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from meshlens.axes.values import Site
+from meshlens.ide.entries import entries
 from meshlens.ide.lenses import Lens, lenses
-from meshlens.lsp.commands import SHOW_MAP, SHOW_PLACE, SHOW_PLACES
+from meshlens.lsp.commands import SHOW_COSTS, SHOW_MAP, SHOW_PLACE, SHOW_PLACES, TRACE
 from meshlens.lsp.documents import Document
 from meshlens.lsp.session import Session
 from meshlens.lsp.to_lsp import location
@@ -23,15 +24,48 @@ def code_lens(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
     """
     document = session.documents.get(params["textDocument"]["uri"])
     view = session.view(document.path) if document is not None else None
-    if document is None or view is None or not session.editor_features(document.path).code_lens:
+    if document is None or view is None:
         return []
     end = document.base + len(document.text)
+    found = lenses(view) if session.editor_features(document.path).code_lens else ()
     return [
-        {"range": session.range_in(document, lens.span), "command": command}
-        for lens in lenses(view)
-        if document.base <= lens.span.start <= end
-        for command in _commands(session, document, view, lens)
+        *_of_entries(session, document, view),
+        *(
+            {"range": session.range_in(document, lens.span), "command": command}
+            for lens in found
+            if document.base <= lens.span.start <= end
+            for command in _commands(session, document, view, lens)
+        ),
     ]
+
+
+def _of_entries(session: Session, document: Document, view: FileView) -> Iterator[dict[str, Any]]:
+    """The lenses of functions that can be traced: one that traces, and what the last trace said."""
+    if document.notebook is not None or not session.trusted:
+        return
+    named = _named_in_configuration(session, document.path)
+    traces = session.traces.of(document.path) if session.traces is not None else ()
+    for entry in entries(view, named):
+        where = session.range_in(document, entry.span)
+        last = next(((kept, stale) for kept, stale in traces if kept.name == entry.name), None)
+        target = last[0].trace.target if last else view.devices.target.text if view.devices.target else "8"
+        words = target if not target.isdecimal() else f"{target} devices"
+        again = "Trace again on" if last else "Trace on"
+        arguments = [document.uri, entry.name, target]
+        yield {"range": where, "command": {"title": f"{again} {words}", "command": TRACE, "arguments": arguments}}
+        if last is not None:
+            title = f"{'stale · ' if last[1] else ''}{last[0].summary}"
+            shown = {"command": SHOW_COSTS, "arguments": [document.uri]}
+            yield {
+                "range": where,
+                "command": {"title": title, **shown} if session.client.shows_traces else _plain(title),
+            }
+
+
+def _named_in_configuration(session: Session, path: Path) -> frozenset[str]:
+    settings = session.folder_of(path).settings
+    written = (entry.rpartition("::") for _, entry in settings.entries)
+    return frozenset(name for file, _, name in written if Path(settings.folder, file) == path)
 
 
 def _commands(session: Session, document: Document, view: FileView, lens: Lens) -> Iterator[dict[str, Any]]:

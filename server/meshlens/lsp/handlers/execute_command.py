@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from meshlens.devices.report import summary
-from meshlens.lsp.commands import DEBUG, SHOW_PLACE
+from meshlens.lsp.commands import DEBUG, FORGET_TRACES, SHOW_PLACE, TRACE
 from meshlens.lsp.refusal import INVALID_PARAMS, Refusal
 from meshlens.lsp.session import Session
 from meshlens.project.jax_version import spelled
@@ -29,9 +29,31 @@ def execute_command(session: Session, params: dict[str, Any]) -> Any:
     command = params.get("command")
     if command == DEBUG:
         return debug_information(session)
+    if command == TRACE:
+        return _trace(session, params.get("arguments"))
+    if command == FORGET_TRACES:
+        return session.traces.forget() if session.traces is not None else None
     if command == SHOW_PLACE:
         return _show(session, params.get("arguments"))
     raise Refusal(f'unknown command "{command}"', INVALID_PARAMS)
+
+
+def _trace(session: Session, arguments: object) -> Any:
+    """Traces an entry, given by the URI of its file, its name and the devices.
+
+    Raises:
+        Refusal: no entry is named.
+    """
+    # Nobody who has not traced anything waits for what traces are made with.
+    from meshlens.lsp.handlers.trace import trace
+
+    given = arguments if isinstance(arguments, list) else []
+    if not 2 <= len(given) <= 3:
+        raise Refusal(
+            f'"{TRACE}" takes the URI of a file, the name of an entry, and devices such as "8xH100"', INVALID_PARAMS
+        )
+    uri, name, devices = (*given, None)[:3]
+    return trace(session, {"textDocument": {"uri": uri}, "name": name, "devices": devices})
 
 
 def _show(session: Session, arguments: object) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any
 
+from meshlens.ide.hover import Hover
 from meshlens.ide.hover import hover as hover_at
 from meshlens.ide.outside import OutsideAxis, outside_axis, outside_text
 from meshlens.ide.prose import HoverStyle
 from meshlens.lsp.documents import Document
 from meshlens.lsp.session import Session
+from meshlens.project.view import FileView
 
 Shown = dict[str, Any] | None
 _SHOW_PICTURES = ("Visual Studio Code", "code-server", "VSCodium", "Cursor")
@@ -23,11 +25,24 @@ def hover(session: Session, params: dict[str, Any]) -> Shown | Awaitable[Shown]:
     document, view, offset = here
     style = style_of(session)
     found = hover_at(view, offset, style)
+    if session.traces is not None and document.notebook is None:
+        found = _with_trace(session, view, offset, found)
     if found is None:
         axis = outside_axis(view, offset)
         return _outside(session, document, axis) if axis is not None and session.indexing is not None else None
     kind = "plaintext" if style == "plaintext" else "markdown"
     return {"contents": {"kind": kind, "value": found.text}, "range": session.range_in(document, found.span)}
+
+
+def _with_trace(session: Session, view: FileView, offset: int, found: Hover | None) -> Hover | None:
+    """A hover with what a trace tells of its line below."""
+    # Nobody who has not traced anything waits for what traces are made with.
+    from meshlens.lsp.traces_shown import trace_hover
+
+    traced = trace_hover(session, view, offset, markdown=session.client.markdown)
+    if traced is None:
+        return found
+    return Hover(*traced) if found is None else Hover(found.span, f"{found.text}\n\n{traced[1]}")
 
 
 async def _outside(session: Session, document: Document, axis: OutsideAxis) -> Shown:

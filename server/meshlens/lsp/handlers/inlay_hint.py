@@ -1,4 +1,4 @@
-"""`textDocument/inlayHint`: the axes of helpers and the sizes of axes, for those who want to see them."""
+"""`textDocument/inlayHint`: the axes of helpers and the sizes of axes, for those who want them; what a trace tells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from meshlens.lsp.from_lsp import span_of
 from meshlens.lsp.session import Session
 from meshlens.text import Span
 
-_BEHIND_A_NAME = 1
+_AFTER_A_NAME = 1
 
 
 def inlay_hint(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
@@ -20,16 +20,23 @@ def inlay_hint(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]
         return []
     features = session.editor_features(document.path)
     wanted = InlayHintsWanted(features.inlay_hints_axes, features.inlay_hints_sizes)
-    if not wanted.axes and not wanted.sizes:
+    is_traced = session.traces is not None and document.notebook is None
+    if not wanted.axes and not wanted.sizes and not is_traced:
         return []
     within = span_of(document, params["range"], session.client.encoding)
-    return [
+    made: list[dict[str, Any]] = [
         {
             "position": session.range_in(document, Span(hint.offset, hint.offset))["start"],
             "label": hint.text,
-            "kind": _BEHIND_A_NAME,
+            "kind": _AFTER_A_NAME,
             "tooltip": hint.tooltip,
             "paddingLeft": True,
         }
         for hint in inlay_hints(view, wanted, within)
     ]
+    if is_traced:
+        # Nobody who has not traced anything waits for what traces are made with.
+        from meshlens.lsp.traces_shown import trace_hints
+
+        made += trace_hints(session, document, view, within)
+    return made

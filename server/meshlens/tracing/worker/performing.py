@@ -27,7 +27,6 @@ import hashlib
 import json
 import os
 import sys
-import traceback
 from contextlib import suppress
 from typing import Any
 
@@ -96,7 +95,7 @@ def perform(request: dict[str, Any]) -> None:
     except entries.NoProgram as error:
         room.say("failed", {"stage": stage[0], "kind": error.kind, "message": str(error), "more": error.more})
     except BaseException as error:  # whatever the user's code raises, the answer says so
-        room.say("failed", _told(error, stage[0], inside))
+        room.say("failed", {**_told(error, stage[0], inside), "jax": _jax_version(), "files": _files(inside)})
 
 
 def _perform(request: dict[str, Any], inside: Inside, room: _Room, begin: Any, notes: list[str]) -> None:
@@ -233,15 +232,18 @@ def _files(inside: Inside) -> list[dict[str, str]]:
     return [{"path": path, "sha256": digest} for path, digest in sorted(found.items())]
 
 
+def _jax_version() -> str:
+    return str(getattr(sys.modules.get("jax"), "__version__", ""))
+
+
 def _told(error: BaseException, stage: str, inside: Inside) -> dict[str, Any]:
     places = rows_of_error(error, inside)
     message = str(error).split("\n--------------------\n")[0]
-    last = traceback.format_exception_only(type(error), error)[-1].strip()
     return {
         "stage": stage,
         "kind": "raised",
         "type": type(error).__name__,
-        "message": (message or last)[:_LONGEST],
+        "message": (message.strip() or "raised without a message")[:_LONGEST],
         "code": error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else None,
         "missing": error.name if isinstance(error, ModuleNotFoundError) else None,
         "place": places[0] if places else None,
