@@ -16,7 +16,17 @@ from meshlens.tracing import faults
 from meshlens.tracing.groups import Groups
 from meshlens.tracing.hlo import Instruction, Module, places_in, read_module
 from meshlens.tracing.machines import least_time
-from meshlens.tracing.model import Collective, Estimate, Fault, Line, Place, ReadFile, Trace, totals_of
+from meshlens.tracing.model import (
+    REMATERIALIZATION,
+    Collective,
+    Estimate,
+    Fault,
+    Line,
+    Place,
+    ReadFile,
+    Trace,
+    totals_of,
+)
 from meshlens.tracing.partitioned import Mesh, read_partitioned, shardings_in
 from meshlens.tracing.request import TraceRequest
 from meshlens.tracing.room import MOST_ANSWER, newest_dump, read_json
@@ -24,19 +34,29 @@ from meshlens.tracing.suggestion import suggested_entry
 from meshlens.tracing.worker.places import Inside
 
 _REMATERIALIZED = re.compile(r"Involuntary full rematerialization\.(.*?)(?=\n[A-Z]\d{4} |\Z)", re.DOTALL)
-_METADATA = re.compile(r"metadata=\{.*?\}(?=[,\s)]|$)")
+_METADATA = re.compile(r"metadata=\{.*?\}(?=[,.\s)]|$)")
 _FROM_TO = re.compile(r"from sharding (\{.*?\}) to (\{.*?\}) (?:efficiently|without)")
 _MOST_OUTPUT = 40_000_000
 
 
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
 def trace_from(room: Path, request: TraceRequest, blank: Trace) -> Trace:
-    """Returns what a worker has written as a trace, as far as it came.
+    """Returns what a worker has written as a trace, as far as it came; any bytes give a trace or a sentence.
 
     Args:
         room: the folder that it wrote into.
         request: what it was asked.
         blank: a trace that names the entry and its target.
     """
+    try:
+        return _trace_from(room, request, blank)
+    except _UNREADABLE as error:
+        return replace(blank, errors=(faults.unreadable(error),))
+
+
+def _trace_from(room: Path, request: TraceRequest, blank: Trace) -> Trace:
     traced = read_json(room / "traced.json")
     found = _traced(traced, request, blank) if traced else blank
     if failed := read_json(room / "failed.json"):
@@ -104,7 +124,14 @@ def _files(answer: Mapping[str, Any], rows: Mapping[str, Iterable[int]]) -> tupl
 
 def _lines(listed: Iterable[Any]) -> Iterable[Line]:
     for filename, row, line in listed:
-        yield Line(Place(filename, row), line["dtype"], tuple(line["shape"]), line["sharding"], tuple(line["varying"]))
+        sharding = line["sharding"]
+        yield Line(
+            Place(str(filename), int(row)),
+            str(line["dtype"]),
+            tuple(size if isinstance(size, int) else str(size) for size in line["shape"]),
+            None if sharding is None else str(sharding),
+            tuple(map(str, line["varying"])),
+        )
 
 
 def _loops(places: Iterable[Any]) -> Iterable[str]:
@@ -166,6 +193,7 @@ def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: T
     found = replace(
         found,
         level="compiled" if kind == "compiled" else "partitioned",
+        partitioner="GPU" if request.with_plugin else "CPU",
         collectives=read.collectives,
         totals=totals_of(read.collectives),
         flops=read.flops or found.flops,
@@ -205,7 +233,7 @@ def _rematerialized(room: Path, module: Module, to_user: Callable[[str], str]) -
             f"XLA gathers the whole value on every device to change its sharding{between}; "
             "change the spec or add a sharding constraint before this line"
         )
-        found.setdefault((place, message), Fault(message, "Rematerialization", place))
+        found.setdefault((place, message), Fault(message, REMATERIALIZATION, place))
     return list(found.values())
 
 
