@@ -12,7 +12,7 @@ from meshlens.assists._host_calls import Callee, HostCall
 from meshlens.assists._made import BATCH
 from meshlens.assists._scopes import parent_of
 from meshlens.axes.values import Site
-from meshlens.facts.nodes import NOTHING
+from meshlens.facts.nodes import NOTHING, Attribute, Call, Name
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
 
@@ -31,6 +31,7 @@ _SETTINGS = re.compile(r"(?:.*_)?(?:config|cfg|conf|args|flags|hparams|hp|option
 _MADE = re.compile(r"(?:.*_)?(?:batch|batches|minibatch|images?|labels?|inputs?|targets?|tokens|observations?)")
 _WEAK = frozenset({"state", "states", "w", "b"})
 _SCALARS = frozenset({"int", "float", "bool", "str"})
+_PUT_TOGETHER = frozenset({"equinox.combine", "flax.nnx.merge"})
 _PARTS_OF_STATE = frozenset({"params", "apply_gradients", "opt_state", "apply_fn", "replace"})
 
 
@@ -101,7 +102,7 @@ def batch_parameters(view: FileView, target: Target) -> tuple[str, ...]:
     named = [one[0] for one in target.parameters if one[2] in ("only", "any", "key") and one[3] is None]
     roles = {name: _role_of_name(view, target, name) for name in named if name not in static}
     found = tuple(name for name, role in roles.items() if role == "batch")
-    return found or tuple(name for name in roles if name in _WEAK and not _is_taken_apart(target, name))
+    return found or tuple(name for name in roles if name in _WEAK and not _is_taken_apart(view, target, name))
 
 
 def batches_made(view: FileView, target: Target) -> tuple[Site, ...]:
@@ -153,13 +154,13 @@ def _role_of_name(view: FileView, target: Target | None, name: str) -> Role:
     parameter = _parameter_named(target, name)
     annotation = parameter[4] if parameter is not None else None
     said = str(annotation[-1]) if annotation is not None and annotation[0] in ("name", "attr", "const") else ""
-    if said in _SCALARS or said.endswith("Config"):
+    if said in _SCALARS or said.endswith("Config") or name == "static":
         return "rest"
-    if said == "Batch" or said.endswith("Batch"):
+    if said.endswith("Batch") or name == "batch":
         return "batch"
     if said.endswith(("State", "Params", "Module", "Optimizer", "Model")):
         return "state"
-    if target is not None and (name in differentiated(view, target) or _is_taken_apart(target, name)):
+    if target is not None and (name in differentiated(view, target) or _is_taken_apart(view, target, name)):
         return "state"
     if BATCH.fullmatch(name):
         return "batch"
@@ -171,7 +172,7 @@ def _role_of_name(view: FileView, target: Target | None, name: str) -> Role:
 def _second_thought(view: FileView, target: Target | None, call: HostCall, given: Given) -> Given:
     """A state that nothing but its name speaks for is a batch where there is no other, as in reinforcement learning."""
     is_named_only = given.role == "state" and not given.is_carried and given.name in _WEAK
-    if not is_named_only or (target is not None and _is_taken_apart(target, given.name)):
+    if not is_named_only or (target is not None and _is_taken_apart(view, target, given.name)):
         return given
     return Given(given.node, given.name, "batch", False)
 
@@ -185,12 +186,19 @@ def is_setting(node: Node) -> bool:
     return False
 
 
-def _is_taken_apart(target: Target, name: str) -> bool:
+def _is_taken_apart(view: FileView, target: Target, name: str) -> bool:
     """Returns whether a function uses a parameter as the state of a training."""
-    return any(
-        node[0] == "attr" and node[2][:1] == ("name",) and node[2][2] == name and node[3] in _PARTS_OF_STATE
-        for statement in target.body
-        for node in walk(statement)
+    return any(_takes_apart(view, node, name) for statement in target.body for node in walk(statement))
+
+
+def _takes_apart(view: FileView, node: Node, name: str) -> bool:
+    """Returns whether an expression reads a part that only states have, or puts a model together from its parts."""
+    if isinstance(node, Attribute):
+        return isinstance(node.object, Name) and node.object.name == name and node.name in _PARTS_OF_STATE
+    return (
+        isinstance(node, Call)
+        and dotted_name(view, node.callee) in _PUT_TOGETHER
+        and any(isinstance(one.value, Name) and one.value.name == name for one in node.arguments)
     )
 
 
