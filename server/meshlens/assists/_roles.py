@@ -123,7 +123,9 @@ def _given(view: FileView, target: Target | None, call: HostCall, place: int, st
     label, _, node = call.node[3][place]
     name = _parameter(target, call, place, label) or _own_name(node)
     carried = _is_carried(view, call, node)
-    return Given(node, name, _role(view, target, call, (label, node, name), static, carried), carried)
+    role = _role(view, target, call, (label, node, name), static, carried)
+    is_shared = call.skipped + place in call.shared and label is None
+    return Given(node, name, "rest" if is_shared and role == "batch" else role, carried)
 
 
 def _role(
