@@ -66,6 +66,7 @@ def _count(target: Target, uses: tuple[Use, ...]) -> int:
 def axis_of_parameter(
     view: FileView, target: Target, parameter: Node, place: int, uses: tuple[Use, ...], learned: frozenset[str]
 ) -> int | None:
+    """Returns the axis along which an argument is split over the devices; None if all get the same."""
     name, annotation = parameter[0], parameter[4]
     if (
         is_key(name)
