@@ -38,6 +38,7 @@ SELECTED = {
     "jupyter": ("editors", "tests/e2e/jupyter"),
     "publishing": ("editors", "tests/e2e/publishing"),
     "compiled": ("editors", "tests/e2e/compiled"),
+    "gpu_compiler": ("editors", "tests/e2e/tracing"),
 }
 
 nox.needs_version = ">=2025.11.12"
@@ -249,6 +250,23 @@ def oracle_deep(session: nox.Session) -> None:
 
 def _with_jax(session: nox.Session) -> None:
     session.install(".[libraries,test]", f"jax=={JAX_VERSION}", f"jaxlib=={JAX_VERSION}")
+
+
+@nox.session(python=NEWEST, default=False, tags=["deep"])
+def gpu_compiler(session: nox.Session) -> None:
+    """What a trace says of collectives, against the module that XLA compiles for GPUs that are not there."""
+    _with_jax(session)
+    # Without what they depend on, as neither a driver nor a GPU is asked for.
+    session.install("--no-deps", f"jax-cuda12-plugin=={JAX_VERSION}", f"jax-cuda12-pjrt=={JAX_VERSION}")
+    _pytest(session, "--deep")
+
+
+@nox.session(python="3.12", default=False, tags=["deep"])
+@nox.parametrize("jax", ["0.4.35", "0.6.2", "0.8.1", "0.10.2"])
+def traces(session: nox.Session, jax: str) -> None:
+    """Traces of programs in older releases of JAX."""
+    session.install(".[libraries,test]", f"jax=={jax}", f"jaxlib=={jax}")
+    session.run("pytest", "--deep", "-m", "jax", "tests/tracing")
 
 
 @nox.session(python="3.12", default=False, tags=["deep"])

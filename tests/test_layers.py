@@ -54,6 +54,7 @@ MAY_READ = {
     "devices/probe.py": "runs in the user's Python, which has no MeshLens to import; a child that is ended in time",
     "tracing/worker/start.py": "runs in the user's Python, which has no MeshLens to import",
     "tracing/worker/performing.py": "the same",
+    "tracing/worker/plugin.py": "a file of our own package",
     "project/snippets.py": "a file of our own package",
     "cli/main.py": "the null device, to write to",
     "lsp/aside.py": "the memory of its own process, as the kernel tells it",

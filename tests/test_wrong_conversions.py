@@ -387,7 +387,7 @@ def test_the_rows_of_a_key_are_not_those_of_a_helper_that_splits_it(tmp_path):
     write(tmp_path, {"main.py": KEYS})
     ran = meshlens("convert", "main.py", "--all", "--to", "shard_map", "--write", cwd=tmp_path)
     assert ran.code == 0, ran.err
-    assert "mesh = Mesh(np.array(jax.devices()), " in (tmp_path / "main.py").read_text()
+    assert "Mesh(np.array(jax.devices()), " in (tmp_path / "main.py").read_text()
 
 
 MEETING_ROWS = {

@@ -16,9 +16,11 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8 --xla_gpu_au
 import jax
 from jax.experimental import topologies
 
+TRACING = Path(__file__).parents[2] / "server" / "meshlens" / "tracing"
+
 
 def main(file: str, name: str) -> None:
-    target = (Path(__file__).with_name("h100.txtpb")).read_text()
+    target = (TRACING / "worker" / "h100.txtpb").read_text()
     topology = topologies.get_topology_desc(
         platform="cuda", topology_name="h100x8", topology="1x1x8", target_config=target
     )
@@ -32,7 +34,7 @@ def main(file: str, name: str) -> None:
     spec.loader.exec_module(module)
     function, args, *_ = getattr(module, name)()
     if not hasattr(function, "trace") or not type(function).__module__.startswith("jax"):
-        sys.path.insert(0, str(Path(__file__).parents[2] / "server" / "meshlens" / "tracing"))
+        sys.path.insert(0, str(TRACING))
         from worker.tracing import trace
 
         lowered = trace(function, args, {}).lower()

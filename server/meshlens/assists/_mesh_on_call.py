@@ -83,6 +83,7 @@ def _starts_backend(view: FileView, pmap: Pmap) -> bool:
     seen = {(call.call.block, call.call.index) for call in pmap.calls if view.is_here(call.call)}
     jax = name_of_module(view, "jax")
     arrays = {name_of_module(view, module) for module in _MAKE_ARRAYS} - {None}
+    arrays |= {module.replace("jax", jax, 1) for module in _MAKE_ARRAYS if jax is not None}
     for key in view.facts.top:
         block = view.facts.blocks[key]
         if is_program(block.header):
@@ -94,10 +95,18 @@ def _starts_backend(view: FileView, pmap: Pmap) -> bool:
 
 
 def _asks_backend(callee: Expression, jax: str | None, arrays: set[str | None]) -> bool:
-    if not isinstance(callee, Attribute) or not isinstance(callee.object, Name):
+    if not isinstance(callee, Attribute):
         return False
-    module = callee.object.name
+    module = _spelled(callee.object)
     return module in arrays or (module == jax and callee.name in _ASK_DEVICES)
+
+
+def _spelled(node: Expression) -> str | None:
+    """A name with its attributes, as the file has them."""
+    if isinstance(node, Name):
+        return node.name
+    outer = _spelled(node.object) if isinstance(node, Attribute) else None
+    return f"{outer}.{node.name}" if outer is not None and isinstance(node, Attribute) else None
 
 
 def _calls_at_import(shape: Any) -> Iterator[Call]:

@@ -18,7 +18,7 @@ from meshlens.cli.baseline import BadBaseline
 from meshlens.cli.formats.fingerprints import relative
 from meshlens.foreign_files import BASELINE, SOURCE, Unread, read_bytes, read_text
 from meshlens.settings import BadSetting
-from meshlens.tracing.model import Collective, Place, Trace
+from meshlens.tracing.model import REMATERIALIZATION, Collective, Place, Trace
 
 _VERSION = 1
 _GROWN = 1.01
@@ -93,7 +93,7 @@ def beyond(traces: Sequence[Trace], limits: Sequence[Limit]) -> list[Excess]:
                 found += [
                     Excess(_name(trace), error.place, error.message)
                     for error in trace.errors
-                    if error.type == "Rematerialization"
+                    if error.type == REMATERIALIZATION
                 ]
     return found
 

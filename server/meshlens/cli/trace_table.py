@@ -15,7 +15,7 @@ from rich.text import Text
 
 from meshlens.cli.terminal import wants_colour
 from meshlens.cli.visible import visible, visible_fields, visible_lines
-from meshlens.tracing.model import Collective, Line, Place, Trace
+from meshlens.tracing.model import REMATERIALIZATION, Collective, Line, Place, Trace
 from meshlens.tracing.words import size_in_words, time_in_words
 
 _PLAIN_WIDTH = 200
@@ -55,7 +55,8 @@ def _head(trace: Trace) -> list[RenderableType]:
     words = [f"{trace.devices} device{'s' if trace.devices != 1 else ''}"]
     words += [f"mesh {mesh}"] if mesh else []
     words += [f"JAX {trace.jax}"] if trace.jax else []
-    words += [f"level {trace.level}"] if trace.level != "none" else []
+    by = f" by XLA for {trace.partitioner}s" if trace.partitioner else ""
+    words += [f"level {trace.level}{by}"] if trace.level != "none" else []
     return [Text.assemble((trace.entry, "bold"), f" on {trace.target}: {', '.join(words)}"), ""]
 
 
@@ -125,8 +126,8 @@ def _tail(trace: Trace) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for error in trace.errors:
         where = f"{_spot(error.place)}: " if error.place is not None else ""
-        style = "yellow" if error.type == "Rematerialization" else "red"
-        kind = "warning" if error.type == "Rematerialization" else error.type
+        style = "yellow" if error.type == REMATERIALIZATION else "red"
+        kind = "warning" if error.type == REMATERIALIZATION else error.type
         parts.append(Text.assemble((f"{where}{kind}", style), f": {error.message}"))
     parts += [f"note: {note}" for note in trace.notes]
     return ["", *parts] if parts else []
@@ -141,7 +142,7 @@ def _compared(traces: Sequence[Trace]) -> Table:
     table = _table("devices", "mesh", *(f"{kind}>" for kind in kinds), "compute>", "communication>", "result")
     for trace in traces:
         totals = dict(trace.totals)
-        serious = [error for error in trace.errors if error.type != "Rematerialization"]
+        serious = [error for error in trace.errors if error.type != REMATERIALIZATION]
         table.add_row(
             trace.target,
             " × ".join(f"{name}={size}" for name, size in trace.mesh),

@@ -21,7 +21,7 @@ from meshlens.devices.trust import enclosing
 from meshlens.project.configuration import find_configuration, project_root, read_configuration
 from meshlens.settings import BadSetting, Settings
 from meshlens.tracing.machines import machine_of
-from meshlens.tracing.model import Trace
+from meshlens.tracing.model import REMATERIALIZATION, Trace
 from meshlens.tracing.request import PARTITIONED, TRACED, Limits, TraceRequest
 from meshlens.tracing.tracer import trace
 from meshlens.tracing.warm import WarmWorkers
@@ -111,7 +111,7 @@ def traces_for(options: dict[str, Any]) -> tuple[Trace, ...]:
 
 def failed(trace: Trace) -> bool:
     """Tells whether a program could not be traced as far as was asked for."""
-    return any(error.type != "Rematerialization" for error in trace.errors)
+    return any(error.type != REMATERIALIZATION for error in trace.errors)
 
 
 def _traced(requests: Iterable[TraceRequest]) -> Iterable[Trace]:

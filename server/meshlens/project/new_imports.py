@@ -70,11 +70,28 @@ def import_edits(view: FileView, needed: Iterable[Import]) -> tuple[FileEdit, ..
         names = tuple(dict.fromkeys((*known.names, *one.names))) if known is not None else one.names
         offsets = [each.before for each in (known, one) if each is not None and each.before is not None]
         merged[key] = one._replace(names=names, before=min(offsets, default=None))
+    lines = merged.values() if _combines(view) else [line for one in merged.values() for line in _apart(one)]
     places: dict[int, list[str]] = {}
-    for one in sorted(merged.values(), key=_order):
+    for one in sorted(lines, key=_order):
         at, text = _place(view, one)
         places.setdefault(at, []).append(text)
     return tuple(FileEdit(view.path, Edit(Span(at, at), _joined(texts))) for at, texts in places.items())
+
+
+def _combines(view: FileView) -> bool:
+    """Returns whether a file imports a name under another one in a statement that imports more."""
+    statements = (view.facts.blocks[key].shape for key in view.facts.top)
+    return any(
+        isinstance(shape, ImportFrom) and len(shape.names) > 1 and any(one.alias for one in shape.names)
+        for shape in statements
+    )
+
+
+def _apart(one: Import) -> list[Import]:
+    """Returns the statements that isort and Ruff make of an import: each alias has one of its own."""
+    plain = tuple(name for name in one.names if " as " not in name)
+    aliased = [one._replace(names=(name,)) for name in one.names if " as " in name]
+    return [*([one._replace(names=plain)] if plain or not aliased else []), *aliased]
 
 
 def _joined(texts: list[str]) -> str:

@@ -16,7 +16,17 @@ from meshlens.tracing import faults
 from meshlens.tracing.groups import Groups
 from meshlens.tracing.hlo import Instruction, Module, places_in, read_module
 from meshlens.tracing.machines import least_time
-from meshlens.tracing.model import Collective, Estimate, Fault, Line, Place, ReadFile, Trace, totals_of
+from meshlens.tracing.model import (
+    REMATERIALIZATION,
+    Collective,
+    Estimate,
+    Fault,
+    Line,
+    Place,
+    ReadFile,
+    Trace,
+    totals_of,
+)
 from meshlens.tracing.partitioned import Mesh, read_partitioned, shardings_in
 from meshlens.tracing.request import TraceRequest
 from meshlens.tracing.room import MOST_ANSWER, newest_dump, read_json
@@ -24,7 +34,7 @@ from meshlens.tracing.suggestion import suggested_entry
 from meshlens.tracing.worker.places import Inside
 
 _REMATERIALIZED = re.compile(r"Involuntary full rematerialization\.(.*?)(?=\n[A-Z]\d{4} |\Z)", re.DOTALL)
-_METADATA = re.compile(r"metadata=\{.*?\}(?=[,\s)]|$)")
+_METADATA = re.compile(r"metadata=\{.*?\}(?=[,.\s)]|$)")
 _FROM_TO = re.compile(r"from sharding (\{.*?\}) to (\{.*?\}) (?:efficiently|without)")
 _MOST_OUTPUT = 40_000_000
 
@@ -166,6 +176,7 @@ def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: T
     found = replace(
         found,
         level="compiled" if kind == "compiled" else "partitioned",
+        partitioner="GPU" if request.with_plugin else "CPU",
         collectives=read.collectives,
         totals=totals_of(read.collectives),
         flops=read.flops or found.flops,
@@ -205,7 +216,7 @@ def _rematerialized(room: Path, module: Module, to_user: Callable[[str], str]) -
             f"XLA gathers the whole value on every device to change its sharding{between}; "
             "change the spec or add a sharding constraint before this line"
         )
-        found.setdefault((place, message), Fault(message, "Rematerialization", place))
+        found.setdefault((place, message), Fault(message, REMATERIALIZATION, place))
     return list(found.values())
 
 

@@ -88,7 +88,10 @@ def raised(answer: Mapping[str, Any], request: TraceRequest) -> Fault:
         return without_jax(request.interpreter, answer)
     if kind != "raised":
         return Fault(
-            message, {"no-arguments": "NoArguments", "no-entry": "NoEntry", "no-call": "NoCall"}.get(kind, "BadEntry")
+            message,
+            {"no-arguments": "NoArguments", "no-entry": "NoEntry", "no-call": "NoCall", "no-plugin": "NoPlugin"}.get(
+                kind, "BadEntry"
+            ),
         )
     name = str(answer.get("type", "Exception"))[:200]
     place = place_of(answer.get("place"))

@@ -23,6 +23,8 @@ _INSTRUCTION = re.compile(r"^\s+(ROOT )?%?([\w.\-]+) = ")
 _OPCODE = re.compile(r"([a-z][\w\-]*)\(")
 _ARRAY = re.compile(r"\b([a-z]+[0-9a-z]*)\[([0-9,<=]*)\]")
 _NAME = re.compile(r"%([\w.\-]+)")
+_PLAIN_NAME = re.compile(r"[A-Za-z_][\w.\-]*")
+_COMMENT = re.compile(r"/\*.*?\*/")
 _CALLED = re.compile(r"\b(?:calls|to_apply|condition|body|true_computation|false_computation)=%?([\w.\-]+)")
 _BRANCHES = re.compile(r"\b(?:branch_computations|called_computations|calls)=\{([^}]*)\}")
 _OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
@@ -93,7 +95,7 @@ class Instruction:
         """Names of the computations that it runs."""
         names = _CALLED.findall(self.text)
         for listed in _BRANCHES.findall(self.text):
-            names += _NAME.findall(listed)
+            names += _operands(listed)
         return tuple(dict.fromkeys(names))
 
     def attribute(self, name: str) -> str:
@@ -211,11 +213,18 @@ def _instruction(line: str) -> Instruction | None:
         name=head[2],
         opcode=opcode[1],
         arrays=arrays_in(line[kind_start:kind_end]),
-        operands=() if literal else tuple(_NAME.findall(inside)),
+        operands=() if literal else _operands(inside),
         text=line[inside_end + 1 :],
         literal=literal,
         is_root=head[1] is not None,
     )
+
+
+def _operands(inside: str) -> tuple[str, ...]:
+    """The names between the brackets of an instruction; older releases write them without a percent sign."""
+    if "%" in inside:
+        return tuple(_NAME.findall(inside))
+    return tuple(_PLAIN_NAME.findall(_COMMENT.sub("", inside))) if "[" not in inside else ()
 
 
 def arrays_in(text: str) -> tuple[Array, ...]:

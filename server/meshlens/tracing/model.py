@@ -10,6 +10,10 @@ Level: TypeAlias = Literal["none", "traced", "partitioned", "compiled"]
 """How far a trace came: nothing was traced, the function was, XLA has partitioned it, XLA has compiled it."""
 
 
+REMATERIALIZATION = "Rematerialization"
+"""The type of the faults that are warnings of XLA's partitioner."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
     """A line of a file.
@@ -138,6 +142,7 @@ class Trace:
         target: the devices, as they were written: "v5e-16".
         devices: how many there are.
         level: how far the trace came.
+        partitioner: whose it was: "CPU" or "GPU"; empty where nothing was partitioned.
         jax: the version of JAX.
         mesh: the axes of its largest mesh with their sizes.
         lines: what each line computes, by place.
@@ -159,6 +164,7 @@ class Trace:
     target: str
     devices: int
     level: Level = "none"
+    partitioner: str = ""
     jax: str = ""
     mesh: tuple[tuple[str, int], ...] = ()
     lines: tuple[Line, ...] = ()
@@ -190,6 +196,7 @@ def to_json(trace: Trace) -> dict[str, Any]:
     return {
         "entry": trace.entry,
         "level": trace.level,
+        "partitioner": trace.partitioner or None,
         "jax": trace.jax,
         "target": trace.target,
         "devices": trace.devices,

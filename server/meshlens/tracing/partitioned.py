@@ -55,7 +55,7 @@ def read_partitioned(module: Module, mesh: Mesh, devices: int, to_user: ToUser, 
         estimate: tells how long one takes.
     """
     locate = _locator(module, to_user)
-    times, unknown = _times(module)
+    times, unknown = times_in(module)
     rows: dict[tuple[object, ...], Collective] = {}
     lost = 0
     for moved in moved_in(module, devices):
@@ -123,7 +123,7 @@ def _together(one: Collective, other: Collective) -> Collective:
     return replace(one, count=one.count + other.count, bytes=one.bytes + other.bytes, seconds=seconds)
 
 
-def _times(module: Module) -> tuple[dict[str, int], tuple[Instruction, ...]]:
+def times_in(module: Module) -> tuple[dict[str, int], tuple[Instruction, ...]]:
     """Returns how often each computation runs in one step, and the loops of which that is not known."""
     calls: dict[str, list[tuple[str, int]]] = defaultdict(list)
     unknown = []
@@ -274,7 +274,10 @@ def shardings_in(
     for computation in module.computations.values():
         for one in computation.instructions.values():
             name = one.op_name
-            if not name or one.opcode in ("parameter", "constant", "get-tuple-element", "tuple"):
+            if not name or one.opcode in ("parameter", "constant", "get-tuple-element", "tuple", "call"):
+                continue
+            if one.opcode in ("copy", "custom-call") and name.endswith("shard_map"):
+                # These mark where a shard_map begins and ends; the user wrote none of them.
                 continue
             place = locate(one)
             counted += 1

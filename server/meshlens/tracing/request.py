@@ -38,6 +38,7 @@ class TraceRequest:
         machine: what the devices are; None where nobody said.
         limits: what it may take.
         runs_main: whether the file is run as a program until it calls the function.
+        with_plugin: whether the compiler of NVIDIA's plugin partitions; `trace` tries that by itself for GPUs.
         untrusted: folders that are not trusted; with any, nothing is run.
     """
 
@@ -50,6 +51,7 @@ class TraceRequest:
     machine: Machine | None = None
     limits: Limits = Limits()
     runs_main: bool = False
+    with_plugin: bool = False
     untrusted: tuple[Path, ...] = ()
 
     @property

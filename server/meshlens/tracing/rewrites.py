@@ -95,7 +95,7 @@ def users_in(computation: Computation) -> dict[str, list[str]]:
 
 
 def _summed(computation: Computation) -> list[Moved]:
-    """A sum of all-reduces over the same groups becomes one all-reduce of the sum."""
+    """A sum of all-reduces over the same groups becomes one all-reduce of the sum; so does a sum of their slices."""
     users = users_in(computation)
     instructions = computation.instructions
     moved = {
@@ -115,7 +115,7 @@ def _summed(computation: Computation) -> list[Moved]:
                 return stands_for[name]
             if one.opcode == "all-reduce":
                 return name if len(one.arrays) == 1 else ""
-            if one.opcode not in _UNARY:
+            if one.opcode not in _UNARY and one.opcode != "dynamic-slice":
                 return ""
             name = one.operands[0]
 

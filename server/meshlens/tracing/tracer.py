@@ -20,7 +20,7 @@ from meshlens.foreign_files import read_bytes
 from meshlens.tracing import faults
 from meshlens.tracing.answers import trace_from
 from meshlens.tracing.costs import with_times
-from meshlens.tracing.model import Fault, Trace
+from meshlens.tracing.model import REMATERIALIZATION, Fault, Trace
 from meshlens.tracing.request import PARTITIONED, TraceRequest
 from meshlens.tracing.room import MOST_ANSWER, newest_dump, size_of
 from meshlens.tracing.warm import (
@@ -33,6 +33,7 @@ from meshlens.tracing.warm import (
     environment_of_worker,
 )
 
+_FINAL = (REMATERIALIZATION, "Timeout", "OutOfMemory", "Flood")
 _MOST_OUTPUT = 32 << 20
 _MEMORY_EVERY = 0.3
 
@@ -74,12 +75,39 @@ def trace(
     blank = Trace(request.entry, request.target.text, request.target.count)
     if request.untrusted:
         return replace(blank, errors=(faults.untrusted(request),))
+    callbacks = _Callbacks(is_stopped, on_stage, environ)
+    found = blank
+    for attempt in _attempts(request):
+        found = _attempt(attempt, blank, workers, callbacks)
+        if all(error.type in _FINAL for error in found.errors):
+            break
+    return replace(with_times(found, request.machine), seconds=time.monotonic() - begin)
+
+
+def _attempts(request: TraceRequest) -> tuple[TraceRequest, ...]:
+    """A GPU's own partitioner comes first, where it can; what fails with it may do without."""
+    if request.level < PARTITIONED or request.target.platform not in ("gpu", "") or request.runs_main:
+        return (request,)
+    return replace(request, with_plugin=True), request
+
+
+@dataclass(frozen=True, slots=True)
+class _Callbacks:
+    is_stopped: Callable[[], bool]
+    on_stage: Callable[[str], None]
+    environ: Mapping[str, str]
+
+
+def _attempt(request: TraceRequest, blank: Trace, workers: WarmWorkers | None, callbacks: _Callbacks) -> Trace:
     with tempfile.TemporaryDirectory(prefix="meshlens-", ignore_cleanup_errors=True) as folder:
         room = Path(folder)
         (room / "dumps").mkdir()
-        watch = _Watch(room, request, is_stopped, on_stage)
+        watch = _Watch(room, request, callbacks.is_stopped, callbacks.on_stage)
         try:
-            status = _forked(request, workers, watch) if workers and can_fork() else _alone(request, watch, environ)
+            if workers is not None and can_fork():
+                status = _forked(request, workers, watch)
+            else:
+                status = _alone(request, watch, callbacks.environ)
         except NoJax as error:
             return replace(blank, errors=(faults.without_jax(request.interpreter, error.failure),))
         except WorkerLost as error:
@@ -92,7 +120,7 @@ def trace(
         fault = _fault_of(watch, status, found, request)
         if fault is not None:
             found = replace(found, errors=(*found.errors, fault))
-    return replace(with_times(found, request.machine), seconds=time.monotonic() - begin)
+    return found
 
 
 def _fault_of(watch: _Watch, status: int, found: Trace, request: TraceRequest) -> Fault | None:
@@ -147,6 +175,7 @@ def _question(request: TraceRequest, room: Path) -> dict[str, Any]:
         "devices": request.target.count,
         "level": request.level,
         "run_main": request.runs_main,
+        "plugin": request.target.local_count if request.with_plugin else None,
     }
 
 

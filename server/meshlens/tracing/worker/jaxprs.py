@@ -45,6 +45,7 @@ class Reading:
         flops: of matrix products and convolutions, over all devices.
         unknown_loops: places of loops whose number of iterations depends on data.
         meshes: the axes of each mesh that is met, by their text.
+        first: the place of the first equation that runs a jaxpr, by the jaxpr's id.
     """
 
     def __init__(self, inside: Inside) -> None:
@@ -56,6 +57,7 @@ class Reading:
         self.flops = 0.0
         self.unknown_loops: set[tuple[str, int]] = set()
         self.meshes: dict[str, Any] = {}
+        self.first: dict[int, tuple[str, int] | None] = {}
 
 
 class _Around:
@@ -68,12 +70,14 @@ class _Around:
         sizes: dict[str, int] | None = None,
         outer: tuple[str, int] | None = None,
         backward: bool = False,
+        earlier: tuple[str, int] | None = None,
     ) -> None:
         self.times = times
         self.copies = copies
         self.sizes = sizes or {}
         self.outer = outer
         self.backward = backward
+        self.earlier = earlier
 
     def but(self, **changes: Any) -> _Around:
         """Returns the same with some changes."""
@@ -93,8 +97,8 @@ def _walk(jaxpr: Any, reading: Reading, around: _Around) -> None:
         if reading.equations[0] > _MOST_EQUATIONS:
             return
         rows = rows_of(equation.source_info, reading.inside)
-        # A jaxpr that JAX has kept from an earlier call has the rows of that call.
-        place = rows[0] if rows and (around.outer is None or around.outer in rows) else around.outer
+        # A jaxpr of a library's function that JAX has kept from an earlier call has the row of that call.
+        place = rows[0] if rows and rows[0] != around.earlier else around.outer
         if place is not None:
             reading.equations[1] += 1
             reading.rows.update(rows or [place])
@@ -109,7 +113,8 @@ def _walk(jaxpr: Any, reading: Reading, around: _Around) -> None:
         if inner:
             deeper = _deeper(equation, name, place, reading, around.but(backward=backward))
             for jaxpr_inside in inner:
-                _walk(jaxpr_inside, reading, deeper)
+                first = reading.first.setdefault(id(jaxpr_inside), place)
+                _walk(jaxpr_inside, reading, deeper.but(earlier=first if first != place else None))
             if place is not None and not backward:
                 _keep_line(equation, place, reading)
 
@@ -176,9 +181,15 @@ def _keep_line(equation: Any, place: tuple[str, int], reading: Reading) -> None:
     reading.lines[place] = {
         "dtype": str(aval.dtype),
         "shape": [size if isinstance(size, int) else str(size) for size in aval.shape],
-        "varying": sorted(map(str, getattr(aval, "vma", None) or ())),
+        "varying": _varying(aval),
         "sharding": _explicit(aval),
     }
+
+
+def _varying(aval: Any) -> list[str]:
+    """The axes that a value varies over: `vma` since 0.6, part of the `mat` since 0.10."""
+    kept = getattr(getattr(aval, "mat", None), "varying", None) or getattr(aval, "vma", None)
+    return sorted(map(str, kept or ()))
 
 
 def keep_sharding_meshes(equation: Any, reading: Reading) -> None:

@@ -7,6 +7,7 @@ The request is an object with these keys:
     root        the folder of the project
     devices     how many virtual devices there are
     level       1: trace; 2: also partition
+    plugin      how many GPUs each host has, if the plugin's compiler is to partition; else null
     run_main    whether to run the file as a program until it calls the function
 
 It writes into the room, each file whole under its name:
@@ -30,8 +31,8 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from . import arguments, entries, jaxprs, tracing
-from .places import Inside, rows_of_error
+from . import arguments, entries, jaxprs, plugin, tracing
+from .places import LIBRARIES, Inside, rows_of_error
 
 _LONGEST = 4000
 _OURS = ("jax_num_cpu_devices", "jax_platforms", "jax_platform_name", "jax_enable_compilation_cache")
@@ -89,7 +90,12 @@ def perform(request: dict[str, Any]) -> None:
         if failure is not None:
             room.say("failed", {"stage": "jax", "kind": failure["type"], **failure})
             return
+        per_host = request.get("plugin")
+        if per_host is not None and not plugin.is_there(_version(sys.modules["jax"].__version__)):
+            raise entries.NoProgram("no-plugin", "the plugin for NVIDIA GPUs is not installed")
         notes = _hold(request)
+        if per_host is not None:
+            plugin.present(plugin.devices(request["devices"], per_host))
         _perform(request, inside, room, begin, notes)
         room.write("done", "")
     except entries.NoProgram as error:
@@ -163,7 +169,7 @@ def _hold(request: dict[str, Any]) -> list[str]:
             "--xla_dump_hlo_pass_re=(spmd|shardy|sharding).*",
             "--xla_dump_hlo_as_text",
         ]
-    os.environ.update(JAX_PLATFORMS="cpu", XLA_FLAGS=" ".join(flags))
+    os.environ.update(JAX_PLATFORMS="cpu", XLA_FLAGS=" ".join(flags), JAX_SKIP_CUDA_CONSTRAINTS_CHECK="1")
     # XLA reads its flags once.
     from jax._src.lib import xla_client
 
@@ -188,6 +194,11 @@ def _hold(request: dict[str, Any]) -> list[str]:
             # A release may lack one of them.
             with suppress(AttributeError, ValueError, RuntimeError):
                 update(name, value)
+    # The line of an operation is the user's, not that of a library in between.
+    from jax._src import source_info_util
+
+    for folder in LIBRARIES:
+        source_info_util.register_exclusion(folder)
     type(jax.config).update = staticmethod(guarded)
     jax.distributed.initialize = lambda *_args, **_kwargs: None
     builtins.input = _no_input

@@ -8,13 +8,14 @@ import sys
 import sysconfig
 from typing import Any
 
-_LIBRARIES = tuple(
+LIBRARIES = tuple(
     os.path.join(folder, "")
     for folder in {
-        os.path.realpath(path)
+        spelled
         for key in ("stdlib", "platstdlib", "purelib", "platlib")
         for path in (sysconfig.get_paths().get(key),)
         if path
+        for spelled in (path, os.path.realpath(path))
     }
 )
 _OF_LIBRARIES = re.compile(r"[\\/](?:site-packages|dist-packages|lib[\\/]python\d[\d.]*t?)[\\/]")
@@ -41,7 +42,7 @@ class Inside:
         real = os.path.realpath(name)
         if real == self.file:
             return real
-        if not real.startswith(self.root) or real.startswith(_LIBRARIES):
+        if not real.startswith(self.root) or real.startswith(LIBRARIES):
             return ""
         return "" if _OF_LIBRARIES.search(real) else real
 

@@ -39,7 +39,11 @@ def _of_jit(traced: Any) -> Traced:
 
 
 def _is_jitted(function: Any) -> bool:
-    return hasattr(function, "trace") and hasattr(function, "lower") and type(function).__module__.startswith("jax")
+    return (
+        hasattr(function, "trace")
+        and hasattr(function, "lower")
+        and str(getattr(type(function), "__module__", "")).startswith("jax")
+    )
 
 
 def _is_old_pmap(function: Any) -> bool:

@@ -1,0 +1,25 @@
+"""The collectives of an optimized module, as they are: nothing is rewritten."""
+
+from meshlens.tracing.hlo import read_module
+from meshlens.tracing.partitioned import times_in
+from meshlens.tracing.rewrites import MOVES
+
+
+def totals_of_module(text):
+    """Returns the bytes of the results of the collectives of a module on one device, by kind."""
+    module = read_module(text)
+    times, _ = times_in(module)
+    found = {}
+    for computation in module.computations.values():
+        for one in computation.instructions.values():
+            kind = one.opcode.removesuffix("-start")
+            if kind not in MOVES:
+                continue
+            arrays = one.arrays
+            if one.opcode.endswith("-start") and kind != "all-reduce":
+                # The operands stand before the results, and numbers that say how far it has come after them.
+                arrays = tuple(array for array in arrays if array.dtype != "u32" or array.shape)
+                arrays = arrays[len(arrays) // 2 :]
+            size = times.get(computation.name, 0) * sum(array.bytes for array in arrays)
+            found[kind] = found.get(kind, 0) + size
+    return {kind: size for kind, size in sorted(found.items()) if size}
