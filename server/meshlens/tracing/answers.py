@@ -39,14 +39,24 @@ _FROM_TO = re.compile(r"from sharding (\{.*?\}) to (\{.*?\}) (?:efficiently|with
 _MOST_OUTPUT = 40_000_000
 
 
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
 def trace_from(room: Path, request: TraceRequest, blank: Trace) -> Trace:
-    """Returns what a worker has written as a trace, as far as it came.
+    """Returns what a worker has written as a trace, as far as it came; any bytes give a trace or a sentence.
 
     Args:
         room: the folder that it wrote into.
         request: what it was asked.
         blank: a trace that names the entry and its target.
     """
+    try:
+        return _trace_from(room, request, blank)
+    except _UNREADABLE as error:
+        return replace(blank, errors=(faults.unreadable(error),))
+
+
+def _trace_from(room: Path, request: TraceRequest, blank: Trace) -> Trace:
     traced = read_json(room / "traced.json")
     found = _traced(traced, request, blank) if traced else blank
     if failed := read_json(room / "failed.json"):
@@ -114,7 +124,14 @@ def _files(answer: Mapping[str, Any], rows: Mapping[str, Iterable[int]]) -> tupl
 
 def _lines(listed: Iterable[Any]) -> Iterable[Line]:
     for filename, row, line in listed:
-        yield Line(Place(filename, row), line["dtype"], tuple(line["shape"]), line["sharding"], tuple(line["varying"]))
+        sharding = line["sharding"]
+        yield Line(
+            Place(str(filename), int(row)),
+            str(line["dtype"]),
+            tuple(size if isinstance(size, int) else str(size) for size in line["shape"]),
+            None if sharding is None else str(sharding),
+            tuple(map(str, line["varying"])),
+        )
 
 
 def _loops(places: Iterable[Any]) -> Iterable[str]:

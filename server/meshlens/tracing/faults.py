@@ -67,6 +67,12 @@ def stopped(why: str, stage: str, limits: Limits) -> Fault:
     return Fault(f"it printed without end {where}".rstrip(), "Flood")
 
 
+def unreadable(error: Exception) -> Fault:
+    """Says that an answer is not what a worker writes."""
+    what = f"{type(error).__name__}: {error}"[:200]
+    return Fault(f"what the program left as its trace cannot be read ({what}); trace again", "BadAnswer")
+
+
 def ended(status: int, stage: str) -> Fault:
     """Says how a process ended that left no answer."""
     where = _STAGES.get(stage, "before it began")
