@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeAlias
 
 from meshlens.assists._following import Follow
 from meshlens.assists._following_statements import follow_body
-from meshlens.assists._functions import Target, line_of
+from meshlens.assists._functions import Target, dotted_name, line_of
 from meshlens.assists._kinds import OVER_DEVICES, SAME, Kind, either, flat
 from meshlens.assists._made import used_as_arrays
 from meshlens.assists._pmap import Obstacle
-from meshlens.assists._random import is_key, stream_of, streams_of
+from meshlens.assists._random import bundles_of, is_key, stream_of, streams_of
 from meshlens.assists._scopes import home_of
 from meshlens.assists._spelling import Spelling
-from meshlens.project.trees import Node, names_bound, names_used, walk
+from meshlens.project.trees import Node, bound_by, names_bound, names_used, walk
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
 OutAxes: TypeAlias = "tuple[int | None, ...] | int | None"
+_PUTS_TOGETHER = frozenset(
+    "flax.nnx.merge flax.nnx.bind equinox.combine equinox.nn.inference_mode equinox.tree_at".split()
+)
 _MOST_KEYS = 4
 _REDUCERS = {"mean": "pmean", "total": "psum"}
 
@@ -35,6 +40,7 @@ class Reductions:
         results: the kind of what comes out.
         keys: the parameters that are keys, of which each device makes its own.
         streams: the parameters that are the random streams of flax.nnx, with one that is drawn from.
+        bundles: the parameters that are dictionaries of keys, of which each device makes its own.
         folded: statements that bind keys of which each device makes its own, with their names.
     """
 
@@ -44,6 +50,7 @@ class Reductions:
     results: Kind = "same"
     keys: tuple[str, ...] = ()
     streams: tuple[tuple[str, str], ...] = ()
+    bundles: tuple[str, ...] = ()
     folded: tuple[tuple[Node, tuple[str, ...]], ...] = ()
 
     @property
@@ -97,7 +104,8 @@ def _reductions(
     follow = Follow(view, {one[0]: "same" if one[0] in shared else "tree" for one in target.node[2][2]})
     follow.env |= {name: "own" if name in folds else "key" for name in keys}
     streams = tuple((name, stream_of(view, target, name)) for name in streams_of(view, target))
-    follow.env |= {name: "own" for name, _ in streams}
+    bundles = bundles_of(target)
+    follow.env |= dict.fromkeys((*bundles, *(name for name, _ in streams)), "own")
     follow.folds = folds
     follow.reduce = lambda node, how: inside.setdefault(node[1], (node, how))
     follow.lines = {}
@@ -108,7 +116,7 @@ def _reductions(
     own = tuple(name for name in keys if name in folds)
     results = _results(follow.returned)
     folded = tuple(follow.folded.values())
-    return Reductions(lines, tuple(inside.values()), _out(results), results, own, streams, folded)
+    return Reductions(lines, tuple(inside.values()), _out(results), results, own, streams, bundles, folded)
 
 
 def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxes:
@@ -134,8 +142,19 @@ def _place(follow: Follow, target: Target) -> None:
     follow.home = home_of(follow.view, target.at(target.node[1]))
     follow.arrays = used_as_arrays(target.node)
     follow.bound = frozenset(names_bound(target.body))
+    follow.together = frozenset(_put_together(follow.view, target))
     parameters = {one[0] for one in target.node[2][2]}
     follow.made = {name: made for name, made in follow.outside().made.items() if name not in parameters}
+
+
+def _put_together(view: FileView, target: Target) -> Iterator[str]:
+    """The names that a function binds once, to a model that is put together of what it is given."""
+    counted = Counter(name for statement in target.body for node in walk(statement) for name in bound_by(node))
+    for statement in target.body:
+        if statement[0] == "assign" and statement[3][0] == "call" and len(statement[2]) == 1:
+            name = statement[2][0][2] if statement[2][0][0] == "name" else ""
+            if counted[name] == 1 and dotted_name(view, statement[3][2]) in _PUTS_TOGETHER:
+                yield name
 
 
 def _results(returned: list[Kind]) -> Kind:
@@ -181,12 +200,15 @@ def reducing(
         Obstacle: there is no place for it.
     """
     edits = [_below(view, target, *line, spelling, axis, guard) for line in found.lines]
-    is_folding = found.keys or found.folded or found.streams
+    is_folding = found.keys or found.folded or found.streams or found.bundles
     index = f"{spelling.of('jax', 'lax.axis_index')}({axis})" if is_folding else ""
     own = [f"{name} = {spelling.of('jax', 'random.fold_in')}({name}, {index})" for name in found.keys]
     for name, stream in found.streams:
         key = f"{spelling.of('jax', 'random.fold_in')}({name}.{stream}(), {index})"
         own.append(f"{name} = {spelling.of('flax.nnx', 'Rngs')}({key})")
+    for name in found.bundles:
+        key = spelling.of("jax", "random.fold_in")
+        own.append(f"{name} = {spelling.tree_map()}(lambda key: {key}(key, {index}), {name})")
     edits += _at_the_start(view, target, own, guard)
     for statement, names in found.folded:
         for name in names:

@@ -22,6 +22,7 @@ from meshlens.assists._kinds import (
 )
 from meshlens.assists._made import MAKES, kind_outside, made_outside, times_bound, used_as_arrays
 from meshlens.assists._scopes import home_of
+from meshlens.assists._siblings import imported_function
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, definitions, name_of_block, names_used, walk
 from meshlens.project.view import FileView
@@ -60,6 +61,7 @@ class Follow:
         lines: of the step itself, the statements that bind what is to be reduced below them, by site and kind.
         reduced_later: the names that the step reduces itself.
         bound: of the step itself, the names that its statements bind.
+        together: the names that are bound once, to a model that is put together of its parts.
         home: the outermost function around the step; None for the top level.
         arrays: the names that are arrays and no trees of such.
         returned: the kinds that it returns.
@@ -77,6 +79,7 @@ class Follow:
     folds: frozenset[str] = frozenset()
     reduced_later: frozenset[str] = frozenset()
     bound: frozenset[str] = frozenset()
+    together: frozenset[str] = frozenset()
     home: str | None = None
     arrays: frozenset[str] = frozenset()
     returned: list[Kind] = field(default_factory=list)
@@ -214,8 +217,8 @@ def called(
         return "same" if applied(kind for _, kind in arguments) == "same" else "mixed"
     parameters = function[2][2] if function[0] == "fn" else function[2]
     scope = around.frozen() if around is not None else follow.outside()
-    inner = Follow(follow.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
-    inner.home = follow.home
+    inner = Follow(scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
+    inner.home = scope.home
     inner.arrays = used_as_arrays(function)
     positional = [kind for label, kind in arguments if label is None]
     by_name = {label: kind for label, kind in arguments if label is not None}
@@ -249,7 +252,10 @@ def function_of(follow: Follow, callee: Node) -> tuple[Node, Follow | None] | No
     None if decorators make something else of it.
     """
     known = function_defined(follow, callee)
-    if known is None or (known[0][0] == "fn" and not all(_is_plain(follow.view, one) for one in known[0][2][3])):
+    if known is None:
+        return None
+    view = known[1].view if known[1] is not None else follow.view
+    if known[0][0] == "fn" and not all(_is_plain(view, one) for one in known[0][2][3]):
         return None
     return known
 
@@ -258,6 +264,8 @@ def function_defined(follow: Follow, callee: Node) -> tuple[Node, Follow | None]
     """The function of the file that an expression means, whatever its decorators make of it."""
     if callee[0] == "lambda":
         return callee, follow
+    if callee[0] == "attr":
+        return _of_another_file(follow, callee) if not follow.binds(_root_of(callee)) else None
     if callee[0] != "name":
         return None
     known = follow.local.get(callee[2])
@@ -268,7 +276,24 @@ def function_defined(follow: Follow, callee: Node) -> tuple[Node, Follow | None]
     inside = [one for one in found if homes[one.site] == follow.home] if follow.home is not None else []
     found = inside or [one for one in found if homes[one.site] is None]
     is_one = len(found) == 1 and times_bound(follow.view, follow.home if inside else None, callee[2]) <= 1
+    if not found and not follow.binds(callee[2]):
+        return _of_another_file(follow, callee)
     return (found[0].node, None) if is_one else None
+
+
+def _root_of(node: Node) -> str:
+    while node[0] == "attr":
+        node = node[2]
+    return str(node[2]) if node[0] == "name" else ""
+
+
+def _of_another_file(follow: Follow, callee: Node) -> tuple[Node, Follow] | None:
+    """The function of another file of the workspace that an expression means, in the scope of its file."""
+    found = imported_function(follow.view, callee)
+    if found is None or times_bound(found[0], None, found[1].name) > 1:
+        return None
+    scope = Follow(found[0], {}, depth=follow.depth, made={**made_outside(found[0], None)})
+    return found[1].node, scope
 
 
 def _is_plain(view: FileView, decorator: Node) -> bool:

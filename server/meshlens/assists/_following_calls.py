@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from meshlens.assists._following import Follow, called, function_defined, function_of, returns_function
 from meshlens.assists._kinds import (
     MEANS,
     OVER_DEVICES,
+    SAME,
     SUMS,
     UNCHANGED,
     Kind,
@@ -22,6 +25,11 @@ from meshlens.assists._row_by_row import Given, is_of_arrays, is_of_library, mak
 from meshlens.facts.nodes import Name
 from meshlens.project.trees import Node
 
+_NETWORKS = ("flax.", "haiku.", "equinox.", "diffrax.", "distrax.", "einops.", "numpyro.distributions.")
+"""The libraries whose functions and layers take one row after the other."""
+_ROW_BY_ROW = re.compile(
+    r"(?:.*_)?(?:apply|forward|predict|model|net|network|encode|decode|embed|normalize|preprocess)"
+)
 _PLAIN = ("axis", "keepdims", "dtype")
 _WITH_ROWS = frozenset({"rows", "turned"})
 
@@ -52,7 +60,7 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
     if dotted.startswith("jax.random."):
         return random_kind(follow, dotted.rsplit(".", 1)[-1], node)
 
-    if takes(follow.view, callee):
+    if takes(home.view, callee):
         return gradient_kind(follow, callee, home, node)
     known = function_of(home, callee)
     if known is not None:
@@ -74,7 +82,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
     dotted = home.dotted(callee)
     is_known = is_of_library(dotted)
     is_method = callee[0] == "attr" and not dotted
-    is_bare = callee[0] == "name" and not dotted and not home.binds(name) and not bound_at_top(follow.view, name)
+    is_bare = callee[0] == "name" and not dotted and not home.binds(name) and not bound_at_top(home.view, name)
     if name in OVER_DEVICES:
         return "same"
     positional = [*((callee[2],) if is_method else ()), *(value for label, _, value in node[3] if label is None)]
@@ -106,12 +114,25 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
             follow.env[name] = "mixed"
     if not has_rows:
         return applied(kinds)
+    if any(_closes_over_rows(follow, value) for value in values):
+        return "mixed"
     if is_method and _is_update(callee):
         return applied(kinds, elementwise=True) if _updates_rows(follow, callee[2][3]) else "mixed"
     is_array = is_method and flat(kinds[0]) in _WITH_ROWS and is_of_arrays(name)
     if is_known or is_array:
         return row_by_row(Given(name, positional, named, kinds, follow.kind)) if _is_plain(node) else "mixed"
     return _of_anything(follow, home, callee, name, node, is_method, kinds)
+
+
+def _closes_over_rows(follow: Follow, value: Node) -> bool:
+    """Tells whether an argument is a function that sees rows, of which nobody knows what is made."""
+    is_function = value[0] == "lambda" or (
+        value[0] == "name" and (value[2] in follow.local or value[2] in follow.made) and value[2] not in follow.env
+    )
+    if value[0] == "name" and value[2] in follow.made:
+        callee, around = follow.made[value[2]]
+        return applied((around or follow).names(callee)) != "same"
+    return is_function and not SAME.issuperset(map(flat, [follow.kind(value)]))
 
 
 def _keeps_nothing(follow: Follow) -> bool:
@@ -128,8 +149,11 @@ def _of_anything(
     axis = over_rows(_axis(node, is_method, 1))
     if callee[0] == "call" and returns_function(home, callee[2]):
         return "mixed"
+    dotted = home.dotted(callee)
+    if dotted and not dotted.startswith(_NETWORKS) and not _ROW_BY_ROW.fullmatch(name):
+        return "mixed"
     rebound = callee[0] == "name" and (
-        name in follow.bound if name in follow.env else bound_at_top(follow.view, name) > 1
+        name in follow.bound - follow.together if name in follow.env else bound_at_top(follow.view, name) > 1
     )
     if rebound or may_couple(name) or may_couple(maker) or (couples(name, axis) and not is_product(name)):
         return "mixed"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from meshlens.assists._following import Env, Follow, Functions, made_by
+from meshlens.assists._following import Env, Follow, Functions, function_of, made_by
 from meshlens.assists._kinds import LINEAR, Kind, applied, combined, either, flat, together
 from meshlens.assists._mentions import mentions_of
 from meshlens.assists._random import makes_one_key
 from meshlens.facts.nodes import Assign, Constant, Name
 from meshlens.project.trees import Node, children, name_of_block, names_bound, tree, walk
+
+_SCALAR = re.compile(r"(?:.*_)?(?:loss|accuracy|acc|error|cost|bpd|elbo|nll|perplexity|metrics?)")
 
 
 def follow_body(follow: Follow, body: Iterable[Node]) -> None:
@@ -52,6 +55,8 @@ def _assign(follow: Follow, statement: Node) -> None:
     kind = follow.kind(statement[3]) if is_plain else follow.whole(statement[3])
     if value[0] == "name" and value[2] in follow.arrays and flat(kind) == "rows" and statement[2][0][0] == "tuple":
         kind = "mixed"
+    if kind == "tree" and _is_named_as_scalar(follow, statement):
+        kind = "mixed"
     for target in statement[2]:
         functions = _functions_in(follow, target, value)
         _bind(follow, target, kind)
@@ -63,6 +68,15 @@ def _assign(follow: Follow, statement: Node) -> None:
         follow.made |= functions
     _fold(follow, statement)
     _reduce(follow, statement, statement[2])
+
+
+def _is_named_as_scalar(follow: Follow, statement: Node) -> bool:
+    """Tells whether a name says that what an unknown function gives is one number, and not one for each row."""
+    target, value = statement[2][0], statement[3]
+    if target[0] != "name" or value[0] != "call" or value[2][0] not in ("name", "attr"):
+        return False
+    is_unknown = function_of(*follow.meant(value[2])) is None and not follow.dotted(value[2])
+    return is_unknown and _SCALAR.fullmatch(target[2].lower()) is not None
 
 
 def _fold(follow: Follow, statement: Node) -> None:

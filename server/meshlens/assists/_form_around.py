@@ -35,13 +35,14 @@ def form_around(view: FileView, target: Target) -> Form | None:
     """
     mentions = _mentions(view, target)
     folded = jit_above(view, target)
-    how = "decorator"
+    how, others = "decorator", False
     if folded is None:
         compiled = [call for one in mentions if one.call is None for call in [jit_around(view, one.site)] if call]
         if len(compiled) != 1:
             return None
         folded = folded_jit(view, target, compiled[0], is_bound=target.is_method)
         above = parent_of(view, compiled[0].call)
+        others = len(mentions) > 1
         bound = above[2] if above[0] == "assign" else ()
         mentions = tuple(
             use
@@ -56,7 +57,7 @@ def form_around(view: FileView, target: Target) -> Form | None:
     most = max((len(call.values) for call in calls), default=0)
     seen = tuple(call for call in calls if len(call.values) == most)
     is_bound = target.is_method and how == "call"
-    return Form("call" if how == "call" else "decorator", seen, folded, is_bound, around=True)
+    return Form("call" if how == "call" else "decorator", seen, folded, is_bound, others, around=True)
 
 
 def _mentions(view: FileView, target: Target) -> tuple[Mention, ...]:
@@ -64,7 +65,7 @@ def _mentions(view: FileView, target: Target) -> tuple[Mention, ...]:
     if target.is_method:
         owner = class_around(view, target.at(target.node[1])) or ""
         found = attributes_called(view, target.name)
-        return tuple(one for one in found if one.node[2][0] == "name" and one.site.block.startswith(f"{owner}."))
+        return tuple(one for one in found if one.node[2][-1] == "self" and one.site.block.startswith(f"{owner}."))
     home = home_of(view, target.at(target.node[1]))
     starts = view.span(target.site).start
     later = (

@@ -99,7 +99,7 @@ def _value(node: Node) -> object:
 def jit_around(view: FileView, use: Site) -> ApiCall | None:
     """The call of `jit` that a function is handed to at a place."""
     for call in view.records.calls:
-        if _is_jit(call.dotted) and not call.decorator and call.args and call.args[0].site == use:
+        if canonical(call.dotted) in _JITS and not call.decorator and call.args and call.args[0].site == use:
             return call
     return None
 
@@ -117,7 +117,10 @@ def folded_jit(view: FileView, target: Target, call: ApiCall, *, is_bound: bool)
         Obstacle: pmap does not take one of them, or it is not known.
     """
     given = [(arg.label, arg.site, arg.value) for arg in call.args if arg.label is not None]
-    return _folded(view, target, call.call, given, is_bound=is_bound, library="jax")
+    library = _JITS.get(canonical(call.dotted), "jax")
+    if library == "equinox":
+        given = [one for one in given if one[0] != "donate"]
+    return _folded(view, target, call.call, given, is_bound=is_bound, library=library)
 
 
 def _folded(

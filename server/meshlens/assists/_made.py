@@ -28,6 +28,7 @@ _NO_ARRAYS = frozenset(
     "PRNGKey key split fold_in RandomState default_rng seed float32 float64 int32 bfloat16 float16 dtype sqrt".split()
 )
 _PARTIAL = "functools.partial"
+_COMPILES = frozenset({"jax.jit", "equinox.filter_jit", "flax.nnx.jit"})
 _OF_ARRAYS = frozenset("shape ndim dtype size T astype reshape sum mean max min at".split())
 
 
@@ -84,7 +85,7 @@ def _makes_array(view: FileView, value: Node) -> bool:
 def times_bound(view: FileView, home: str | None, name: str) -> int:
     """How often the top level, or a function itself, binds a name."""
     key = f"assists: names bound in {home or ''} of {view.path}"
-    counted: Counter[str] = view.solution.once(key, lambda _: Counter(_bound(_statements(view, home))))
+    counted: Counter[str] = view.solution.once(key, lambda _: Counter(_bound(view, _statements(view, home))))
     return counted[name]
 
 
@@ -101,7 +102,11 @@ def makes_function(view: FileView, node: Node) -> bool:
 def _made_outside(view: FileView, home: str | None) -> Iterator[tuple[str, tuple[Node, None]]]:
     for scope in (None, home) if home is not None else (None,):
         for statement in _every(_statements(view, scope)):
-            if statement[0] == "assign" and makes_function(view, statement[3]):
+            if (
+                statement[0] == "assign"
+                and makes_function(view, statement[3])
+                and not _compiles_itself(view, statement)
+            ):
                 for target in statement[2]:
                     if target[0] == "name" and times_bound(view, scope, target[2]) == 1:
                         yield target[2], (statement[3], None)
@@ -122,10 +127,18 @@ def _every(nodes: Iterable[Node]) -> Iterator[Node]:
             yield from _every(children(node))
 
 
-def _bound(statements: Iterable[Node]) -> Iterator[str]:
+def _bound(view: FileView, statements: Iterable[Node]) -> Iterator[str]:
     for node in _every(statements):
-        if node[0] != "comp":
+        if node[0] != "comp" and not _compiles_itself(view, node):
             yield from bound_by(node)
+
+
+def _compiles_itself(view: FileView, node: Node) -> bool:
+    """Tells whether a statement binds a name to what a `jit` makes of it, which gives the same."""
+    if node[0] != "assign" or node[3][0] != "call" or len(node[2]) != 1 or node[2][0][0] != "name":
+        return False
+    given = [value[2] for _, _, value in node[3][3] if value[0] == "name"]
+    return given[:1] == [node[2][0][2]] and dotted_name(view, node[3][2]) in _COMPILES
 
 
 def used_as_arrays(function: Node) -> frozenset[str]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from meshlens.assists._functions import Target
-from meshlens.assists._jit import Folded
-from meshlens.assists._on_devices import MAPS
+from meshlens.assists._on_devices import MAPS, each_device
 from meshlens.assists._parameters import AXIS_PARAMETER
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._spelling import Spelling, fresh
@@ -37,12 +36,14 @@ def mapped_by_pmap(
     arguments = _arguments(target, step, devices)
     if step.form.how == "decorator":
         library = Call(around_calls, arguments) if around_calls else None
-        return "", _decorator(view, target, spelling, step.folded, arguments, library)
+        if library is None and step.library != "jax":
+            library = Call(spelling.of(*MAPS[step.library]), arguments)
+        return "", _decorator(view, target, spelling, step, arguments, library)
     if step.form.how == "call":
         assert step.folded is not None
         if step.folded.comments:
             raise Obstacle("comments", "comments stand between the arguments of this jit")
-        return "", (_instead(view, spelling, step, arguments, around_calls),)
+        return "", _instead(view, spelling, step, arguments, around_calls)
     if step.optional_axis and step.folded is not None:
         message = f'other uses of "{target.name}" compile it, with no axis to average over'
         raise step.form.obstacle or Obstacle("compiled-for-others", message)
@@ -82,25 +83,29 @@ def _decorator(
     view: FileView,
     target: Target,
     spelling: Spelling,
-    folded: Folded | None,
+    step: Step,
     arguments: tuple[str, ...],
     call: Call | None,
 ) -> tuple[FileEdit, ...]:
-    if call is None and folded is not None and folded.library != "jax":
-        call = Call(spelling.of(*MAPS[folded.library]), arguments)
+    folded = step.folded
     call = call or Call(spelling.of("functools", "partial"), (spelling.of("jax", "pmap"), *arguments))
     span = view.span(folded.site if folded is not None else target.at(target.node[1]))
     indent, _ = around(view, Span(span.start, span.start))
     text = call_text(call, indent, width_of(view), len(indent) + 1)
+    below, helper = each_device(view, spelling, step.care, step.axis)
     if folded is None:
-        return (FileEdit(view.path, Edit(Span(span.start, span.start), f"@{text}\n{indent}")),)
+        text = f"@{text}\n{indent}" + (f"@{below}\n{indent}" if below else "")
+        return (*helper, FileEdit(view.path, Edit(Span(span.start, span.start), text)))
+    text += f"\n{indent}@{below}" if below else ""
     at = view.source.rindex(b"@", 0, span.start)
     above = "".join(f"{comment}\n{indent}" for comment in folded.comments)
     comments = (FileEdit(view.path, Edit(Span(at, at), above)),) if above else ()
-    return (*comments, FileEdit(view.path, Edit(span, text)))
+    return (*helper, *comments, FileEdit(view.path, Edit(span, text)))
 
 
-def _instead(view: FileView, spelling: Spelling, step: Step, arguments: tuple[str, ...], around_calls: str) -> FileEdit:
+def _instead(
+    view: FileView, spelling: Spelling, step: Step, arguments: tuple[str, ...], around_calls: str
+) -> tuple[FileEdit, ...]:
     assert step.folded is not None
     site = step.folded.site
     span = view.span(site)
@@ -108,12 +113,14 @@ def _instead(view: FileView, spelling: Spelling, step: Step, arguments: tuple[st
     operand = Site(site.path, site.block, node[3][0][1])
     indent, taken = around(view, span)
     text = _operand(view.text(operand), step, spelling)
+    below, helper = each_device(view, spelling, step.care, step.axis)
+    text = f"{below}({text})" if below else text
     if around_calls:
-        return FileEdit(
-            view.path, Edit(span, f"{call_text(Call(around_calls, arguments), indent, width_of(view), taken)}({text})")
-        )
-    call = Call(spelling.of("jax", "pmap"), (text if step.optional_axis else Source(text, indent), *arguments))
-    return FileEdit(view.path, Edit(span, call_text(call, indent, width_of(view), taken)))
+        written = f"{call_text(Call(around_calls, arguments), indent, width_of(view), taken)}({text})"
+        return (*helper, FileEdit(view.path, Edit(span, written)))
+    is_code = step.optional_axis or bool(below)
+    call = Call(spelling.of(*MAPS[step.library]), (text if is_code else Source(text, indent), *arguments))
+    return (*helper, FileEdit(view.path, Edit(span, call_text(call, indent, width_of(view), taken))))
 
 
 def _operand(text: str, step: Step, spelling: Spelling) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from meshlens.assists._functions import Target, dotted_name, line_of, reached
 from meshlens.assists._gradients import TAKES
+from meshlens.assists._jit import Library
 from meshlens.assists._layers import Layers, Norm, layers_of
-from meshlens.assists._mentions import entries, made_of, mentions_of
+from meshlens.assists._mentions import Mention, entries, made_of, mentions_of
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._uses import is_on_host
 from meshlens.axes.values import Site
@@ -19,8 +21,26 @@ _NNX = "flax.nnx."
 _INSTEAD = "use jit with sharding"
 
 
-def norms_to_join(view: FileView, target: Target) -> tuple[Norm, ...]:
-    """Returns the layers of a step that have to average over all devices.
+@dataclass(frozen=True, slots=True)
+class Care:
+    """What the layers of a step ask for while it is mapped.
+
+    Attributes:
+        norms: the layers whose classes say that they average over all devices.
+        joins: whether the objects that it is given are told so while it runs.
+        draws: whether the objects that it is given get random streams for each device while it runs.
+    """
+
+    norms: tuple[Norm, ...] = ()
+    joins: bool = False
+    draws: bool = False
+
+
+NOTHING = Care()
+
+
+def care_for(view: FileView, target: Target, library: Library) -> Care:
+    """Returns what the layers of a step ask for while it is mapped.
 
     Raises:
         Obstacle: its modules keep or draw something that would differ between the devices.
@@ -28,17 +48,17 @@ def norms_to_join(view: FileView, target: Target) -> tuple[Norm, ...]:
     inside = [node for root in reached(view, target) for node in walk(root)]
     layers = layers_of(view)
     if works_on_modules(view, target, inside):
-        return _of_modules(view, target, inside, layers)
+        return _of_modules(view, target, inside, layers, library)
     if "batch_stats" not in {node[-1] for node in inside if node[0] in ("attr", "const", "name")}:
-        return ()
+        return Care()
     if not any(map(_is_updating, inside)):
-        return ()
+        return Care()
     linen = tuple(one for one in layers.norms if one.keyword == "axis_name")
     if not linen:
         message = f'"{target.name}" updates batch statistics, of layers that this project does not make'
         raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
     _must_update_here_only(view, inside)
-    return tuple(one for one in linen if not one.said)
+    return Care(tuple(one for one in linen if not one.said))
 
 
 def works_on_modules(view: FileView, target: Target, inside: list[Node] | None = None) -> bool:
@@ -51,7 +71,7 @@ def works_on_modules(view: FileView, target: Target, inside: list[Node] | None =
     )
 
 
-def _of_modules(view: FileView, target: Target, inside: list[Node], layers: Layers) -> tuple[Norm, ...]:
+def _of_modules(view: FileView, target: Target, inside: list[Node], layers: Layers, library: Library) -> Care:
     if not layers.classes:
         message = f'"{target.name}" works on objects of flax.nnx whose classes are not in this project'
         raise Obstacle("objects", f"{message}: {_INSTEAD}")
@@ -59,14 +79,18 @@ def _of_modules(view: FileView, target: Target, inside: list[Node], layers: Laye
         raise Obstacle("objects", f"a module keeps something of each batch ({layers.keeps}): {_INSTEAD}")
     learns = any(node[0] == "call" and dotted_name(view, node[2]) in TAKES for node in inside)
     if not learns and any(b".eval()" in view.texts[path] for path in _paths(view, layers)):
-        return ()
-    if layers.random:
+        return Care()
+    if layers.random and library != "nnx":
         message = "its modules draw random numbers from streams that they hold, the same ones on each device"
         raise Obstacle("random-numbers", f"{message}: {_INSTEAD}")
     open_norms = tuple(one for one in layers.norms if not one.said)
-    if open_norms:
-        _must_train_here_only(view, layers)
-    return open_norms
+    outside = _called_on_one_device(view, layers) if open_norms else None
+    if outside is not None and library != "nnx":
+        message = (
+            f'line {line_of(view, outside.site)} calls "{outside.node[-1]}" on one device, where BatchNorm has no axis'
+        )
+        raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
+    return Care(open_norms if outside is None else (), outside is not None, layers.random)
 
 
 def _paths(view: FileView, layers: Layers) -> set[str]:
@@ -91,22 +115,16 @@ def _must_update_here_only(view: FileView, inside: list[Node]) -> None:
             raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
 
 
-def _must_train_here_only(view: FileView, layers: Layers) -> None:
-    """Makes sure that plain Python calls no module before it is set to evaluate, where no axis is bound.
-
-    Raises:
-        Obstacle: it does.
-    """
+def _called_on_one_device(view: FileView, layers: Layers) -> Mention | None:
+    """Where plain Python calls a module before it is set to evaluate, and no axis is bound."""
     first = view.source.find(b".eval()")
     for name in sorted({name for one in layers.classes for name in made_of(view, one)}):
         for mention in mentions_of(view, name):
             if mention.call is None or not is_on_host(view, mention.site):
                 continue
             if first < 0 or view.span(mention.site).start < first:
-                message = (
-                    f'line {line_of(view, mention.site)} calls "{name}" on one device, where BatchNorm has no axis'
-                )
-                raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
+                return mention
+    return None
 
 
 def _every(view: FileView) -> Iterator[tuple[Site, Node]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from meshlens.assists._helpers import with_helper
 from meshlens.assists._jit import Library
+from meshlens.assists._modules import Care
 from meshlens.assists._sharding import Helper, OnMesh, tree_leaves
 from meshlens.assists._spelling import Spelling
 from meshlens.project.view import FileView
@@ -96,6 +97,73 @@ def pmap_helper(view: FileView, spelling: Spelling, library: Library, shard: str
         shard=shard,
         merge=merge,
     )
+
+
+def each_device(view: FileView, spelling: Spelling, care: Care, axis: str) -> Helper:
+    """The decorator that has the modules which a function is given work over all devices while it runs, as a call.
+
+    Args:
+        view: the file.
+        spelling: spells the names.
+        care: what the modules ask for; for nothing there is no decorator.
+        axis: the name of the axis, as it is written.
+    """
+    if not (care.joins or care.draws):
+        return "", ()
+    names = {"wraps": spelling.of("functools", "wraps")}
+    names |= {one: spelling.of("flax.nnx", one) for one in ("Module", "iter_graph")}
+    if care.joins:
+        names["BatchNorm"] = spelling.of("flax.nnx", "BatchNorm")
+    if care.draws:
+        names |= {"RngStream": spelling.of("flax.nnx", "RngStream"), "fold_in": spelling.of("jax", "random.fold_in")}
+        names["axis_index"] = spelling.of("jax", "lax.axis_index")
+    name, edits = with_helper(view, "on_each_device", _each_device(care), spelling.at, **names)
+    return f"{name}({axis})", edits
+
+
+def _each_device(care: Care) -> str:
+    """The text of the decorator."""
+    does = {
+        (True, False): "Has BatchNorm average over all devices while a function runs.",
+        (False, True): "Gives each device random streams of its own while a function runs.",
+        (True, True): "Has BatchNorm average over all devices, which get random streams of their own.",
+    }[care.joins, care.draws]
+    lines = [
+        "def {name}(axis_name):",
+        f'    """{does}"""',
+        "",
+        "    def decorate(function):",
+        "        @{wraps}(function)",
+        "        def run(*args):",
+        "            modules = [arg for arg in args if isinstance(arg, {Module})]",
+        "            nodes = [node for one in modules for _, node in {iter_graph}(one)]",
+    ]
+    if care.joins:
+        lines += [
+            "            norms = [node for node in nodes if isinstance(node, {BatchNorm})]",
+            "            names = [norm.axis_name for norm in norms]",
+            "            for norm in norms:",
+            "                norm.axis_name = axis_name",
+        ]
+    if care.draws:
+        lines += [
+            "            streams = [node for node in nodes if isinstance(node, {RngStream})]",
+            "            keys = [stream.key[...] for stream in streams]",
+            "            for stream, key in zip(streams, keys, strict=True):",
+            "                stream.key[...] = {fold_in}(key, {axis_index}(axis_name))",
+        ]
+    lines.append("            result = function(*args)")
+    if care.joins:
+        lines += [
+            "            for norm, name in zip(norms, names, strict=True):",
+            "                norm.axis_name = name",
+        ]
+    if care.draws:
+        lines += [
+            "            for stream, key in zip(streams, keys, strict=True):",
+            "                stream.key[...] = key",
+        ]
+    return "\n".join([*lines, "            return result", "", "        return run", "", "    return decorate"])
 
 
 def shard_map_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str, wanted: Wanted) -> Helper:

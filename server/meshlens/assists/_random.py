@@ -58,6 +58,24 @@ def stream_of(view: FileView, target: Target, name: str) -> str:
     return next((one for one in drawn if one not in ("fork", "split")), "dropout")
 
 
+def bundles_of(target: Target) -> tuple[str, ...]:
+    """Returns the parameters of a function that are dictionaries of keys: those from which it takes keys by name."""
+    found = {
+        node[2][2]
+        for statement in target.body
+        for node in walk(statement)
+        if node[0] == "sub" and node[2][:1] == ("name",) and node[3][0] == "const" and isinstance(node[3][2], str)
+    } | {
+        value[2]
+        for statement in target.body
+        for node in walk(statement)
+        if node[0] == "call"
+        for label, _, value in node[3]
+        if label == "rngs" and value[0] == "name"
+    }
+    return tuple(one[0] for one in target.parameters if holds_keys(one[0]) and one[0] in found)
+
+
 def makes_one_key(follow: Follow, value: Node, count: int) -> bool:
     """Tells whether an expression gives one key for each of the names that it is bound to.
 

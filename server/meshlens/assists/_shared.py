@@ -9,7 +9,7 @@ from typing import Any
 from meshlens.assists._functions import Target, Use, dotted_name, reached
 from meshlens.assists._made import BATCH
 from meshlens.assists._pmap import Obstacle
-from meshlens.assists._random import is_key, streams_of
+from meshlens.assists._random import bundles_of, is_key, streams_of
 from meshlens.assists._roles import _PLAIN, _STATE, is_setting
 from meshlens.facts.nodes import NOTHING
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
@@ -25,7 +25,12 @@ _SPLIT = frozenset(
     "observations features".split()
 )
 _OF_ROWS = re.compile(r"(?:sample|example|row|instance|loss|importance)_(?:weights?|mask)")
+_BATCH_AXES = frozenset({"batch", "b", "B", "bs", "N", "batch_size"})
+_ARRAYS = frozenset({"ndarray", "Array", "ArrayLike", "DeviceArray"})
+_WEAK = frozenset({"state", "states"})
+_WITH_PARAMETERS = frozenset({"params", "parameters", "variables", "model", "weights"})
 _SCALARS = frozenset({"int", "float", "bool", "str"})
+_SAID_STATE = ("TrainState", "OptState", "Params", "FrozenDict", "Module", "Optimizer", "Model", "GraphDef", "PRNGKey")
 _OF_STATE = frozenset({"params", "apply_gradients", "opt_state", "apply_fn", "replace"})
 
 
@@ -50,8 +55,39 @@ def in_axes_of(
         for place, parameter in enumerate(target.parameters[:count])
     )
     if all(axis is None for axis in axes):
+        axes = _second_thought(view, target, uses, learned, axes)
+    if all(axis is None for axis in axes):
         raise Obstacle("nothing-to-split", f'no argument of "{target.name}" is known to hold a batch')
     return axes
+
+
+def _second_thought(
+    view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], axes: tuple[int | None, ...]
+) -> tuple[int | None, ...]:
+    """Takes what is called a state for the batch where there is no other, as for an agent that looks at states."""
+    weak = [
+        place
+        for place, parameter in enumerate(target.parameters[: len(axes)])
+        if parameter[0] in _WEAK
+        and parameter[4] is not None
+        and parameter[4][-1] in _ARRAYS
+        and parameter[0] not in learned
+        and not _is_model(view, target, parameter)
+        and not any(_is_carried(view, use, place) for use in uses)
+        and not _has_parts_of_state(target, parameter[0])
+    ]
+    beside = {parameter[0] for parameter in target.parameters} & _WITH_PARAMETERS
+    if len(weak) != 1 or not beside or learned:
+        return axes
+    return tuple(0 if place in weak else axis for place, axis in enumerate(axes))
+
+
+def _has_parts_of_state(target: Target, name: str) -> bool:
+    return any(
+        node[0] == "attr" and node[2][:1] == ("name",) and node[2][2] == name and node[3] in _OF_STATE
+        for statement in target.body
+        for node in walk(statement)
+    )
 
 
 def _count(target: Target, uses: tuple[Use, ...]) -> int:
@@ -71,19 +107,21 @@ def axis_of_parameter(
     if (
         is_key(name)
         or name in learned
-        or name in streams_of(view, target)
+        or name in {*streams_of(view, target), *bundles_of(target)}
         or (annotation is not None and annotation[-1] in _SCALARS)
     ):
         return None
-    if any(node[0] == "attr" and node[2][:1] == ("name",) and node[2][2] == name and node[3] in _OF_STATE
-           for statement in target.body for node in walk(statement)):  # fmt: skip
+    if _has_parts_of_state(target, name):
         return None
+    said = _said_of_axes(annotation)
+    if said in ("", *_BATCH_AXES):
+        return 0 if said in _BATCH_AXES else None
     given = [use.call[3][place][2] for use in uses if use.call is not None and place < len(use.call[3])]
     if given and all(one[0] == "const" for one in given):
         return None
     if any(_is_number(view, use, place) for use in uses):
         return None
-    if any(_is_carried(view, use, place) for use in uses):
+    if any(_is_carried(view, use, place) for use in uses) or _is_model(view, target, parameter):
         return None
     mapped = _axis_in_vmap(view, target, name)
     if mapped is not None:
@@ -104,6 +142,29 @@ def axis_of_parameter(
     if len(target.parameters) == 1:
         return 0
     raise Obstacle("unknown-in-axes", f'whether "{name}" is shared or split over the devices is not known')
+
+
+def _said_of_axes(annotation: Node | None) -> str | None:
+    """The first axis that an annotation such as `Float[Array, "batch channels"]` names, "" for none at all."""
+    if annotation is None or annotation[0] != "sub" or annotation[3][0] != "tuple" or len(annotation[3][2]) != 2:
+        return None
+    text = annotation[3][2][1]
+    if text[0] != "const" or not isinstance(text[2], str):
+        return None
+    return (text[2].split() or [""])[0].lstrip("*#")
+
+
+def _is_model(view: FileView, target: Target, parameter: Node) -> bool:
+    """Tells whether a function calls what it is given, or says that it is the state of a training."""
+    name, annotation = parameter[0], parameter[4]
+    said = str(annotation[-1]) if annotation is not None and annotation[0] in ("name", "attr", "const") else ""
+    if said.endswith(_SAID_STATE) and not said.startswith(("Env", "Agent")):
+        return True
+    return any(
+        node[0] == "call" and node[2][0] == "name" and node[2][2] == name
+        for statement in target.body
+        for node in walk(statement)
+    )
 
 
 def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:

@@ -12,13 +12,12 @@ from meshlens.assists._functions import Target, Use, dotted_name, reached
 from meshlens.assists._gradients import differentiated
 from meshlens.assists._jit import Folded, Library
 from meshlens.assists._kinds import SAME, Kind, flat, over_rows
-from meshlens.assists._layers import Norm
 from meshlens.assists._methods import must_have_a_fixed_object
 from meshlens.assists._model import Wishes
-from meshlens.assists._modules import joined, norms_to_join
+from meshlens.assists._modules import NOTHING, Care, care_for, joined, works_on_modules
 from meshlens.assists._parameters import AXIS_PARAMETER, new_parameter
 from meshlens.assists._pmap import Obstacle
-from meshlens.assists._random import holds_keys, streams_of
+from meshlens.assists._random import bundles_of, holds_keys, streams_of
 from meshlens.assists._row_by_row import may_be_flat
 from meshlens.assists._scopes import parent_of
 from meshlens.assists._shared import in_axes_of
@@ -80,7 +79,8 @@ class Step:
         reductions: what it has to reduce over the devices.
         axis: the axis name as it is to be written.
         axes: for every argument, 0 if it is split and None if it is shared.
-        norms: the layers that have to average over all devices.
+        care: what the layers of its modules ask for.
+        library: the library whose map it needs.
         sums: whether something is summed over the devices, which counts rows once for each device that holds them.
     """
 
@@ -89,7 +89,8 @@ class Step:
     axis: str
     axes: tuple[int | None, ...]
     sums: bool
-    norms: tuple[Norm, ...] = ()
+    library: Library = "jax"
+    care: Care = NOTHING
 
     @property
     def out(self) -> OutAxes:
@@ -99,17 +100,13 @@ class Step:
     @property
     def draws(self) -> bool:
         """Whether each device draws random numbers of its own."""
-        return bool(self.reductions.keys or self.reductions.folded or self.reductions.streams)
+        found = self.reductions
+        return bool(found.keys or found.folded or found.streams or found.bundles or self.care.draws)
 
     @property
     def folded(self) -> Folded | None:
         """The `jit` whose work the map does."""
         return self.form.folded
-
-    @property
-    def library(self) -> Library:
-        """The library of the `jit` whose work the map does."""
-        return self.form.folded.library if self.form.folded is not None else "jax"
 
     @property
     def optional_axis(self) -> bool:
@@ -124,7 +121,10 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
         Obstacle: it is not known, or the numbers would be others.
     """
     _must_be_plain(view, target)
-    norms = norms_to_join(view, target)
+    library: Library = form.folded.library if form.folded is not None else "jax"
+    if form.folded is None and works_on_modules(view, target):
+        library = "nnx"
+    care = care_for(view, target, library)
     must_have_a_fixed_object(view, target, form)
     axis = quoted(view, axis_name_of(view, target, wishes))
     static = form.folded.static if form.folded is not None else ()
@@ -141,7 +141,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     _must_come_together(view, target, found)
     for call in form.calls:
         _must_stay_state(view, call, axes, found)
-    return Step(form, found, axis, axes, found.sums or _counts_devices(view, target), norms)
+    return Step(form, found, axis, axes, found.sums or _counts_devices(view, target), library, care)
 
 
 def _counts_devices(view: FileView, target: Target) -> bool:
@@ -222,7 +222,7 @@ def _moves(node: Node) -> bool:
 
 def averaged(view: FileView, target: Target, step: Step, spelling: Spelling) -> list[FileEdit]:
     """The edits that reduce over the devices what a step has to."""
-    norms = [joined(one, step.axis) for one in step.norms]
+    norms = [joined(one, step.axis) for one in step.care.norms]
     if not step.optional_axis:
         return [*norms, *reducing(view, target, step.reductions, spelling, step.axis)]
     if norms:
@@ -273,8 +273,8 @@ def _must_be_plain(view: FileView, target: Target) -> None:
     inside = [node for root in reached(view, target) for node in walk(root)]
     if any(node[0] in ("global", "nonlocal") for node in inside):
         raise Obstacle("outer-variables", f'"{target.name}" sets outer variables once per trace')
-    streams = streams_of(view, target)
-    keys = [one[0] for one in target.parameters if holds_keys(one[0]) and one[0] not in streams]
+    known = {*streams_of(view, target), *bundles_of(target)}
+    keys = [one[0] for one in target.parameters if holds_keys(one[0]) and one[0] not in known]
     if keys:
         message = f'"{target.name}" takes several random keys in "{keys[0]}", of which each device needs its own'
         raise Obstacle("random-numbers", message)

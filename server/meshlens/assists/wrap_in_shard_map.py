@@ -100,7 +100,7 @@ from meshlens.assists._functions import Target, function_at, maps_around, may_us
 from meshlens.assists._mentions import mentions_of
 from meshlens.assists._model import Answer, Proposal, Wishes
 from meshlens.assists._offering import offered_as
-from meshlens.assists._on_devices import Wanted, shard_map_helper
+from meshlens.assists._on_devices import Wanted, each_device, shard_map_helper
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._prefix import Items, specs_text
 from meshlens.assists._sharding import OnMesh, mesh_helper
@@ -144,7 +144,7 @@ def _step(view: FileView, target: Target, span: Span, wishes: Wishes) -> Step:
         return read_step(view, target, wishes, _form(view, target, span, wishes))
     except Obstacle as obstacle:
         form = form_around(view, target) if obstacle.code in UNSEEN else None
-        if form is None:
+        if form is None or form.others:
             raise
     return read_step(view, target, wishes, form)
 
@@ -159,10 +159,11 @@ def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tupl
     wanted = Wanted(step.library, step.sums, bool(static), by_name=step.form.around)
     name, helper = shard_map_helper(view, spelling, mesh, called, wanted)
     averages = averaged(view, target, step, spelling)
-    decorator = _decorator(view, target, step, spelling, name)
+    below, each = each_device(view, spelling, step.care, step.axis)
+    decorator = _decorator(view, target, step, spelling, name, below)
     calls = () if step.form.around else step.form.calls
     keywords = [edit for call in calls for place in range(len(call.values)) for edit in wrapped(view, call, place, "")]
-    edits = (*import_edits(view, spelling.needed), *made, *helper, decorator, *averages, *keywords)
+    edits = (*import_edits(view, spelling.needed), *made, *helper, *each, decorator, *averages, *keywords)
     return _title(step), in_order(edits)
 
 
@@ -183,7 +184,7 @@ def _in_specs(target: Target, step: Step, spec: str) -> str:
     return f"({', '.join(texts)}{',' * (len(texts) == 1)})"
 
 
-def _decorator(view: FileView, target: Target, step: Step, spelling: Spelling, helper: str) -> FileEdit:
+def _decorator(view: FileView, target: Target, step: Step, spelling: Spelling, helper: str, below: str) -> FileEdit:
     spec = spelling.spec()
     out = Items("tuple", step.out) if isinstance(step.out, tuple) else step.out
     folded = step.folded.arguments if step.folded is not None else ()
@@ -196,13 +197,15 @@ def _decorator(view: FileView, target: Target, step: Step, spelling: Spelling, h
     indent, _ = around(view, Span(span.start, span.start))
     text = call_text(Call(helper, arguments), indent, width_of(view), len(indent) + 1)
     if step.folded is None:
-        return FileEdit(view.path, Edit(Span(span.start, span.start), f"@{text}\n{indent}"))
+        text = f"@{text}\n{indent}" + (f"@{below}\n{indent}" if below else "")
+        return FileEdit(view.path, Edit(Span(span.start, span.start), text))
     if step.folded.comments:
         raise Obstacle("comments", "comments stand between the arguments of this jit")
     if step.form.how == "call":
         site = step.folded.site
         operand = view.text(Site(site.path, site.block, path_to(view, site)[-1][3][0][1]))
-        return FileEdit(
-            view.path, Edit(span, f"{call_text(Call(helper, arguments), indent, width_of(view), 0)}({operand})")
-        )
+        operand = f"{below}({operand})" if below else operand
+        text = f"{call_text(Call(helper, arguments), indent, width_of(view), 0)}({operand})"
+        return FileEdit(view.path, Edit(span, text))
+    text += f"\n{indent}@{below}" if below else ""
     return FileEdit(view.path, Edit(span, text))
