@@ -175,7 +175,7 @@ def _is_own(target: Node) -> bool:
 def _owned(target: Node) -> Node:
     """The attribute of `self` that a target is a part of."""
     while isinstance(target, (Attribute, Subscript)):
-        if isinstance(target, Attribute) and target.object[:1] == ("name",) and target.object[2] == "self":
+        if isinstance(target, Attribute) and isinstance(target.object, Name) and target.object.name == "self":
             return target
         target = target.object
     return target

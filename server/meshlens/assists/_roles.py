@@ -265,10 +265,10 @@ def _static_names(view: FileView, target: Target | None) -> frozenset[str]:
         if (
             node is not None
             and node.arguments
-            and node.arguments[0].value[-1] == target.name
-            and "jit" in dotted_name(view, node[2])
+            and last_name(node.arguments[0].value) == target.name
+            and "jit" in dotted_name(view, node.callee)
         ):
-            applied.append((node[3], 0))
+            applied.append((node.arguments, 0))
     found: set[str] = set()
     for arguments, _ in applied:
         for label, _, value in arguments:

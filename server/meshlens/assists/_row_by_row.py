@@ -24,6 +24,7 @@ from meshlens.facts.nodes import (
     Subscript,
     TupleDisplay,
     UnaryOperation,
+    last_name,
 )
 from meshlens.project.trees import Node, bound_by, walk
 from meshlens.project.view import FileView
@@ -194,7 +195,7 @@ def _is_spread_over(call: Node, names: set[str]) -> bool:
 def _is_along_last(node: Node) -> bool:
     if not isinstance(node, Call):
         return False
-    name = node.callee[-1]
+    name = last_name(node.callee)
     said = [value for label, _, value in node.arguments if label == "axis"]
     is_along = name in _ALONG or name in ("sum", "mean", "take_along_axis", "concatenate")
     values = [*said, *(value for label, _, value in node.arguments if label is None and is_along)]
@@ -217,10 +218,10 @@ def _has_two_axes(view: FileView, node: Node) -> bool:
     if not isinstance(node, Call):
         return False
     axes = [value for label, _, value in node.arguments if label == "axis" and isinstance(value, Constant)]
-    if any(type(value[2]) is int and value[2] > 0 for value in axes):
+    if any(type(value.value) is int and value.value > 0 for value in axes):
         return True
     callee = node.callee
-    if callee[-1] in _OF_CLASSES or (isinstance(callee, Attribute) and callee.name in ("apply", "apply_fn")):
+    if last_name(callee) in _OF_CLASSES or (isinstance(callee, Attribute) and callee.name in ("apply", "apply_fn")):
         return True
     maker = dotted_name(view, callee.callee) if isinstance(callee, Call) else ""
     return maker in ("jax.vmap", "equinox.filter_vmap") or maker.startswith(("flax.linen.", "haiku."))
