@@ -54,6 +54,7 @@ class Editor:
         encoding: what the server counts columns in.
         published: what the server has published, in order.
         registered: what it asked to be told.
+        server: what the server says it can.
         texts: the open texts by name.
         versions: their versions.
     """
@@ -64,6 +65,7 @@ class Editor:
     encoding: str
     published: list[types.PublishDiagnosticsParams]
     registered: list[types.Registration]
+    server: types.ServerCapabilities
     texts: dict[str, str] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
 
@@ -267,7 +269,9 @@ async def editor(
     try:
         result = await lsp.initialize_session(params)
         counted = result.capabilities.position_encoding or "utf-16"
-        made = Editor(client, lsp, root, str(getattr(counted, "value", counted)), published, registered)
+        made = Editor(
+            client, lsp, root, str(getattr(counted, "value", counted)), published, registered, result.capabilities
+        )
         yield made
         assert not made.unclaimed, "\n".join(made.unclaimed)
     finally:

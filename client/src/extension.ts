@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import type { Middleware } from "vscode-languageclient/node";
 import { Abilities } from "./abilities";
+import { AxisColors } from "./axisColors";
 import { choosePython } from "./choosePython";
 import { registerCommands } from "./commands";
 import { watchDevices } from "./devices";
@@ -72,15 +73,17 @@ export function activate(context: vscode.ExtensionContext): void {
       devicesDidChange: true,
       asksHow: true,
       lensCommands: true,
+      axisColors: true,
     }),
     begin,
   });
   server = running;
   const status = new Status(running);
   const view = new MeshView(running, abilities);
+  const colors = new AxisColors(running, abilities);
 
   context.subscriptions.push(
-    ...[log, serverLog, extensions, running, status, view],
+    ...[log, serverLog, extensions, running, status, view, colors],
     showFailures(running),
     watchDevices(running, abilities, status, () => {
       view.refresh();

@@ -1,10 +1,12 @@
 // The page of the devices-and-mesh view: meshes as tables of devices, functions with the axes that they run under.
 
 import { meshTable } from "./meshTable";
-import type { Axis, MappedFunction, Mesh, Meshes, Range } from "./requests";
+import type { Axis, Focus, MappedFunction, Mesh, Meshes, Range } from "./requests";
 
 /** The words of the page, in the user's language. */
 export interface Words {
+  readonly title: string;
+  readonly focus: string;
   readonly devices: string;
   readonly meshes: string;
   readonly functions: string;
@@ -24,7 +26,7 @@ export interface Shown {
 }
 
 const STYLE = `
-body { color: var(--vscode-foreground); font: var(--vscode-font-size) var(--vscode-font-family); padding: 0 12px 12px; }
+body { background: var(--vscode-sideBar-background); color: var(--vscode-foreground); font: var(--vscode-font-size) var(--vscode-font-family); padding: 0 12px 12px; }
 h2 { font-size: 11px; font-weight: 600; text-transform: uppercase; margin: 14px 0 6px;
   color: var(--vscode-sideBarSectionHeader-foreground, var(--vscode-foreground)); }
 p { margin: 4px 0; color: var(--vscode-descriptionForeground); }
@@ -35,7 +37,12 @@ button:focus-visible { outline: 1px solid var(--vscode-focusBorder); }
 .file { font-weight: normal; text-transform: none; color: var(--vscode-descriptionForeground); }
 code { font-family: var(--vscode-editor-font-family); color: inherit; }
 .axis { display: inline-block; margin: 1px 0 1px 4px; padding: 0 6px; border-radius: 8px; font-size: 11px;
-  background: var(--vscode-badge-background); color: var(--vscode-badge-foreground); }
+  border: 1px solid var(--vscode-contrastBorder, var(--vscode-widget-border, transparent)); }
+td.corner { border: none; background: none; min-width: 0; }
+h1 { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
+.detail { font-size: 11px; }
+.focus { border-left: 2px solid var(--vscode-focusBorder); padding-left: 8px; }
+${Array.from({ length: 6 }, (_, number) => colorsOf(number)).join("\n")}
 .binder { margin-left: 4px; color: var(--vscode-descriptionForeground); }
 .scroll { overflow-x: auto; }
 table { border-collapse: separate; border-spacing: 3px; margin: 2px 0 8px; }
@@ -45,6 +52,12 @@ td { min-width: 22px; height: 22px; text-align: center; font-size: 11px; border-
   color: var(--vscode-foreground); background: var(--vscode-editorWidget-background);
   border: 1px solid var(--vscode-contrastBorder, var(--vscode-charts-blue)); }
 `;
+
+function colorsOf(number: number): string {
+  const color = `var(--vscode-meshlens-axis${number + 1})`;
+  return `.c${number} { color: ${color}; font-weight: 600; }
+td.g${number} { background: color-mix(in srgb, ${color} 22%, var(--vscode-editor-background)); border-color: ${color}; }`;
+}
 
 // The only thing that the page does: it tells which place was chosen, by mouse or by keyboard.
 const SCRIPT = `
@@ -67,11 +80,12 @@ export function meshPage(shown: Shown | undefined, words: Words, nonce: string):
   return `<!DOCTYPE html>
 <html lang="${escaped(words.language)}">
 <head>
+<title>${escaped(words.title)}</title>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <style nonce="${nonce}">${STYLE}</style>
 </head>
-<body>${shown === undefined ? `<p>${escaped(words.noMeshes)}</p>` : body(shown, words)}
+<body><main><h1>${escaped(words.title)}</h1>${shown === undefined ? `<p>${escaped(words.noMeshes)}</p>` : body(shown, words)}</main>
 <script nonce="${nonce}">${SCRIPT}</script>
 </body>
 </html>`;
@@ -84,14 +98,29 @@ export function escaped(text: string): string {
 }
 
 function body({ file, devices, content }: Shown, words: Words): string {
+  const focus = content.focus ?? undefined;
   const meshes = content.meshes.map((mesh) => meshPart(mesh)).join("");
   const functions = content.functions.map((one) => functionPart(one, words)).join("");
   return `
+${focus === undefined ? "" : focusPart(focus, words)}
 ${devices === "" ? "" : `<h2>${escaped(words.devices)}</h2><p>${escaped(devices)}</p>`}
 <h2>${escaped(words.meshes)} <span class="file">${escaped(file)}</span></h2>
 ${meshes === "" ? `<p>${escaped(words.noMeshes)}</p>` : meshes}
 <h2>${escaped(words.functions)}</h2>
 ${functions === "" ? `<p>${escaped(words.noFunctions)}</p>` : `<ul>${functions}</ul>`}`;
+}
+
+/** What the cursor is on, drawn on its mesh. */
+function focusPart(focus: Focus, words: Words): string {
+  const table = meshTable(focus, escaped, focus.cells);
+  return `<h2>${escaped(words.focus)}</h2>
+<div class="focus"><code>${escaped(shortened(focus.label))}</code>${chips(focus.axes)}
+<p class="detail">${escaped(focus.detail)}</p><div class="scroll">${table}</div></div>`;
+}
+
+function shortened(label: string): string {
+  const line = label.replaceAll(/\s+/g, " ");
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
 }
 
 function meshPart(mesh: Mesh): string {
@@ -106,7 +135,12 @@ function functionPart({ name, range, axes, binder }: MappedFunction, words: Word
 }
 
 function chips(axes: readonly Axis[]): string {
-  return axes.map(({ name, size }) => `<span class="axis">${escaped(`${name}: ${size ?? "?"}`)}</span>`).join("");
+  return axes
+    .map(({ name, size, color }) => {
+      const own = color === undefined || color === null ? "" : ` c${color % 6}`;
+      return `<span class="axis${own}">${escaped(`${name}: ${size ?? "?"}`)}</span>`;
+    })
+    .join("");
 }
 
 function link(range: Range, content: string): string {

@@ -1,6 +1,6 @@
 // A mesh as a table: the last axis goes across, the one before it down, all others make one table each.
 
-import type { Axis, Mesh } from "./requests";
+import type { Axis, Focus, Mesh } from "./requests";
 
 const MOST_CELLS = 256;
 
@@ -9,8 +9,13 @@ const MOST_CELLS = 256;
  *
  * @param mesh - the mesh; where a size is not known, there is nothing to draw
  * @param escaped - makes HTML of text
+ * @param held - what is on each device, row by row, with the number of its group
  */
-export function meshTable({ axes, devices }: Mesh, escaped: (text: string) => string): string {
+export function meshTable(
+  { axes, devices }: Pick<Mesh, "axes" | "devices">,
+  escaped: (text: string) => string,
+  held?: Focus["cells"],
+): string {
   const sizes = axes.map(({ size }) => size);
   if (axes.length === 0 || !sizes.every((size) => size !== null)) {
     return "";
@@ -28,7 +33,10 @@ export function meshTable({ axes, devices }: Mesh, escaped: (text: string) => st
       Array.from({ length: columns }, (_, column) => {
         const index = first + row * columns + column;
         const title = axes.map(({ name }, axis) => `${name} ${placeOn(sizes, axis, index)}`).join(", ");
-        return `<td title="${escaped(title)}">${devices?.[index] ?? ""}</td>`;
+        const on = held?.[index];
+        const group = on === undefined ? "" : ` class="g${on.group % 6}"`;
+        const text = on === undefined ? "" : `<br>${escaped(on.text)}`;
+        return `<td title="${escaped(title)}"${group}>${devices?.[index] ?? ""}${text}</td>`;
       }).join("");
     const body = Array.from({ length: rows }, (_, row) => `<tr>${rowHeading(down, row, escaped)}${cells(row)}</tr>`);
     const where = outer.map(({ name }, axis) => `${name} ${placeOn(sizes, axis, first)}`).join(", ");
@@ -50,10 +58,16 @@ function columnHeadings(
   down: Axis | undefined,
   escaped: (text: string) => string,
 ): string {
-  const corner = down === undefined ? "" : "<th></th>";
-  return `<tr>${corner}<th scope="colgroup" colspan="${columns}">${escaped(across?.name ?? "")} →</th></tr>`;
+  const corner = down === undefined ? "" : '<td class="corner"></td>';
+  return `<tr>${corner}<th scope="colgroup" colspan="${columns}"${colorOf(across)}>${escaped(across?.name ?? "")} →</th></tr>`;
 }
 
 function rowHeading(down: Axis | undefined, row: number, escaped: (text: string) => string): string {
-  return down === undefined ? "" : `<th scope="row">${escaped(down.name)} ${row}</th>`;
+  return down === undefined ? "" : `<th scope="row"${colorOf(down)}>${escaped(down.name)} ${row}</th>`;
+}
+
+/** The class of an axis's color, as an attribute. */
+function colorOf(axis: Axis | undefined): string {
+  const { color } = axis ?? {};
+  return color === undefined || color === null ? "" : ` class="c${color % 6}"`;
 }

@@ -30,6 +30,11 @@ export class MeshView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.#listeners = [
       server.onDidChange(soon),
       vscode.window.onDidChangeActiveTextEditor(soon),
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => {
+        if (textEditor.document.languageId === "python") {
+          soon();
+        }
+      }),
       vscode.workspace.onDidChangeTextDocument(({ document }) => {
         if (document === this.#document) {
           soon();
@@ -87,7 +92,7 @@ export class MeshView implements vscode.WebviewViewProvider, vscode.Disposable {
     }
     const uri = client.code2ProtocolConverter.asUri(document.uri);
     const [content, devices] = await Promise.all([
-      this.#abilities.ask(client, MESHES, { uri }),
+      this.#abilities.ask(client, MESHES, { uri, ...cursorIn(document) }),
       this.#abilities.ask(client, DEVICES, { uri }),
     ]);
     return content && { file: basename(document.uri.path), devices: devices?.summary ?? "", content };
@@ -101,8 +106,20 @@ export class MeshView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 }
 
+/** Where the cursor is in a text; nothing while another one is in front. */
+function cursorIn(document: vscode.TextDocument): { position?: { line: number; character: number } } {
+  const editor = vscode.window.activeTextEditor;
+  if (editor?.document !== document) {
+    return {};
+  }
+  const { line, character } = editor.selection.active;
+  return { position: { line, character } };
+}
+
 function words(): Words {
   return {
+    title: vscode.l10n.t("Devices and meshes"),
+    focus: vscode.l10n.t("At the cursor"),
     devices: vscode.l10n.t("Devices"),
     meshes: vscode.l10n.t("Meshes"),
     functions: vscode.l10n.t("Functions"),

@@ -47,7 +47,8 @@ export function makeClient(needs: ClientNeeds): LanguageClient {
     errorHandler: { error: () => ({ action: ErrorAction.Continue, handled: true }), closed },
     initializationFailedHandler: () => false,
     initializationOptions,
-    markdown: { supportThemeIcons: true },
+    // The server writes the colors of axes as spans; VS Code lets no other attribute through.
+    markdown: { supportHtml: true, supportThemeIcons: true },
     middleware,
     outputChannel: channel,
     revealOutputChannelOn: RevealOutputChannelOn.Never,

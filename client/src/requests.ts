@@ -19,10 +19,11 @@ export interface Devices {
   readonly interpreter: string | null;
 }
 
-/** An axis with its size, where that is known. */
+/** An axis with its size, where that is known, and the number of its color. */
 export interface Axis {
   readonly name: string;
   readonly size: number | null;
+  readonly color?: number | null;
 }
 
 /** A place in a text, in lines and UTF-16 columns. */
@@ -47,9 +48,28 @@ export interface MappedFunction {
   readonly binder: string;
 }
 
+/** What is on each device of a mesh, for the cursor: a block of an array, or whom it exchanges with. */
+export interface Focus {
+  readonly kind: "array" | "collective";
+  /** The spec or the collective as it is written. */
+  readonly label: string;
+  readonly detail: string;
+  readonly axes: readonly Axis[];
+  readonly devices: readonly number[] | null;
+  readonly cells: readonly { readonly text: string; readonly group: number }[];
+}
+
+/** An axis name in a text, and the number of its color. */
+export interface AxisName {
+  readonly name: string;
+  readonly color: number;
+  readonly range: Range;
+}
+
 export interface Meshes {
   readonly meshes: readonly Mesh[];
   readonly functions: readonly MappedFunction[];
+  readonly focus?: Focus | null;
 }
 
 /** What a function can be turned into. */
@@ -107,7 +127,8 @@ export interface VirtualDevices {
 }
 
 export const DEVICES = new Request<{ uri?: string; refresh?: boolean }, Devices>("meshlens/devices");
-export const MESHES = new Request<{ uri: string }, Meshes>("meshlens/meshes");
+export const MESHES = new Request<{ uri: string; position?: Position }, Meshes>("meshlens/meshes");
+export const AXIS_NAMES = new Request<{ uri: string }, readonly AxisName[]>("meshlens/axisNames");
 export const CONVERT = new Request<ConvertParams, Converted>("meshlens/convert");
 export const WAYS = new Request<Omit<ConvertParams, "to">, Ways>("meshlens/waysToParallelize");
 export const VIRTUAL_DEVICES = new Request<{ devices: number; uri: string }, VirtualDevices>("meshlens/virtualDevices");

@@ -6,6 +6,8 @@ import type { Mesh, Range } from "../src/requests";
 
 const RANGE: Range = { start: { line: 3, character: 0 }, end: { line: 3, character: 9 } };
 const WORDS: Words = {
+  title: "Devices and meshes",
+  focus: "At the cursor",
   devices: "Devices",
   meshes: "Meshes",
   functions: "Functions",

@@ -257,6 +257,7 @@ class EditorSettings:
     hover: bool = _feature("Show hovers on maps, collectives, axis names, meshes and specs.", default=True)
     completion: bool = _feature("Complete axis names, specs and `in_axes`.", default=True)
     snippets: bool = _feature("Offer snippets, whose imports join those of the file.", default=True)
+    axis_colors: bool = _feature("Color axis names, each axis in a color of its own.", default=True)
     symbols: bool = _feature("List maps and meshes as symbols of the file and the workspace.", default=True)
     workspace_diagnostics: bool = _feature("Also report findings in files that are not open.", default=False)
     code_lens: bool = _feature("Show devices, axes and collectives above each map.", default=False)

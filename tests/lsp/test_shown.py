@@ -36,6 +36,9 @@ parallel(1, jax.numpy.ones((8, 3)))
 """,
 }
 SETTINGS = {"codeLens": True, "inlayHints": {"axes": True, "sizes": True}}
+PLAIN = {"lensCommands": False, "axisColors": False}
+"""What every client is that is not our own."""
+
 WHOLE = types.Range(types.Position(0, 0), types.Position(40, 0))
 
 
@@ -83,9 +86,32 @@ async def test_hints(tmp_path: Path, client: str):
 
 @pytest.mark.parametrize("client", first_of(claiming("textDocument.codeLens")))
 async def test_lenses(tmp_path: Path, client: str):
-    async with editor(tmp_path, client, options={"settings": SETTINGS}, settings=SETTINGS) as ed:
+    async with editor(tmp_path, client, options={"settings": SETTINGS, **PLAIN}, settings=SETTINGS) as ed:
         _opened(ed)
         assert (await _lenses(ed))[-1:] == ["up to 8 devices (target 8) · axis batch · 2 collectives"]
+
+
+@pytest.mark.parametrize("client", first_of(claiming("textDocument.semanticTokens")))
+async def test_axis_names_are_tokens_with_a_type_for_each_axis(tmp_path: Path, client: str):
+    async with editor(tmp_path, client, options=PLAIN) as ed:
+        _opened(ed)
+        asked = types.SemanticTokensParams(ed.document("train.py"))
+        data = plain(await ed.client.text_document_semantic_tokens_full_async(asked))["data"]
+        found = [data[at : at + 5] for at in range(0, len(data), 5)]
+        lines, kinds = [], {}
+        for step in found:
+            lines.append((lines[-1] if lines else 0) + step[0])
+            kinds.setdefault(step[3], []).append(step[2])
+        # "data" and "model" of the mesh, "batch", "data" twice and in the spec, "batch" of the map
+        assert lines == [5, 5, 9, 12, 12, 13]
+        assert sorted(map(sorted, kinds.values())) == [[6, 6, 6], [7], [7, 7]]
+
+
+@pytest.mark.parametrize("client", first_of(claiming("textDocument.semanticTokens")))
+async def test_a_client_that_colors_axes_itself_gets_no_tokens(tmp_path: Path, client: str):
+    async with editor(tmp_path, client, options={"axisColors": True}) as ed:
+        _opened(ed)
+        assert ed.server.semantic_tokens_provider is None
 
 
 @pytest.mark.parametrize("client", first_of(claiming("textDocument.codeLens")))
@@ -102,7 +128,7 @@ async def test_a_lens_names_what_a_click_shows(tmp_path: Path, client: str):
 
 @pytest.mark.parametrize("client", first_of(claiming("textDocument.codeLens")))
 async def test_elsewhere_a_click_opens_the_first_collective(tmp_path: Path, client: str):
-    async with editor(tmp_path, client, options={"settings": SETTINGS}, settings=SETTINGS) as ed:
+    async with editor(tmp_path, client, options={"settings": SETTINGS, **PLAIN}, settings=SETTINGS) as ed:
         _opened(ed)
         made = plain(await ed.client.text_document_code_lens_async(types.CodeLensParams(ed.document("train.py"))))
         command = made[-1]["command"]

@@ -17,6 +17,7 @@ from meshlens.assists._pmap import Obstacle
 from meshlens.assists._random import bundles_of, is_key, stream_of, streams_of
 from meshlens.assists._scopes import home_of
 from meshlens.assists._spelling import Spelling
+from meshlens.assists._writing import lines_before
 from meshlens.facts.nodes import Assign, Call, Constant, ExpressionStatement, Name, last_name
 from meshlens.project.trees import Node, bound_by, names_bound, names_used, walk
 from meshlens.project.view import FileView
@@ -278,4 +279,4 @@ def _at_the_start(view: FileView, target: Target, lines: list[str], guard: str) 
         raise Obstacle("no-place", f'the body of "{target.name}" has no line of its own')
     if guard:
         lines = [guard, *(f"    {line}" for line in lines)]
-    return [FileEdit(view.path, Edit(Span(start, start), "".join(f"{line}\n{head}" for line in lines)))]
+    return [lines_before(view, body[0], start, lines)]

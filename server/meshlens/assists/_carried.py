@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 from meshlens.assists._graph_objects import is_graph_object
 from meshlens.assists._host_calls import HostCall
+from meshlens.assists._mentions import bound_at_top
+from meshlens.assists._object_kinds import kind_of_argument
 from meshlens.assists._roles import Given
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._writing import around, width_of
@@ -17,38 +20,48 @@ from meshlens.facts.nodes import (
     Constant,
     For,
     FunctionDef,
+    If,
     Lambda,
     Name,
     Walrus,
     While,
     With,
 )
+from meshlens.project.new_imports import end_of_line
 from meshlens.project.trees import Node, names_bound, path_to, walk
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
+
+_TRANSFORMATIONS = frozenset({"optimizer", "optim", "opt", "tx"})
 
 
 def carried_state(view: FileView, call: HostCall, given: tuple[Given, ...]) -> list[tuple[int, str, bool]]:
     """Returns which variables are to be copied to all devices, and where: before the outermost loop around a call.
 
+    An object of flax.nnx that the top level makes for a function is copied below the statement that makes it.
     Each comes with whether it is an object of flax.nnx, which keeps its identity.
     """
     path = path_to(view, call.site)
     inner = next(
         (place for place in range(len(path) - 1, -1, -1) if isinstance(path[place], (FunctionDef, Lambda))), -1
     )
-    loop = next((node for node in path[inner + 1 :] if isinstance(node, (For, While))), None)
-    if loop is None or (inner >= 0 and isinstance(path[inner], Lambda)):
+    if inner >= 0 and isinstance(path[inner], Lambda):
         return []
+    made_above = _made_above(view, call, given, path[inner]) if inner >= 0 else []
+    loop = next((node for node in path[inner + 1 :] if isinstance(node, (For, While))), None)
+    if loop is None:
+        return made_above
     start = view.span(Site(call.site.path, call.site.block, loop.site)).start
     if view.source[view.source.rfind(b"\n", 0, start) + 1 : start].strip():
-        return []
+        return made_above
     bound = _bound_before(view, path, inner, start)
-    found = []
+    found = made_above
     for one in given:
         if one.role != "state" or not isinstance(one.node, Name) or one.node.name not in bound:
             continue
         is_graph = is_graph_object(view, call, one.node.name)
+        if not is_graph and not one.is_carried and _transforms_gradients(view, call, one):
+            continue
         if not _is_made_in(loop, one.node.name, call) and (is_graph or b"nnx" not in view.source):
             found.append((start, str(one.node.name), is_graph))
     return found
@@ -61,11 +74,34 @@ def _bound_before(view: FileView, path: tuple[Node, ...], inner: int, start: int
         parameters = {parameter.name for parameter in function.parameters}
         return parameters | names_bound(node for node in function.body if not any(node is one for one in path))
     blocks = (view.facts.blocks[key] for key in view.facts.top)
-    return names_bound(
-        block.shape
-        for block in blocks
-        if block.span(0).end <= start and isinstance(block.shape, (Assign, AnnAssign, With))
-    )
+    above = [block.shape for block in blocks if block.span(0).end <= start]
+    for node in path:
+        if isinstance(node, If) and any(one is other for one in node.body for other in path):
+            above += itertools.takewhile(lambda one: not any(one is other for other in path), node.body)
+    return names_bound(node for node in above if isinstance(node, (Assign, AnnAssign, With)))
+
+
+def _made_above(
+    view: FileView, call: HostCall, given: tuple[Given, ...], function: Node
+) -> list[tuple[int, str, bool]]:
+    """Returns the objects of flax.nnx that a function takes from the top level, and where the last of these is made."""
+    own = {parameter.name for parameter in function.function.parameters} | names_bound(function.function.body)
+    names = {one.node.name for one in given if one.role == "state" and isinstance(one.node, Name)} - own
+    ends = {
+        name: end_of_line(view, block.span(0).end)
+        for block in (view.facts.blocks[key] for key in view.facts.top)
+        if isinstance(block.shape, Assign)
+        for name in names & names_bound([block.shape])
+        if bound_at_top(view, name) == 1 and is_graph_object(view, call, name)
+    }
+    placed = {name for name in ends if f"state({name})))".encode() in view.source}
+    return [(max(ends.values()), name, True) for name in sorted(ends.keys() - placed, key=lambda one: ends[one])]
+
+
+def _transforms_gradients(view: FileView, call: HostCall, given: Given) -> bool:
+    """Returns whether an argument is a gradient transformation or another function, which holds no arrays."""
+    kind = kind_of_argument(view, call, given.node)
+    return kind in ("optax", "function", "linen") or (kind is None and given.name in _TRANSFORMATIONS)
 
 
 def _is_made_in(loop: Node, name: str, call: HostCall) -> bool:
@@ -89,6 +125,7 @@ def placing_lines(
         places.setdefault(at, {})[name] = is_graph
     for at, names in places.items():
         indent, _ = around(view, Span(at, at))
+        is_below = view.source[at : at + 1] in (b"", b"\r", b"\n")
         plain = [name for name, is_graph in names.items() if not is_graph]
         joined = ", ".join(plain)
         lines = [f"{joined} = {replicate}({f'({joined})' if len(plain) > 1 else joined})"] if plain else []
@@ -97,4 +134,5 @@ def placing_lines(
         if len(plain) < len(names):
             update, state = (spelling.of("flax.nnx", name) for name in ("update", "state"))
             lines += [f"{update}({name}, {replicate}({state}({name})))" for name in names if names[name]]
-        yield FileEdit(view.path, Edit(Span(at, at), "".join(f"{line}\n{indent}" for line in lines)))
+        text = "".join(f"\n{indent}{line}" if is_below else f"{line}\n{indent}" for line in lines)
+        yield FileEdit(view.path, Edit(Span(at, at), text))

@@ -39,7 +39,7 @@ MAKES = frozenset({"jax.jit", "jax.checkpoint", "jax.named_call", "jax.vmap", "j
     "flax.nnx.value_and_grad",
 }
 BATCH = re.compile(
-    r"(?:.*_)?(?:batch|data|inputs?|images?|labels?|targets?|tokens?|examples?|minibatch|observations?|obs|features|xs?"
+    r"(?:.*_)?(?:batch|data|inputs?|images?|imgs?|labels?|lbls?|targets?|tokens?|examples?|minibatch|observations?|obs|features|xs?"
     r"|ys?|actions?|rewards?|dones?|samples?|sequences?|points|transitions?|trajectory|rollout)s?(?:_batch|_train|_test)?"
 )
 """What variables that hold a batch are called."""
@@ -105,7 +105,7 @@ def _makes_array(view: FileView, value: Node) -> bool:
             value = value.operand
         elif isinstance(value, Subscript):
             value = value.object
-        else:
+        elif isinstance(value, Call) and isinstance(value.callee, Attribute):
             value = value.callee.object
     return isinstance(value, Call) and dotted_name(view, value.callee).startswith(("jax.numpy.", "numpy."))
 

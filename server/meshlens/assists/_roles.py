@@ -48,6 +48,7 @@ _SETTINGS = re.compile(r"(?:.*_)?(?:config|cfg|conf|args|flags|hparams|hp|option
 _MADE = re.compile(r"(?:.*_)?(?:batch|batches|minibatch|images?|labels?|inputs?|targets?|tokens|observations?)")
 _WEAK = frozenset({"state", "states", "w", "b"})
 _SCALARS = frozenset({"int", "float", "bool", "str"})
+_PUT_TOGETHER = frozenset({"equinox.combine", "flax.nnx.merge"})
 _PARTS_OF_STATE = frozenset({"params", "apply_gradients", "opt_state", "apply_fn", "replace"})
 
 
@@ -118,7 +119,7 @@ def batch_parameters(view: FileView, target: Target) -> tuple[str, ...]:
     named = [one.name for one in target.parameters if one.how in ("only", "any", "key") and one.default is None]
     roles = {name: _role_of_name(view, target, name) for name in named if name not in static}
     found = tuple(name for name, role in roles.items() if role == "batch")
-    return found or tuple(name for name in roles if name in _WEAK and not _is_taken_apart(target, name))
+    return found or tuple(name for name in roles if name in _WEAK and not _is_taken_apart(view, target, name))
 
 
 def batches_made(view: FileView, target: Target) -> tuple[Site, ...]:
@@ -176,14 +177,14 @@ def _role(
 def _role_of_name(view: FileView, target: Target | None, name: str) -> Role:
     parameter = _parameter_named(target, name)
     annotation = parameter.annotation if parameter is not None else None
-    said = str(annotation[-1]) if annotation is not None and isinstance(annotation, (Name, Attribute, Constant)) else ""
-    if said in _SCALARS or said.endswith("Config"):
+    said = str(annotation.value) if isinstance(annotation, Constant) else last_name(annotation)
+    if said in _SCALARS or said.endswith("Config") or name == "static":
         return "rest"
-    if said == "Batch" or said.endswith("Batch"):
+    if said.endswith("Batch") or name == "batch":
         return "batch"
     if said.endswith(("State", "Params", "Module", "Optimizer", "Model")):
         return "state"
-    if target is not None and (name in differentiated(view, target) or _is_taken_apart(target, name)):
+    if target is not None and (name in differentiated(view, target) or _is_taken_apart(view, target, name)):
         return "state"
     if BATCH.fullmatch(name):
         return "batch"
@@ -195,7 +196,7 @@ def _role_of_name(view: FileView, target: Target | None, name: str) -> Role:
 def _second_thought(view: FileView, target: Target | None, call: HostCall, given: Given) -> Given:
     """A state that nothing but its name speaks for is a batch where there is no other, as in reinforcement learning."""
     is_named_only = given.role == "state" and not given.is_carried and given.name in _WEAK
-    if not is_named_only or (target is not None and _is_taken_apart(target, given.name)):
+    if not is_named_only or (target is not None and _is_taken_apart(view, target, given.name)):
         return given
     return Given(given.node, given.name, "batch", False)
 
@@ -209,15 +210,19 @@ def is_setting(node: Node) -> bool:
     return False
 
 
-def _is_taken_apart(target: Target, name: str) -> bool:
+def _is_taken_apart(view: FileView, target: Target, name: str) -> bool:
     """Returns whether a function uses a parameter as the state of a training."""
-    return any(
-        isinstance(node, Attribute)
-        and isinstance(node.object, Name)
-        and node.object.name == name
-        and node.name in _PARTS_OF_STATE
-        for statement in target.body
-        for node in walk(statement)
+    return any(_takes_apart(view, node, name) for statement in target.body for node in walk(statement))
+
+
+def _takes_apart(view: FileView, node: Node, name: str) -> bool:
+    """Returns whether an expression reads a part that only states have, or puts a model together from its parts."""
+    if isinstance(node, Attribute):
+        return isinstance(node.object, Name) and node.object.name == name and node.name in _PARTS_OF_STATE
+    return (
+        isinstance(node, Call)
+        and dotted_name(view, node.callee) in _PUT_TOGETHER
+        and any(isinstance(one.value, Name) and one.value.name == name for one in node.arguments)
     )
 
 

@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from meshlens.facts.nodes import ClassDef, FunctionDef
+from meshlens.project.trees import Node
 from meshlens.project.view import FileView
-from meshlens.text import Edit, FileEdit, Span
+from meshlens.text import Edit, FileEdit, Span, apply
 
 _NARROW, _WIDE = 88, 120
 _SINGLE = re.compile(rb"(?<!')'[^'\n]*'(?!')")
@@ -104,6 +106,38 @@ def wrapping(view: FileView, span: Span, before: str, after: str) -> list[FileEd
     return [
         FileEdit(view.path, Edit(Span(at, at), text)) for at, text in ((span.start, before), (span.end, after)) if text
     ]
+
+
+def enclosing(view: FileView, span: Span, callee: str) -> list[FileEdit]:
+    """Returns the edits that hand an expression to a function, indented anew if it has several lines."""
+    text = view.source[span.start : span.end].decode("utf-8", "replace")
+    if "\n" not in text:
+        return wrapping(view, span, f"{callee}(", ")")
+    indent, taken = around(view, span)
+    written = call_text(Call(callee, (Source(text, indent),)), indent, width_of(view), taken)
+    return [FileEdit(view.path, Edit(span, written))]
+
+
+def apply_within(view: FileView, span: Span, edits: Iterable[FileEdit]) -> str:
+    """Returns the text of a stretch with the edits that lie in it."""
+    inside = (one.edit for one in edits if span.contains(one.edit.span))
+    moved = (Edit(Span(one.span.start - span.start, one.span.end - span.start), one.text) for one in inside)
+    return apply(view.source[span.start : span.end], moved).decode("utf-8", "replace")
+
+
+def lines_before(view: FileView, statement: Node, start: int, lines: list[str]) -> FileEdit:
+    """Returns the edit that puts lines before a statement, with a blank line before a definition as formatters do.
+
+    Args:
+        view: the file.
+        statement: the statement.
+        start: where it begins.
+        lines: the lines, without their indentation.
+    """
+    indent, _ = around(view, Span(start, start))
+    gap = "\n" if isinstance(statement, (FunctionDef, ClassDef)) else ""
+    text = f"\n{indent}".join(lines)
+    return FileEdit(view.path, Edit(Span(start, start), f"{text}\n{gap}{indent}"))
 
 
 def in_order(edits: Iterable[FileEdit]) -> tuple[FileEdit, ...]:

@@ -65,13 +65,13 @@ from meshlens.assists._model import Answer, Wishes
 from meshlens.assists._offering import offered
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._spelling import Spelling
-from meshlens.assists._writing import around, in_order, quoted
+from meshlens.assists._writing import in_order, lines_before, quoted
 from meshlens.axes.values import Binder, Const, Seq
 from meshlens.facts.nodes import Attribute, Constant, ExpressionStatement
 from meshlens.project.new_imports import import_edits
 from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
-from meshlens.text import Edit, FileEdit, Span
+from meshlens.text import FileEdit, Span
 
 _TITLE = "use different random numbers on each device"
 _KEYS = ("key", "rng")
@@ -121,12 +121,11 @@ def _written(view: FileView, target: Target, names: list[str], maps: frozenset[B
     if first is None:
         raise Obstacle("no-body", f'"{target.name}" has no statement before which the key could be changed')
     start = view.span(target.at(first.site)).start
-    indent, _ = around(view, Span(start, start))
     line = view.source.rfind(b"\n", 0, start) + 1
     if view.source[line:start].strip():
         raise Obstacle("no-place", f'the body of "{target.name}" begins in the line of its head')
-    text = "".join(f"{name} = {fold}({name}, {index}({axis}))\n{indent}" for name in names)
-    return in_order((*import_edits(view, spelling.needed), FileEdit(view.path, Edit(Span(start, start), text))))
+    lines = [f"{name} = {fold}({name}, {index}({axis}))" for name in names]
+    return in_order((*import_edits(view, spelling.needed), lines_before(view, first, start, lines)))
 
 
 def _is_text(statement: Node) -> bool:

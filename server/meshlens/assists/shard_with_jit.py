@@ -114,7 +114,20 @@ from meshlens.assists._sharding import (
 )
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._tracing import traced
-from meshlens.assists._writing import around, in_order, quoted, wrapping
+from meshlens.assists._writing import (
+    Call as CallToWrite,
+)
+from meshlens.assists._writing import (
+    apply_within,
+    around,
+    call_text,
+    enclosing,
+    in_order,
+    lines_before,
+    quoted,
+    width_of,
+    wrapping,
+)
 from meshlens.axes.values import Site
 from meshlens.facts.nodes import Assign, Call, Constant, ExpressionStatement, last_name
 from meshlens.project.new_imports import import_edits
@@ -313,7 +326,7 @@ def _in_body(
         raise Obstacle("nothing-to-split", f'nothing in "{function.name}" is known to be a batch')
     called, made = mesh_helper(view, spelling, mesh)
     split, helper = traced_batch_helper(view, spelling, mesh, called)
-    inside = [edit for site in made_inside for edit in wrapping(view, view.span(site), f"{split}(", ")")]
+    inside = [edit for site in made_inside for edit in enclosing(view, view.span(site), split)]
     if names:
         inside.append(_first_line(view, function, ", ".join(names), split))
     return in_order((*import_edits(view, spelling.needed), *made, *helper, *inside))
@@ -328,18 +341,36 @@ def _first_line(view: FileView, function: Target, names: str, split: str) -> Fil
     start = view.span(function.at(body[0].site)).start if body else 0
     if not body or view.source[view.source.rfind(b"\n", 0, start) + 1 : start].strip():
         raise Obstacle("no-place", f'the body of "{function.name}" has no line of its own')
-    indent, _ = around(view, Span(start, start))
     given = f"({names})" if "," in names else names
-    return FileEdit(view.path, Edit(Span(start, start), f"{names} = {split}({given})\n{indent}"))
+    return lines_before(view, body[0], start, [f"{names} = {split}({given})"])
 
 
-def _sharded(view: FileView, call: HostCall, given: tuple[Given, ...], split: _Split) -> Iterable[FileEdit]:
+def _sharded(view: FileView, call: HostCall, given: tuple[Given, ...], split: _Split) -> list[FileEdit]:
+    """Returns the edits that split the batch in a call, which is laid out anew if its line gets too long."""
+    edits = list(_wrapped(view, call, given, split))
+    span, text = view.span(call.site), view.text(call.site)
+    indent, taken = around(view, span)
+    grown = taken + len(text) + sum(len(one.edit.text) for one in edits)
+    callee = view.text(Site(call.site.path, call.site.block, call.node.callee.site))
+    if not edits or grown <= width_of(view) or "\n" in text or text.count(callee) > 1:
+        return edits
+    ends = [view.span(Site(call.site.path, call.site.block, one.value.site)).end for one in call.node.arguments]
+    starts = [span.start + len(callee.encode()) + 1, *(view.source.index(b",", end) + 1 for end in ends[:-1])]
+    arguments = (apply_within(view, Span(*place), edits).strip() for place in zip(starts, ends, strict=True))
+    laid_out = call_text(CallToWrite(callee, tuple(arguments)), indent, width_of(view), taken)
+    return [FileEdit(view.path, Edit(span, laid_out))]
+
+
+def _wrapped(view: FileView, call: HostCall, given: tuple[Given, ...], split: _Split) -> Iterable[FileEdit]:
     for one in given:
         if one.role != "batch" or one.name in split.static or _places_data(view, one.node, (split.rows, split.along)):
             continue
         axis = split.axes.get(one.name, 0)
         span = view.span(Site(call.site.path, call.site.block, one.node.site))
-        yield from wrapping(view, span, f"{split.along if axis else split.rows}(", f", {axis})" if axis else ")")
+        if axis:
+            yield from wrapping(view, span, f"{split.along}(", f", {axis})")
+        else:
+            yield from enclosing(view, span, split.rows)
 
 
 def _places_data(view: FileView, node: Node, helpers: tuple[str, ...]) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from meshlens.axes.values import Const, Function, Made, Mesh, Site, Spec, Value
 from meshlens.facts.nodes import Import, ImportFrom
+from meshlens.ide.axis_colors import axis_colors
 from meshlens.ide.cursor import Part, arguments_of, call_of, expression_at, parts_at
 from meshlens.ide.hover_api import api_text, keyword_text
 from meshlens.ide.hover_axis import axis_text
@@ -15,7 +16,7 @@ from meshlens.ide.hover_devices import devices_text
 from meshlens.ide.hover_mesh import mesh_text
 from meshlens.ide.hover_reference import with_reference
 from meshlens.ide.hover_spec import sharding_text, spec_text
-from meshlens.ide.prose import HoverStyle, Prose
+from meshlens.ide.prose import NO_COLORS, HoverStyle, Prose
 from meshlens.ide.values_here import dotted_at, mapped_in, named, result_of, value_at
 from meshlens.jaxapi.binders import binder as row_of
 from meshlens.jaxapi.collectives import collective
@@ -43,7 +44,7 @@ def hover(view: FileView, offset: int, style: HoverStyle) -> Hover | None:
     Args:
         view: the file.
         offset: UTF-8 bytes from the start of the file.
-        style: "plaintext"; "markdown"; "svg" for Markdown in which pictures are shown.
+        style: "plaintext"; "markdown"; "svg" and "html" for Markdown in which more is shown.
 
     Returns:
         None for everything that is plain Python or a function of a library without axes.
@@ -51,7 +52,7 @@ def hover(view: FileView, offset: int, style: HoverStyle) -> Hover | None:
     parts = parts_at(view, offset)
     if not parts:
         return None
-    prose = Prose(view, style)
+    prose = Prose(view, style, axis_colors(view.solution) if style == "html" else NO_COLORS)
     place = expression_at(parts)
     kind, site = parts[0].kind, parts[0].site
     if kind == "defined":

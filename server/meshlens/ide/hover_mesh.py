@@ -47,7 +47,9 @@ def picture(prose: Prose, mesh: Mesh, shards: tuple[tuple[str, int], ...] | None
     drawing = drawing_of(mesh, device_ids(prose.view, mesh), shards)
     if drawing is None:
         return None
-    return f"![mesh]({as_svg(drawing)})" if prose.style == "svg" else prose.drawing(as_text(drawing))
+    if prose.style not in ("svg", "html"):
+        return prose.drawing(as_text(drawing))
+    return f"![mesh]({as_svg(drawing, prose.colors)})"
 
 
 def _numbers(prose: Prose, mesh: Mesh) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import product as combinations
@@ -11,11 +11,15 @@ from itertools import product as combinations
 from meshlens.axes.arrays import product
 from meshlens.axes.values import Mesh
 from meshlens.ide.devices import mesh_sizes
+from meshlens.ide.prose import NO_COLORS
 
 MOST = 8
 MOST_PANELS = 4
 _LARGEST = 100_000
 _COLORS = ("#3b82c4", "#c2613b", "#3a9560", "#8a5fb5", "#a87b22", "#2a8f96", "#b34a7d", "#6b7280")
+AXIS_COLORS = ("#3b82c4", "#b34a7d", "#3a9560", "#8a5fb5", "#a87b22", "#2a8f96")
+"""The colors of axes on any background, near those that VS Code has for its themes."""
+
 _GAP, _HEAD, _LETTER, _WIDE, _LONGEST = 4, 26, 7.6, 560, 14
 
 
@@ -94,8 +98,13 @@ def as_text(drawing: Drawing) -> str:
     return "\n".join([*lines, "…"] if len(drawing.panels) > MOST_PANELS else lines)
 
 
-def as_svg(drawing: Drawing) -> str:
-    """The drawing as an image in a `data:` URI."""
+def as_svg(drawing: Drawing, colors: Mapping[str, int] = NO_COLORS) -> str:
+    """The drawing as an image in a `data:` URI.
+
+    Args:
+        drawing: the drawing.
+        colors: the numbers of the axes' colors, for those that have one.
+    """
     lines = len(drawing.cells[0])
     widest = max(len(text) for cell in drawing.cells for text in cell)
     width, height = max(34, round(widest * _LETTER) + 12), 34 if lines == 1 else 44
@@ -117,7 +126,12 @@ def as_svg(drawing: Drawing) -> str:
         parts += _panel(drawing, number, (x, y), (width, height), left)
     if more:
         parts.append(f'<text x="{size[0] + 2}" y="{size[1] - 8}">…</text>')
-    return "data:image/svg+xml;base64," + b64encode("".join([*parts, "</svg>"]).encode()).decode()
+    drawn = "".join([*parts, "</svg>"])
+    for name in (drawing.across, drawing.down):
+        if name in colors:
+            title = f">{escape(_short(name))} "
+            drawn = drawn.replace(title, f' fill="{AXIS_COLORS[colors[name] % len(AXIS_COLORS)]}"{title}')
+    return "data:image/svg+xml;base64," + b64encode(drawn.encode()).decode()
 
 
 def _panel(drawing: Drawing, number: int, at: tuple[int, int], cell: tuple[int, int], left: int) -> Iterator[str]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from meshlens.axes.values import Site
 from meshlens.project.view import FileView
 
-HoverStyle: TypeAlias = Literal["markdown", "plaintext", "svg"]
+HoverStyle: TypeAlias = Literal["markdown", "plaintext", "svg", "html"]
 MOST_PLACES = 6
+NO_COLORS: Mapping[str, int] = MappingProxyType({})
 
 
 _MARKS = re.compile(r"[\\\[\]`<*]")
@@ -30,11 +32,14 @@ class Prose:
 
     Attributes:
         view: the file.
-        style: "plaintext"; "markdown"; "svg" for Markdown in which pictures are shown.
+        style: "plaintext"; "markdown"; "svg" for Markdown in which pictures are shown; "html" for one in which text
+            has the colors of VS Code's themes too.
+        colors: the numbers of the axes' colors, where text has colors.
     """
 
     view: FileView
     style: HoverStyle
+    colors: Mapping[str, int] = field(default_factory=lambda: NO_COLORS)
 
     @property
     def is_plain(self) -> bool:
@@ -52,8 +57,10 @@ class Prose:
         return f"{ticks}{space}{line}{space}{ticks}"
 
     def axis(self, name: str) -> str:
-        """An axis name."""
-        return self.code(f'"{name}"')
+        """An axis name, with the color of its axis where the client has one."""
+        code = self.code(f'"{name}"')
+        color = self.colors.get(name)
+        return code if color is None else f'<span style="color:var(--vscode-meshlens-axis{color + 1});">●</span> {code}'
 
     def axes(self, names: Iterable[str]) -> str:
         """Axis names, as a list within a sentence."""

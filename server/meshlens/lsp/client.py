@@ -30,6 +30,7 @@ class Client:
         preferred_actions: it can apply the best action by itself.
         disabled_actions: it shows why a code action does not apply.
         asks_how: it asks its user how to run a function on several devices, and over what.
+        axis_colors: it has a color for each axis, and shows colored text in hovers.
         lens_commands: it has the commands that our lenses name.
         shows_traces: it has a view of traces, and wants to be told when they change.
         shows_documents: it can be asked to open a document.
@@ -58,6 +59,7 @@ class Client:
     preferred_actions: bool = False
     disabled_actions: bool = False
     asks_how: bool = False
+    axis_colors: bool = False
     lens_commands: bool = False
     shows_traces: bool = False
     shows_documents: bool = False
@@ -105,6 +107,7 @@ def read_client(params: Mapping[str, Any]) -> Client:
         preferred_actions=bool(can(f"{action}.isPreferredSupport")),
         disabled_actions=bool(can(f"{action}.disabledSupport")),
         asks_how=isinstance(options, Mapping) and options.get("asksHow") is True,
+        axis_colors=isinstance(options, Mapping) and options.get("axisColors") is True,
         lens_commands=isinstance(options, Mapping) and options.get("lensCommands") is True,
         shows_traces=isinstance(options, Mapping) and options.get("tracesDidChange") is True,
         shows_documents=bool(can("window.showDocument.support")),

@@ -18,6 +18,7 @@ import meshlens
 from meshlens.lsp.commands import COMMANDS
 from meshlens.lsp.lazily import lazily
 from meshlens.lsp.protocol import Handle, Protocol
+from meshlens.lsp.token_types import TOKEN_MODIFIERS, TOKEN_TYPES
 from meshlens.lsp.transport import Framing, PipeWriter, claim_stdout, read_pipe
 
 NAME = "meshlens"
@@ -67,6 +68,8 @@ HANDLERS: Mapping[str, Handle] = {
         "textDocument/prepareCallHierarchy": ("call_hierarchy", "prepare_call_hierarchy"),
         "callHierarchy/incomingCalls": ("call_hierarchy", "incoming_calls"),
         "callHierarchy/outgoingCalls": ("call_hierarchy", "outgoing_calls"),
+        "textDocument/semanticTokens/full": ("axis_names", "semantic_tokens"),
+        "meshlens/axisNames": ("axis_names", "axis_names"),
         "meshlens/devices": ("devices", "devices"),
         "meshlens/meshes": ("meshes", "meshes"),
         "meshlens/virtualDevices": ("virtual_devices", "virtual_devices"),
@@ -94,6 +97,9 @@ OPTIONS: Mapping[str, Any] = {
             types.CodeActionKind.RefactorRewrite,
         ],
         resolve_provider=True,
+    ),
+    "textDocument/semanticTokens/full": types.SemanticTokensLegend(
+        token_types=list(TOKEN_TYPES), token_modifiers=list(TOKEN_MODIFIERS)
     ),
     "textDocument/diagnostic": types.DiagnosticOptions(
         inter_file_dependencies=True, workspace_diagnostics=True, identifier=NAME
@@ -131,6 +137,10 @@ def _never_called(params: object) -> None:
 def _initialize(server: LanguageServer, params: types.InitializeParams) -> None:
     """Notes what the client can; everything that is slow waits until it has got its answer."""
     plain = server.protocol._converter.unstructure(params)
+    options = plain.get("initializationOptions")
+    if isinstance(options, Mapping) and options.get("axisColors") is True:
+        # It colors axis names itself, and leaves the tokens to another server.
+        server.protocol.fm.features.pop("textDocument/semanticTokens/full", None)
 
     def begin(protocol: Protocol) -> Any:
         from meshlens.lsp.beginning import begin

@@ -151,6 +151,10 @@ def test_both_ends_of_a_typo_and_what_lenses_show(room: Room):
     )
 
 
+def test_each_axis_has_its_color_and_the_view_is_for_everybody(room: Room):
+    room.play("axis-colors", {"meshlens.interpreter": str(_environment(room.folder / "python"))})
+
+
 @pytest.mark.deep
 def test_an_environment_that_is_made_later(room: Room):
     _with_jax(room.folder / "environment")

@@ -61,4 +61,6 @@ def style_of(session: Session) -> HoverStyle:
     """How to write for this client."""
     if not session.client.markdown:
         return "plaintext"
-    return "svg" if session.client.name.startswith(_SHOW_PICTURES) else "markdown"
+    if not session.client.name.startswith(_SHOW_PICTURES):
+        return "markdown"
+    return "html" if session.client.axis_colors else "svg"
