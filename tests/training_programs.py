@@ -65,7 +65,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "rebound": ("none", "none", "none", "grad in a branch", "batch in a branch", "loss in a branch", "flag"),
     "data": ("48", "48", "64", "ragged"),
     "rows": ("16", "16", "8"),
-    "call": ("places", "places", "places", "keywords"),
+    "call": ("places", "places", "places", "keywords", "handed on"),
 }  # fmt: skip
 
 
@@ -800,7 +800,10 @@ class _Writer:
         if some.call == "keywords" and self.takes_keywords:
             first = len(self.state())
             arguments[first:] = [f"{n}={v}" for n, v in zip(given[first:], arguments[first:], strict=True)]
-        lines.append(f"{target}{self.called_step()}({', '.join(arguments)})")
+        called = self.called_step()
+        if some.call == "handed on":
+            called, arguments = "run", [called, *arguments]
+        lines.append(f"{target}{called}({', '.join(arguments)})")
         if "loss" in returned:
             lines.append('print("loss", float(loss))')
         if "extra" in returned:
@@ -907,6 +910,8 @@ class _Writer:
     def helpers(self) -> list[str]:
         some = self.some
         lines: list[str] = []
+        if some.call == "handed on":
+            lines += ["def run(function, *args):", "    return function(*args)", "", ""]
         if some.layout == "named tuple":
             lines += ["class Batch(NamedTuple):", *[f"    {name}: jax.Array" for name in self.names], "", ""]
         if some.layout == "dataclass":

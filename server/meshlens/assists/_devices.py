@@ -24,6 +24,11 @@ def pmap_devices(wishes: Wishes, spelling: Spelling) -> str | None:
     return _first(wishes, spelling) if wishes.devices else None
 
 
+def count_of_devices(wishes: Wishes, spelling: Spelling) -> str:
+    """`jax.local_device_count()`, or the number that somebody asked for."""
+    return str(prod(wishes.devices)) if wishes.devices else f"{spelling.of('jax', 'local_device_count')}()"
+
+
 def device_mesh(wishes: Wishes, axis: str, spelling: Spelling) -> str:
     """`Mesh(np.array(jax.devices()), ("batch",))`, or one with a second axis "model" that splits nothing yet.
 

@@ -58,10 +58,10 @@ def must_work_on_devices(view: FileView, vmap: Pmap, wishes: Wishes, outer: Oute
     if isinstance(vmap.in_axes, Items) and all(axes is None for axes in vmap.in_axes.items):
         raise Obstacle("nothing-to-split", "no argument is split, which pmap wants of one at least")
     _must_stand_alone(view, vmap)
-    _must_fit(view, vmap, wishes)
     if outer is None:
         _must_not_need_values(view, vmap)
     _must_not_come_back(view, vmap)
+    _must_fit(view, vmap, wishes)
 
 
 def plain_arguments(vmap: Pmap) -> tuple[int, ...]:

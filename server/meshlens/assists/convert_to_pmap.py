@@ -69,10 +69,8 @@ for _ in range(3):
 
 from __future__ import annotations
 
-from math import prod
-
 from meshlens.assists._calls import PlainCall, wrapped
-from meshlens.assists._devices import pmap_devices
+from meshlens.assists._devices import count_of_devices, pmap_devices
 from meshlens.assists._form import Form, form_of
 from meshlens.assists._form_around import UNSEEN, form_around
 from meshlens.assists._functions import (
@@ -165,7 +163,7 @@ def _with(view: FileView, target: Target, wishes: Wishes, form: Form) -> tuple[s
 
 
 def _shard(view: FileView, spelling: Spelling, wishes: Wishes, step: Step) -> tuple[str, tuple[FileEdit, ...]]:
-    count = str(prod(wishes.devices)) if wishes.devices else f"{spelling.of('jax', 'local_device_count')}()"
+    count = count_of_devices(wishes, spelling)
     if not step.sums:
         return split_helper(view, spelling, count)
     # A pmap with devices takes as many rows as there are, and sums count rows once for each device that has all.

@@ -46,20 +46,24 @@ from __future__ import annotations
 from math import prod
 
 from meshlens.assists._application import Layer, applied, kept
-from meshlens.assists._devices import pmap_devices
+from meshlens.assists._devices import count_of_devices, pmap_devices
 from meshlens.assists._jit_around import Outer, jit_around
 from meshlens.assists._model import Answer, Proposal, Refused, Wishes
-from meshlens.assists._pmap import Obstacle, Pmap, pmap_at
+from meshlens.assists._on_devices import pmap_helper
+from meshlens.assists._pmap import Obstacle, Pmap, argument_count, pmap_at
 from meshlens.assists._prefix import Items, Prefix, axes_text
 from meshlens.assists._readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
+from meshlens.assists._sharding import merge_helper, split_helper
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._vmap import must_work_on_devices, plain_arguments, read_plainly
 from meshlens.assists._writing import Source, in_order
 from meshlens.project.new_imports import import_edits
 from meshlens.project.view import FileView
-from meshlens.text import FileEdit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "convert vmap to pmap"
+_AROUND = "split what vmap maps over the devices with pmap"
+_OF_COUNTS = frozenset({"unknown-devices", "more-rows", "unknown-rows", "several-sizes"})
 
 
 def vmap_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
@@ -73,11 +77,45 @@ def vmap_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
         must_be_spelled_here(view, binding)
         must_not_be_unwrapped(view, binding)
         must_run_in_one_process(view, vmap, "each process would hand pmap its own rows, and a vmap has them all")
-        must_work_on_devices(view, vmap, wishes, outer)
-        edits = _written(view, vmap, outer, wishes)
+        try:
+            must_work_on_devices(view, vmap, wishes, outer)
+            edits = _written(view, vmap, outer, wishes)
+        except Obstacle as obstacle:
+            if obstacle.code not in _OF_COUNTS:
+                raise
+            edits = _around(view, vmap, outer, wishes, obstacle)
+            return Proposal(_AROUND, lambda: edits)
     except Obstacle as obstacle:
         return Refused(_TITLE, obstacle.code, obstacle.message)
     return Proposal(_TITLE, lambda: edits)
+
+
+def _around(
+    view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes, obstacle: Obstacle
+) -> tuple[FileEdit, ...]:
+    """Splits what a vmap maps over the devices, each of which runs the vmap on its rows.
+
+    Raises:
+        Obstacle: the vmap is written or used in a way that does not allow that.
+    """
+    axes = vmap.in_axes.items if isinstance(vmap.in_axes, Items) else (vmap.in_axes,)
+    is_plain = isinstance(vmap.in_axes, Items) and vmap.in_axes.kind == "tuple"
+    count = len(axes) if is_plain else argument_count(vmap)
+    fits = all(one in (0, None) for one in axes) and vmap.out_axes == 0 and 0 in axes
+    if vmap.binding.decorator or count is None or not fits or vmap.given("axis_name") is not None:
+        raise obstacle
+    if outer is not None and outer.arguments:
+        raise obstacle
+    span = outer.span if outer is not None else view.span(vmap.binder.site)
+    spelling = Spelling(view, span.start)
+    shard, split = split_helper(view, spelling, count_of_devices(wishes, spelling))
+    merge, joined = merge_helper(view, spelling)
+    name, helper = pmap_helper(view, spelling, "jax", shard, merge)
+    written = tuple(axes) if is_plain else (axes[0],) * count
+    said = f"({', '.join(map(str, written))}{',' * (len(written) == 1)})"
+    text = f"{name}(in_axes={said}, out_axes=0)({view.text(vmap.binder.site)})"
+    edit = FileEdit(view.path, Edit(span, text))
+    return in_order((*import_edits(view, spelling.needed), *split, *joined, *helper, edit))
 
 
 def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) -> tuple[FileEdit, ...]:
