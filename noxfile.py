@@ -234,6 +234,13 @@ def docs(session: nox.Session) -> None:
     session.run("meshlens", "check", "--statistics", "--exit-zero", "docs/tour")
 
 
+@nox.session(default=False, tags=["deep"])
+def site(session: nox.Session) -> None:
+    """The pages as a site in site/, which loads nothing from elsewhere; a link that leads nowhere fails."""
+    session.install("mkdocs-material==9.8.2")
+    session.run("mkdocs", "build", "--strict", "--quiet", env={"NO_MKDOCS_2_WARNING": "1"})
+
+
 @nox.session(python=NEWEST)
 def oracle(session: nox.Session) -> None:
     """JAX's own word on the oracle programs, on our tables and on what conversions come to."""

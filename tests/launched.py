@@ -11,3 +11,6 @@ _PACKAGE = str(Path(meshlens.__file__).parents[1])
 # `-I` leaves out PYTHONPATH, by which compiled modules are put before the others.
 PROGRAM = ("-I", "-c", f"import sys; sys.path.insert(0, {_PACKAGE!r}); from meshlens.cli.main import main; main()")
 SERVER = (*PROGRAM, "server")
+
+EXTENSION = ("-I", str(Path(__file__).parents[1] / "bundled" / "run.py"), "--tell", "server")
+"""The line with which the extension for VS Code starts the server that it brings."""

@@ -321,8 +321,9 @@ def test_functions_that_call_each_other_hide_no_fault(tmp_path: Path, place: str
     assert ran.stdout.count('AX101 axis "typo" is not bound here') == 1
 
 
-def test_what_the_last_of_a_row_of_modules_calls_is_followed(tmp_path: Path) -> None:
-    _chain(tmp_path, 300, f"import jax\n\n\ndef f(x):\n    return {BAD}\n")
+@pytest.mark.parametrize("count", depth.some([300, 5_000], 1))
+def test_what_the_last_of_a_row_of_modules_calls_is_followed(tmp_path: Path, count: int) -> None:
+    _chain(tmp_path, count, f"import jax\n\n\ndef f(x):\n    return {BAD}\n")
     (tmp_path / "a.py").write_text("import jax\nfrom m0 import f\n\njax.pmap(f, axis_name='i')(f)\n")
     ran = checked(tmp_path, "--output-format", "concise")
-    assert 'm300.py:5:28: AX101 axis "typo" is not bound here' in ran.stdout
+    assert f'm{count}.py:5:28: AX101 axis "typo" is not bound here' in ran.stdout

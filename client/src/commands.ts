@@ -10,11 +10,12 @@ import { refreshDevices, targetInFront } from "./devices";
 import { showMap, showPlaces } from "./lenses";
 import { showMenu } from "./menu";
 import { parallelize } from "./parallelize";
-import { DEVICES, MESHES, VIRTUAL_DEVICES } from "./requests";
+import { DEVICES, MESHES, TRACE, VIRTUAL_DEVICES } from "./requests";
 import type { Server } from "./server";
 import { SECTION } from "./settings";
 import type { Status } from "./status";
 import { openTour } from "./tour";
+import { showCosts, traceAtCursor } from "./trace";
 import { runOnVirtualDevices } from "./virtualDevices";
 
 /** What the commands work on. */
@@ -47,10 +48,12 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     parallelize: (place) => withClient(server, (client) => parallelize(client, abilities, place)),
     parallelizeWithPmap: (place) => withClient(server, (client) => convert(client, abilities, "pmap", place)),
     migrateToShardMap: (place) => withClient(server, (client) => convert(client, abilities, "shard_map", place)),
+    traceAtCursor: () => withClient(server, (client) => traceAtCursor(client, abilities)),
     runOnVirtualDevices: () => withClient(server, (client) => runOnVirtualDevices(client, abilities)),
   };
   const ofLenses = [
     vscode.commands.registerCommand(`${SECTION}.showMap`, showMap),
+    vscode.commands.registerCommand(`${SECTION}.showCosts`, showCosts),
     vscode.commands.registerCommand(`${SECTION}.showPlaces`, (...asked: [string, Position, Location[]]) =>
       withClient(server, (client) => showPlaces(client, ...asked)),
     ),
@@ -67,6 +70,7 @@ function unknownCommands(abilities: Abilities): Set<string> {
     [DEVICES, "meshlens.refreshDevices"],
     [MESHES, "meshlens.meshes.focus"],
     [VIRTUAL_DEVICES, "meshlens.runOnVirtualDevices"],
+    [TRACE, "meshlens.traceAtCursor"],
   ] as const;
   return new Set(needs.filter(([request]) => abilities.lacks(request)).map(([, command]) => command));
 }

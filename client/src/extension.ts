@@ -5,6 +5,7 @@ import type { Middleware } from "vscode-languageclient/node";
 import { Abilities } from "./abilities";
 import { AxisColors } from "./axisColors";
 import { choosePython } from "./choosePython";
+import { COSTS, CostView } from "./costView";
 import { registerCommands } from "./commands";
 import { watchDevices } from "./devices";
 import { showFailures } from "./failures";
@@ -16,6 +17,7 @@ import { PythonExtensions } from "./pythonExtensions";
 import { type Beginning, Server } from "./server";
 import { NEEDING_RESTART, type StartSettings, startSettings, forServer } from "./settings";
 import { Status } from "./status";
+import { saveAll, TRACE_COMMAND } from "./trace";
 
 let server: Server | undefined;
 
@@ -56,6 +58,13 @@ export function activate(context: vscode.ExtensionContext): void {
       const actions = await next(document, range, asked, token);
       return actions && withQuestions(actions, document, range.start);
     },
+    executeCommand: async (command, given, next) => {
+      if (command === TRACE_COMMAND) {
+        await saveAll();
+      }
+      const done: unknown = await next(command, given);
+      return done;
+    },
     workspace: {
       configuration: async (params, token, next) => {
         const answers = await next(params, token);
@@ -73,6 +82,7 @@ export function activate(context: vscode.ExtensionContext): void {
       devicesDidChange: true,
       asksHow: true,
       lensCommands: true,
+      tracesDidChange: true,
       axisColors: true,
     }),
     begin,
@@ -80,15 +90,17 @@ export function activate(context: vscode.ExtensionContext): void {
   server = running;
   const status = new Status(running);
   const view = new MeshView(running, abilities);
+  const costs = new CostView(running, abilities);
   const colors = new AxisColors(running, abilities);
 
   context.subscriptions.push(
-    ...[log, serverLog, extensions, running, status, view, colors],
+    ...[log, serverLog, extensions, running, status, view, costs, colors],
     showFailures(running),
     watchDevices(running, abilities, status, () => {
       view.refresh();
     }),
     vscode.window.registerWebviewViewProvider(VIEW, view),
+    vscode.window.registerTreeDataProvider(COSTS, costs),
     registerCommands({ context, server: running, abilities, status, log, serverLog }),
     ...reactions(running, interpreters, extensions.onDidChange, log),
   );

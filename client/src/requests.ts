@@ -1,6 +1,6 @@
 // The requests that MeshLens has besides those of the protocol, and how a server without them is met.
 
-import type { Position, WorkspaceEdit } from "vscode-languageclient/node";
+import type { Location, Position, WorkspaceEdit } from "vscode-languageclient/node";
 
 /** A request with the types of its parameters and of its answer; the library's own would load the library with it. */
 export class Request<P, R> {
@@ -126,9 +126,35 @@ export interface VirtualDevices {
   readonly failure: string | null;
 }
 
+/** A collective of a trace, in words. */
+export interface Cost {
+  readonly title: string;
+  readonly size: string;
+  readonly time: string;
+  readonly where: string;
+  readonly location: Location | null;
+}
+
+/** What a trace found, and whether the code has changed since. */
+export interface Traced {
+  readonly entry: string;
+  readonly target: string;
+  readonly summary: string;
+  readonly stale: boolean;
+  readonly collectives: readonly Cost[];
+  readonly trace: { readonly suggestion: string | null };
+}
+
+export interface TraceParams {
+  readonly textDocument: { readonly uri: string };
+  readonly position: Position;
+}
+
 export const DEVICES = new Request<{ uri?: string; refresh?: boolean }, Devices>("meshlens/devices");
 export const MESHES = new Request<{ uri: string; position?: Position }, Meshes>("meshlens/meshes");
 export const AXIS_NAMES = new Request<{ uri: string }, readonly AxisName[]>("meshlens/axisNames");
 export const CONVERT = new Request<ConvertParams, Converted>("meshlens/convert");
 export const WAYS = new Request<Omit<ConvertParams, "to">, Ways>("meshlens/waysToParallelize");
 export const VIRTUAL_DEVICES = new Request<{ devices: number; uri: string }, VirtualDevices>("meshlens/virtualDevices");
+export const TRACE = new Request<TraceParams, Traced>("meshlens/trace");
+export const TRACES = new Request<{ uri: string }, readonly Traced[]>("meshlens/traces");

@@ -4,7 +4,8 @@
 
 The folder is copied.  A few files are open at a time; statements are typed letter by letter, taken back, pasted and
 saved; others are opened and closed, and now and then a file is as it was in the beginning again.  Findings are asked
-for after each edit.  Prints the memory of the server, and of the process beside it, after every thousand edits.
+for after each edit.  Prints the memory of the server, and of the process beside it, after every thousand edits, and in
+the end that of a new server that opens the same texts: what a session has beyond that, it kept or did not give back.
 """
 
 from __future__ import annotations
@@ -90,7 +91,9 @@ class Worker:
         """Edits for ever; gives the number of each edit."""
         doings = (self._type, self._type, self._type, self._paste, self._delete, self._rename, self._define)
         while True:
-            if len(self.open) < 2 or self.dice.random() < 0.12:
+            while len(self.open) < min(MOST_OPEN, len(self.first)):
+                self._open_another()
+            if self.dice.random() < 0.12:
                 self._open_another()
             path = self.dice.choice(list(self.open))
             text = self.open[path] = self.open.pop(path)
@@ -202,12 +205,19 @@ def _position(text: Open, line: int, column: int) -> dict[str, int]:
 
 @dataclass
 class Figures:
-    """What a session showed: after each thousand edits the MiB of the server and of the process beside it."""
+    """What a session showed.
+
+    Attributes:
+        server, beside: after each thousand edits the MiB of the server and of the process beside it.
+        seconds, cpu: how long it took up to the last of them, and the server's CPU time.
+        texts: what was open then.
+    """
 
     server: list[float] = field(default_factory=list)
     beside: list[float] = field(default_factory=list)
     seconds: float = 0.0
     cpu: float = 0.0
+    texts: dict[Path, str] = field(default_factory=dict)
 
 
 def session(folder: Path, edits: int, seed: int, server: Server | None = None) -> Iterator[tuple[int, Figures]]:
@@ -225,7 +235,8 @@ def session(folder: Path, edits: int, seed: int, server: Server | None = None) -
     server = server or Server(folder, MESHLENS_DETECT_DEVICES="0")
     try:
         server.initialize(folder, CAPABILITIES)
-        for number in Worker(server, random.Random(seed), first).work():
+        worker = Worker(server, random.Random(seed), first)
+        for number in worker.work():
             if number % 100 == 0:
                 server.settle(REST)
             if number % THOUSAND == 0:
@@ -234,9 +245,23 @@ def session(folder: Path, edits: int, seed: int, server: Server | None = None) -
                 figures.server.append(one)
                 figures.beside.append(sum(others))
                 figures.seconds, figures.cpu = time.monotonic() - started, _cpu(server.process.pid)
+                figures.texts = {path: "\n".join(text.lines) for path, text in worker.open.items()}
                 yield number, figures
             if number >= edits:
                 break
+    finally:
+        server.stop()
+
+
+def _of_a_new_server(server: Server, folder: Path, texts: dict[Path, str]) -> float:
+    """Returns the MiB of a server that opens some texts."""
+    try:
+        server.initialize(folder, CAPABILITIES)
+        for path, text in texts.items():
+            server.open(path.as_uri(), text)
+            server.findings(path.as_uri())
+        server.settle(LONG_REST)
+        return _resident(server.process.pid)
     finally:
         server.stop()
 
@@ -277,7 +302,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"{figures.seconds:5.0f} s, {figures.cpu:5.1f} s of CPU",
                 flush=True,
             )
+        new = Server(folder, code, given.python, MESHLENS_DETECT_DEVICES="0", PYTHONPATH="")
+        fresh = _of_a_new_server(new, folder, figures.texts)
     print(f"after the first {THOUSAND:,} edits {figures.server[-1] - figures.server[0]:+.1f} MiB")
+    print(f"a new server with the same {len(figures.texts)} files open: {fresh:.1f} MiB")
     return 0
 
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-import depth
 import meshlens
 from command_line import write
+from launched import EXTENSION
 from raw_client import Server
 
+MODULE = ("-I", "-m", "meshlens", "server")
 SOURCE = """import jax
 from userpkg._c import AXIS
 from userpkg._d import AXIS as OTHER
@@ -78,11 +79,11 @@ def asked(server: Server, root: Path, text: str) -> tuple[Any, Any]:
 
 @pytest.mark.deep
 @pytest.mark.skipif(sys.platform == "win32", reason="the layout is that of other systems")
-@pytest.mark.parametrize("trusted", depth.some([True, False], 1))
-def test_nothing_is_imported(tmp_path: Path, *, trusted: bool):
+@pytest.mark.parametrize(("line", "trusted"), [(MODULE, True), (MODULE, False), (EXTENSION, False)])
+def test_nothing_is_imported(tmp_path: Path, line: tuple[str, ...], *, trusted: bool):
     caught, root = tmp_path / "caught", tmp_path / "workspace"
     python = installed(tmp_path, caught, root)
-    server = Server(root, ("-I", "-m", "meshlens", "server"), str(python), MESHLENS_DETECT_DEVICES="0")
+    server = Server(root, line, str(python), MESHLENS_DETECT_DEVICES="0")
     try:
         server.initialize(root, {}, initializationOptions={"trusted": trusted})
         server.open((root / "train.py").as_uri(), SOURCE)

@@ -126,7 +126,7 @@ def test_a_lens_traces_and_the_lines_tell_what_they_cost(tmp_path: Path):
         again, told = lenses(server, uri)
         assert again["title"] == "Trace again on 8xH100"
         assert told["title"].startswith("1 collective · 128.0 KiB per device · at least ")
-        assert hints(server, uri)[8] == "float32[64,256] P('data', None) · all-reduce 128.0 KiB"
+        assert hints(server, uri)[8] == "all-reduce 128.0 KiB · f32[64,256] P('data', None)"
         place = {"line": 8, "character": 6}
         hover = server.request("textDocument/hover", {"textDocument": {"uri": uri}, "position": place})
         assert "all-reduce (backward) over data: 128.0 KiB on each device; at least" in hover["contents"]["value"]
@@ -135,7 +135,7 @@ def test_a_lens_traces_and_the_lines_tell_what_they_cost(tmp_path: Path):
         # Comments and functions that the trace did not read move its lines and leave it as it is.
         edit(server, uri, 2, 0, "# A comment.\n")
         edit(server, uri, 3, 13, "def another():\n    return 2\n\n\n")
-        assert hints(server, uri)[9] == "float32[64,256] P('data', None) · all-reduce 128.0 KiB"
+        assert hints(server, uri)[9] == "all-reduce 128.0 KiB · f32[64,256] P('data', None)"
         assert not lenses(server, uri)[1]["title"].startswith("stale")
         edit(server, uri, 4, 10, "    h = 2 * h\n")
         assert hints(server, uri)[9].endswith(" (stale)")

@@ -13,13 +13,12 @@ import pytest
 import depth
 from command_line import meshlens, write
 from fake_interpreters import program
-from launched import SERVER
+from launched import EXTENSION, SERVER
 from raw_client import Server
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the tricks are those of other systems")
 
 SOURCE = "import jax\n\nprint(jax.devices(), jax.pmap(lambda x: jax.lax.psum(x, 'i'), axis_name='i'))\n"
-EXTENSION = ("-I", str(Path(__file__).parents[2] / "bundled" / "run.py"), "--tell", "server")
 
 
 @dataclass

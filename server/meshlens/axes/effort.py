@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -44,6 +44,7 @@ from meshlens.facts.nodes import (
     ClassDef,
     DictDisplay,
     FunctionDef,
+    FunctionShape,
     Lambda,
     ListDisplay,
     Name,
@@ -112,7 +113,9 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         return latest.value
     known = ("whatever given", function.site, latest.value)
     if known not in run.memo:
-        run.memo[known] = _whatever_given(_Result(run, function), latest.value, _returned(run.body(function)))
+        run.memo[known] = _whatever_given(
+            _Result(run, function, latest.given), latest.value, _returned(run.body(function))
+        )
     return run.memo[known]
 
 
@@ -129,11 +132,13 @@ class _Result:
     Attributes:
         run: the run.
         function: what was called.
+        given: the arguments of that call.
         frames: the variables of the call, by those that they stand for now.
     """
 
     run: Run
     function: Function
+    given: Mapping[str, Value]
     frames: dict[int, Frame] = field(default_factory=dict)
 
 
@@ -172,20 +177,29 @@ def _whatever_given(result: _Result, value: Value, written: tuple[Any, ...]) -> 
     return UNKNOWN if isinstance(value, (Data, Const, Spec, Made)) else value
 
 
-def _object_whatever_given(result: _Result, value: Instance) -> Instance:
-    """An object that the call made, with attributes that other arguments would give it as well."""
+def _object_whatever_given(result: _Result, value: Instance) -> Value:
+    """An object that the call, or one in it, made, with attributes that other arguments would give it as well."""
     from meshlens.axes.objects import attributes_of
 
     run, site = result.run, result.function.site
-    if value.made is None or (value.made.path, value.made.block) != (site.path, site.block):
+    if value in result.given.values():
+        return UNKNOWN
+    if value.made is None or not _is_in_function(run, value.made):
         return value
     held = attributes_of(run, value)
-    number = run.number_of(("whatever given", value.cls, site))
+    number = run.number_of(("whatever given", value.cls, value.made, site))
     own = replace(value, number=number)
     if number not in run.heap:
         run.heap[number] = {}
         run.heap[number].update({name: _whatever_given(result, one, ()) for name, one in held.items() if one != own})
     return own
+
+
+def _is_in_function(run: Run, site: Site) -> bool:
+    """Tells whether a site is in a function, so that each call has an object of its own there."""
+    facts = run.world.facts(site.path)
+    block = facts.blocks.get(site.block) if facts is not None else None
+    return block is not None and isinstance(block.shape, (FunctionDef, FunctionShape))
 
 
 def _frame_whatever_given(result: _Result, frame: Frame) -> Frame:

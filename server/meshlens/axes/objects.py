@@ -205,9 +205,11 @@ def _initialise(
     cls = instance.cls
     site = instance.made
     assert site is not None
+    # The object of a root has all its attributes, however often others of its class were made before.
+    how = "start" if site == cls.site else "call"
     initialiser = class_attribute(cls, "__init__")
     if initialiser is not None:
-        call(run, Bound(instance, initialiser), args, site, site, frame, ctx)
+        call(run, Bound(instance, initialiser), args, site, site, frame, ctx, how=how)
     elif cls.dataclass:
         _fill_fields(cls, args, held)
         _make_defaults(run, instance, held, frame, ctx)

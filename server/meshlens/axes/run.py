@@ -285,6 +285,7 @@ class Run:
         """Whether a function's body runs, which is counted: some times, and then once for each map that is new to it.
 
         Where it is not known whether the code runs, nor what else is bound, fewer times are enough.
+        The first run of a function that is far down its route costs nothing: those are as many as there is text.
 
         Args:
             function: the function.
@@ -298,7 +299,8 @@ class Run:
         self.contexts[function] = seen + 1
         if mapped is not None:
             self.mapped_by.add(mapped)
-        self.bodies += 1
+        if seen or not self.begun:
+            self.bodies += 1
         return True
 
     def begin_loop(self) -> Share | None:

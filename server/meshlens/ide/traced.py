@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +19,9 @@ from meshlens.tracing.model import Collective, Fault, Line, Place, Trace
 from meshlens.tracing.words import size_in_words, time_in_words
 
 _MOST_COMPARED = 2_000
+_SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
+"""How JAX shortens the names of dtypes in jaxprs."""
+
 REMATERIALIZATION = "Rematerialization"
 
 
@@ -56,6 +60,11 @@ class KeptTrace:
     def summary(self) -> str:
         """The trace in a line: how many collectives, their bytes, least times, and the verdict; or what went wrong."""
         return _summary(self.trace)
+
+    @property
+    def devices(self) -> str:
+        """Its target as people say it: "v5e-16", "8 devices"."""
+        return f"{self.trace.target} devices" if self.trace.target.isdecimal() else self.trace.target
 
     @property
     def jax(self) -> str:
@@ -162,11 +171,17 @@ def rows_now(before: bytes, after: bytes) -> Mapping[int, int]:
 
 
 def hint_text(one: TracedLine) -> str:
-    """Returns what a line is and moves, short: "bfloat16[64,512] P('data', None) · all-reduce 64.0 MiB"."""
-    parts = [_value(one.line)] if one.line is not None else []
+    """Returns what a line moves and is, short: "all-reduce 64.0 MiB · bf16[64,512] P('data', None)".
+
+    Editors cut off hints that are long, so what costs time stands first.
+    """
+    parts = []
     for kind in dict.fromkeys(collective.kind for collective in one.collectives):
         same = [collective for collective in one.collectives if collective.kind == kind]
         parts.append(f"{kind} {size_in_words(sum(collective.bytes for collective in same))}")
+    if one.line is not None:
+        short = re.sub(r"^(bfloat|float|uint|int|complex)", lambda found: _SHORT[found[0]], one.line.dtype)
+        parts.append(_value(replace(one.line, dtype=short)))
     return " · ".join(parts)
 
 
@@ -174,7 +189,7 @@ def hover_text(kept: KeptTrace, one: TracedLine, *, stale: bool, markdown: bool)
     """Returns what a trace tells of a line: its value, each collective with its bytes and its least time."""
     trace = kept.trace
     level = f", {trace.level}" if trace.level != "none" else ""
-    rows = [f"On {trace.target} ({kept.name}, {kept.jax}{level}):"]
+    rows = [f"On {kept.devices} ({kept.name}, {kept.jax}{level}):"]
     if one.line is not None:
         value = _value(one.line)
         rows.append(f"`{value}`" if markdown else value)

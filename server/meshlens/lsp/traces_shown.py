@@ -89,7 +89,7 @@ def told(session: Session, kept: KeptTrace, *, stale: bool) -> dict[str, Any]:
     collectives = sorted(kept.trace.collectives, key=_cost, reverse=True)
     return {
         "entry": kept.trace.entry,
-        "target": kept.trace.target,
+        "target": kept.devices,
         "summary": kept.summary,
         "stale": stale,
         "collectives": [_link(session, one, rows) for one in collectives],

@@ -188,14 +188,16 @@ def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: T
             "XLA's partitioner left no module in this release, so its module for CPUs was read: "
             "bfloat16 collectives count double there"
         )
-    if read_json(room / "whole.json").get("replicas") == 1 and request.target.count > 1:
+    if kind == "lowered" and not found.mesh and not found.collectives and request.target.count > 1:
         notes.append("no argument is sharded and nothing in the program spreads it, so it runs whole on one device")
+    # Where XLA has nothing to partition, all that moves is what the jaxpr has, which knows more of its lines.
+    collectives = found.collectives if kind == "lowered" else read.collectives
     found = replace(
         found,
         level="compiled" if kind == "compiled" else "partitioned",
         partitioner="GPU" if request.with_plugin else "CPU",
-        collectives=read.collectives,
-        totals=totals_of(read.collectives),
+        collectives=collectives,
+        totals=totals_of(collectives),
         flops=read.flops or found.flops,
         notes=tuple(dict.fromkeys(notes)),
     )

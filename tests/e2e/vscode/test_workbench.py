@@ -189,6 +189,10 @@ def test_trust_that_is_granted_in_a_running_window(room: Room):
     assert started.exists()
 
 
+def test_an_entry_is_traced_until_an_edit_makes_that_stale(room: Room):
+    room.play("trace", {"meshlens.interpreter": str(_with_jax(room.folder / "python"))})
+
+
 @pytest.mark.deep
 def test_without_a_python(room: Room):
     said = room.play("no-python", {}, VSCODE_CLI="1", PATH=str(_nothing(room)))["said"]

@@ -56,3 +56,21 @@ def entry():
     x = jax.ShapeDtypeStruct((128, 256), jnp.float32, sharding=rows)
     y = jax.ShapeDtypeStruct((128, 32), jnp.float32, sharding=rows)
     return jax.jit(step), (state, moments, x, y)
+
+
+@nnx.jit
+def train(model, x, y):
+    def loss(model):
+        return jnp.mean((model(x) - y) ** 2)
+
+    value, grads = nnx.value_and_grad(loss)(model)
+    params = nnx.state(model, nnx.Param)
+    nnx.update(model, jax.tree.map(lambda p, g: p - 0.1 * g, params, grads))
+    return value
+
+
+def objects():
+    rows = NamedSharding(Mesh(np.array(jax.devices()), ("data",)), P("data"))
+    model = nnx.eval_shape(lambda: Model(nnx.Rngs(0)))
+    x = jax.ShapeDtypeStruct((128, 256), jnp.float32, sharding=rows)
+    return train, (model, x, jax.ShapeDtypeStruct((128, 32), jnp.float32, sharding=rows))

@@ -1,0 +1,62 @@
+// Traces from the palette: the function at the cursor, or an entry for it if its arguments are not known.
+
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+import type { Abilities } from "./abilities";
+import { COSTS } from "./costView";
+import { TRACE } from "./requests";
+
+/** The command of the server that a lens runs. */
+export const TRACE_COMMAND = "meshlens.trace";
+
+/** Saves what is not saved, as a trace runs the files on the disk. */
+export async function saveAll(): Promise<void> {
+  await vscode.workspace.saveAll(false);
+}
+
+/** Traces the function at the cursor; one that needs arguments gets an entry to fill in. */
+export async function traceAtCursor(client: LanguageClient, abilities: Abilities): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  if (editor?.document.languageId !== "python") {
+    void vscode.window.showInformationMessage(vscode.l10n.t("Put the cursor on a function of a Python file first."));
+    return;
+  }
+  await saveAll();
+  const { code2ProtocolConverter: converter } = client;
+  const textDocument = { uri: converter.asUri(editor.document.uri) };
+  const position = converter.asPosition(editor.selection.active);
+  const traced = await abilities.ask(client, TRACE, { textDocument, position });
+  if (traced === undefined) {
+    void vscode.window.showInformationMessage(vscode.l10n.t("The server that runs here cannot do this yet."));
+    return;
+  }
+  const { suggestion } = traced.trace;
+  if (suggestion !== null) {
+    const make = vscode.l10n.t("Make an Entry");
+    if ((await vscode.window.showWarningMessage(traced.summary, make)) === make) {
+      await insertAtEnd(editor, suggestion);
+    }
+    return;
+  }
+  await showCosts();
+}
+
+/** Shows the traces of the file in front. */
+export async function showCosts(): Promise<void> {
+  await vscode.commands.executeCommand(`${COSTS}.focus`);
+}
+
+/** Inserts an entry below everything, and shows it. */
+async function insertAtEnd(editor: vscode.TextEditor, text: string): Promise<void> {
+  const end = editor.document.lineAt(editor.document.lineCount - 1).range.end;
+  const gap = end.character === 0 ? "\n\n" : "\n\n\n";
+  if (
+    await editor.edit((edit) => {
+      edit.insert(end, gap + text);
+    })
+  ) {
+    const shown = new vscode.Position(end.line + gap.length, 0);
+    editor.selection = new vscode.Selection(shown, shown);
+    editor.revealRange(new vscode.Range(shown, shown), vscode.TextEditorRevealType.InCenter);
+  }
+}
