@@ -244,7 +244,8 @@ def _make_key(how: str, args: tuple[Arg, ...], ctx: Context) -> Value:
     if how == "keys":
         count = by_parameter(("key", "num"), args).get("num")
         sizes = (2,) if count is None else arrays.sizes(count.value) or (None,)
-        return Data(labels | {"keys"}, sizes)
+        # The words of a raw key; a typed key has no axis, which makes whatever is said of the last axis untrue.
+        return Data(labels | {"keys"}, (*sizes, None))
     return Data(labels | {"key"})
 
 
