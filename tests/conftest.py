@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 import depth
+import reading_nodes
 
 # Servers that tests start ask no Python for its devices, but where a test is about that.
 os.environ.setdefault("MESHLENS_DETECT_DEVICES", "0")
@@ -37,6 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[depth.VARIABLE] = "1"
     if not config.option.markexpr and not _names_tests(config):
         config.option.markexpr = depth.DEEP if depth.is_deep() else depth.QUICK
+    reading_nodes.forbid_numbers()
     # The same examples in every CI run, so that a red one can be run again; elsewhere new ones each time.
     settings.register_profile("ci", derandomize=True, deadline=None, max_examples=depth.examples(100))
     settings.register_profile("here", deadline=None, max_examples=depth.examples(100))

@@ -29,7 +29,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SUPPORT.md", *sor
 FENCE = re.compile(r"^(?P<ticks>`{3,4})(?P<language>\S*)[^\n]*\n(?P<text>.*?)^(?P=ticks)$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:|mailto:|#)([^)\s]+)\)|\[[^\]]*\]\((#[^)\s]+)\)")
 # What shows output, a change or a drawing; the tests of the tour, of traces and of the training run hold these.
-SHOWN = frozenset({"text", "diff", ""})
+SHOWN = frozenset({"text", "diff", "markdown", ""})
 # `nox -s editors` runs what these say in the editors themselves.
 OF_EDITORS = frozenset({"lua", "vim", "elisp", "emacs-lisp", "json", "yaml", "ini", "kdl"})
 

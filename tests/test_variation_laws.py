@@ -1,4 +1,4 @@
-"""The laws of `axes/variation.py`: what is known is ordered, joined and handed on so that more of it never errs."""
+"""The laws of `axes/variation.py`: what is known is ordered, joined and handed on and more of it never errs."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ _LONGEST_RULE = 100
 _DEEPEST_SHOWN = 3
 _LONGEST_SHOWN = 60
 _MOST_BITS = 200
+_MOST_OF_A_MACHINE = 1e30
 
 
 DevicesWanted: TypeAlias = Topology | Literal["detected"]
@@ -134,6 +135,34 @@ def _entries(value: object) -> tuple[tuple[str, str], ...]:
     return tuple((str(name), str(entry)) for name, entry in value.items())
 
 
+MACHINE_NUMBERS = ("flops", "bandwidth", "network-bandwidth", "per-host", "memory", "memory-bandwidth")
+MACHINE_NAMES = ("link", "network")
+"""The keys of a machine: numbers above 0, and what its links are called."""
+
+_MACHINE_KEYS = (*MACHINE_NUMBERS, *MACHINE_NAMES)
+
+
+def _machines(value: object) -> tuple[tuple[str, tuple[tuple[str, float | str], ...]], ...]:
+    """Machines by name, each as pairs of a key and its value."""
+    if not isinstance(value, Mapping) or len(value) > _MOST_RULES:
+        raise BadSetting("expected a table of machines")
+    return tuple((str(name), _machine(machine)) for name, machine in value.items())
+
+
+def _machine(value: object) -> tuple[tuple[str, float | str], ...]:
+    if not isinstance(value, Mapping) or not {"flops", "bandwidth"} <= set(value) <= set(_MACHINE_KEYS):
+        raise BadSetting(f'expected machines with "flops" and "bandwidth", and of {", ".join(_MACHINE_KEYS[2:])} some')
+    pairs: list[tuple[str, float | str]] = []
+    for key, one in value.items():
+        is_number = isinstance(one, (int, float)) and not isinstance(one, bool) and 0 < one < _MOST_OF_A_MACHINE
+        if key in MACHINE_NUMBERS and not is_number:
+            raise BadSetting(f'expected a number above 0 as "{key}" of a machine')
+        if key not in MACHINE_NUMBERS and not (isinstance(one, str) and 0 < len(one) <= _LONGEST_RULE):
+            raise BadSetting(f'expected a string as "{key}" of a machine')
+        pairs.append((str(key), one if isinstance(one, str) else float(one)))
+    return tuple(pairs)
+
+
 def _key(default: Any, *, kind: str, parse: Callable[[object], object], example: str, doc: str) -> Any:
     metadata = {"kind": kind, "parse": parse, "example": example, "doc": doc}
     return field(default=default, metadata=metadata)
@@ -232,6 +261,15 @@ class Settings:
         doc="Names for what `meshlens trace` and `meshlens cost` run: a file and a function in it that returns "
         "`(function, args)`.\n"
         "Paths are relative to the configuration file; nothing runs them but these commands.",
+    )
+    machines: tuple[tuple[str, tuple[tuple[str, float | str], ...]], ...] = _key(
+        (),
+        kind="table of machines",
+        parse=_machines,
+        example="machines.lab = { flops = 3.1e14, bandwidth = 3e11, network-bandwidth = 2.5e10, per-host = 4 }",
+        doc="Machines of your own for the times of `meshlens cost --machine NAME`: operations a second of one device, "
+        "and bytes a second over its links.\n"
+        "Also `link` and `network` (their names), `memory` and `memory-bandwidth`.",
     )
     folder: str = ""
 

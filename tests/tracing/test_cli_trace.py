@@ -103,6 +103,15 @@ def test_an_entry_of_the_configuration(tmp_path):
     )
 
 
+def test_a_machine_of_the_configuration(tmp_path):
+    (tmp_path / "step.py").write_text(STEP)
+    (tmp_path / "meshlens.toml").write_text("machines.lab = { flops = 1e12, bandwidth = 1e9, link = 'wire' }\n")
+    run = meshlens("cost", "step.py::entry", "--machine", "lab", "--output-format", "json", cwd=tmp_path)
+    (one,) = json.loads(run.stdout)["collectives"]
+    assert one["seconds"] == {"lower_bound": pytest.approx(2 * 1024 * 7 / 8 / 1e9), "link": "wire"}
+    assert "expected a machine (v4, " in meshlens("cost", "step.py::entry", "--machine", "x", cwd=tmp_path).stderr
+
+
 def test_a_limit(tmp_path):
     (tmp_path / "step.py").write_text(STEP)
     assert (

@@ -1,4 +1,4 @@
-"""Lower bounds of time: the formulas of the scaling book, and its worked problems within 5 %."""
+"""Lower bounds of time: within 5 % of the formulas of the scaling book."""
 
 import pytest
 

@@ -5,7 +5,8 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, PartitionSpec as P
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P
 
 
 def without_mapped_axis(function, in_axes=0, out_axes=0):
@@ -73,9 +74,7 @@ mesh = Mesh(np.array(jax.devices()), ("batch",))
 
 
 @jax.jit
-@functools.partial(
-    jax.shard_map, mesh=mesh, in_specs=(P(), P(), P("batch")), out_specs=P(), check_vma=False
-)
+@functools.partial(jax.shard_map, mesh=mesh, in_specs=(P(), P(), P("batch")), out_specs=P(), check_vma=False)
 @functools.partial(without_mapped_axis, in_axes=(None, None, 0), out_axes=None)
 def train_step(params, speed, batch):
     loss, grads = jax.value_and_grad(loss_fn)(params, batch)

@@ -18,6 +18,7 @@ from meshlens.assists._random import bundles_of, is_key, stream_of, streams_of
 from meshlens.assists._scopes import home_of
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._writing import lines_before
+from meshlens.facts.nodes import Assign, Call, Constant, ExpressionStatement, Name, last_name
 from meshlens.project.trees import Node, bound_by, names_bound, names_used, walk
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
@@ -73,8 +74,8 @@ def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reduct
     Raises:
         Obstacle: it takes gradients of something that is not known to be a mean over the rows.
     """
-    parameters = [one[0] for one in target.node[2][2] if one[0] in shared and is_key(one[0])]
-    bound = names_bound(node for statement in target.body for node in walk(statement) if node[0] == "assign")
+    parameters = [one[0] for one in target.node.function.parameters if one.name in shared and is_key(one.name)]
+    bound = names_bound(node for statement in target.body for node in walk(statement) if isinstance(node, Assign))
     keys = [*parameters, *sorted(name for name in bound if is_key(name) and name not in parameters)][:_MOST_KEYS]
     first: Obstacle | None = None
     unknown: Reductions | None = None
@@ -102,13 +103,15 @@ def _reductions(
     view: FileView, target: Target, shared: frozenset[str], folds: frozenset[str], keys: tuple[str, ...]
 ) -> Reductions:
     inside: dict[int, tuple[Node, str]] = {}
-    follow = Follow(view, {one[0]: "same" if one[0] in shared else "tree" for one in target.node[2][2]})
+    follow = Follow(
+        view, {one.name: "same" if one.name in shared else "tree" for one in target.node.function.parameters}
+    )
     follow.env |= {name: "own" if name in folds else "key" for name in keys}
     streams = tuple((name, stream_of(view, target, name)) for name in streams_of(view, target))
     bundles = bundles_of(target)
     follow.env |= dict.fromkeys((*bundles, *(name for name, _ in streams)), "own")
     follow.folds = folds
-    follow.reduce = lambda node, how: inside.setdefault(node[1], (node, how))
+    follow.reduce = lambda node, how: inside.setdefault(node.site, (node, how))
     follow.lines = {}
     follow.reduced_later = _reduced(target)
     _place(follow, target)
@@ -128,8 +131,11 @@ def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, 
         target: the function, which reduces over the devices itself.
         axes: for every parameter, None if it is the same on every device.
     """
-    places = dict(zip((one[0] for one in target.parameters), axes, strict=False))
-    follow = Follow(view, {one[0]: "same" if places.get(one[0], 0) is None else "tree" for one in target.node[2][2]})
+    places = dict(zip((one.name for one in target.parameters), axes, strict=False))
+    follow = Follow(
+        view,
+        {one.name: "same" if places.get(one.name, 0) is None else "tree" for one in target.node.function.parameters},
+    )
     _place(follow, target)
     try:
         follow_body(follow, target.body)
@@ -140,11 +146,11 @@ def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, 
 
 def _place(follow: Follow, target: Target) -> None:
     """Tells a scope which function it is that of."""
-    follow.home = home_of(follow.view, target.at(target.node[1]))
+    follow.home = home_of(follow.view, target.at(target.node.site))
     follow.arrays = used_as_arrays(target.node)
     follow.bound = frozenset(names_bound(target.body))
     follow.together = frozenset(_put_together(follow.view, target))
-    parameters = {one[0] for one in target.node[2][2]}
+    parameters = {one.name for one in target.node.function.parameters}
     follow.made = {name: made for name, made in follow.outside().made.items() if name not in parameters}
 
 
@@ -152,9 +158,9 @@ def _put_together(view: FileView, target: Target) -> Iterator[str]:
     """The names that a function binds once, to a model that is put together of what it is given."""
     counted = Counter(name for statement in target.body for node in walk(statement) for name in bound_by(node))
     for statement in target.body:
-        if statement[0] == "assign" and statement[3][0] == "call" and len(statement[2]) == 1:
-            name = statement[2][0][2] if statement[2][0][0] == "name" else ""
-            if counted[name] == 1 and dotted_name(view, statement[3][2]) in _PUTS_TOGETHER:
+        if isinstance(statement, Assign) and isinstance(statement.value, Call) and len(statement.targets) == 1:
+            name = statement.targets[0].name if isinstance(statement.targets[0], Name) else ""
+            if counted[name] == 1 and dotted_name(view, statement.value.callee) in _PUTS_TOGETHER:
                 yield name
 
 
@@ -174,13 +180,13 @@ def _out(kind: Kind) -> OutAxes:
 
 def _reduced(target: Target) -> frozenset[str]:
     """The names that a function hands to collectives itself."""
-    calls = [node for statement in target.body for node in walk(statement) if node[0] == "call"]
+    calls = [node for statement in target.body for node in walk(statement) if isinstance(node, Call)]
     return frozenset(
         name
         for call in calls
-        if call[2][-1] in OVER_DEVICES
-        for argument in call[3]
-        for name in names_used(argument[2])
+        if last_name(call.callee) in OVER_DEVICES
+        for argument in call.arguments
+        for name in names_used(argument.value)
     )
 
 
@@ -221,7 +227,7 @@ def reducing(
             "reduction-inside", f"line {line} reduces inside an expression, which other uses have to do without"
         )
     for node, how in found.inside:
-        span = view.span(target.at(node[1]))
+        span = view.span(target.at(node.site))
         edits.append(FileEdit(view.path, Edit(Span(span.start, span.start), f"{spelling.of('jax', f'lax.{how}')}(")))
         rest = ", tiled=True" if how == "all_gather" else ""
         edits.append(FileEdit(view.path, Edit(Span(span.end, span.end), f", axis_name={axis}{rest})")))
@@ -246,7 +252,7 @@ def _below(
 
 
 def _line_below(view: FileView, target: Target, statement: Node, text: str, guard: str) -> FileEdit:
-    span = view.span(target.at(statement[1]))
+    span = view.span(target.at(statement.site))
     end = view.source.find(b"\n", span.end)
     end = end if end >= 0 else len(view.source)
     end -= view.source[:end].endswith(b"\r")
@@ -264,8 +270,10 @@ def _at_the_start(view: FileView, target: Target, lines: list[str], guard: str) 
     """The edit that puts lines before the first statement of a function."""
     if not lines:
         return []
-    body = [node for node in target.body if not (node[0] == "expr" and node[2][0] == "const")]
-    start = view.span(target.at(body[0][1])).start if body else 0
+    body = [
+        node for node in target.body if not (isinstance(node, ExpressionStatement) and isinstance(node.value, Constant))
+    ]
+    start = view.span(target.at(body[0].site)).start if body else 0
     head = view.source[view.source.rfind(b"\n", 0, start) + 1 : start].decode("utf-8", "replace")
     if not body or head.strip():
         raise Obstacle("no-place", f'the body of "{target.name}" has no line of its own')

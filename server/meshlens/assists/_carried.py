@@ -119,6 +119,7 @@ def _is_made_in(loop: Node, name: str, call: HostCall) -> bool:
 def placing_lines(
     view: FileView, copied: list[tuple[int, str, bool]], replicate: str, spelling: Spelling
 ) -> Iterable[FileEdit]:
+    """Yields the lines before a loop that put copies of its state on all devices."""
     places: dict[int, dict[str, bool]] = {}
     for at, name, is_graph in copied:
         places.setdefault(at, {})[name] = is_graph

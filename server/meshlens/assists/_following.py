@@ -23,6 +23,22 @@ from meshlens.assists._kinds import (
 from meshlens.assists._made import MAKES, kind_outside, made_outside, times_bound, used_as_arrays
 from meshlens.assists._scopes import home_of
 from meshlens.assists._siblings import imported_function
+from meshlens.facts.nodes import (
+    Attribute,
+    Call,
+    Constant,
+    DictDisplay,
+    FunctionDef,
+    Lambda,
+    ListDisplay,
+    Name,
+    Return,
+    SeparateDef,
+    Slice,
+    TupleDisplay,
+    Walrus,
+    Yield,
+)
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, definitions, name_of_block, names_used, walk
 from meshlens.project.view import FileView
@@ -86,15 +102,15 @@ class Follow:
 
     def kind(self, node: Node) -> Kind:
         """The kind of an expression."""
-        follower = _EXPRESSIONS.get(node[0])
+        follower = _EXPRESSIONS.get(node.tag)
         return follower(self, node) if follower is not None else applied(self.names(node))
 
     def whole(self, node: Node) -> Kind:
         """The kind of an expression whose means and sums are reduced where it ends."""
-        if node[0] in ("tuple", "list"):
-            return tuple(self.whole(item) for item in node[2])
-        if node[0] == "dict" and self.reduce is not None:
-            return kept(self.whole(value) for _, value in node[2])
+        if isinstance(node, (TupleDisplay, ListDisplay)):
+            return tuple(self.whole(item) for item in node.items)
+        if isinstance(node, DictDisplay) and self.reduce is not None:
+            return kept(self.whole(value) for _, value in node.pairs)
         return self.settled(node, self.kind(node))
 
     def settled(self, node: Node, kind: Kind) -> Kind:
@@ -130,25 +146,25 @@ class Follow:
     def dotted(self, node: Node) -> str:
         """What a name or attribute means by the imports, "" if they do not say."""
         root = node
-        while root[0] == "attr":
-            root = root[2]
-        if root[0] != "name" or not self.binds(root[2]):
+        while isinstance(root, Attribute):
+            root = root.object
+        if not isinstance(root, Name) or not self.binds(root.name):
             return dotted_name(self.view, node)
-        if root[2] not in self.imports:
+        if root.name not in self.imports:
             return ""
         attributes: list[str] = []
-        while node[0] == "attr":
-            attributes.append(node[3])
-            node = node[2]
-        return canonical(".".join((self.imports[root[2]], *reversed(attributes))))
+        while isinstance(node, Attribute):
+            attributes.append(node.name)
+            node = node.object
+        return canonical(".".join((self.imports[root.name], *reversed(attributes))))
 
     def meant(self, callee: Node) -> tuple[Follow, Node]:
         """What a callee stands for, after the scope in which its names mean what they mean."""
         home = self
         for _ in range(DEPTH):
-            if callee[0] != "name" or callee[2] not in home.made or callee[2] in home.local:
+            if not isinstance(callee, Name) or callee.name not in home.made or callee.name in home.local:
                 break
-            callee, around = home.made[callee[2]]
+            callee, around = home.made[callee.name]
             home = around or home.outside()
         return home, callee
 
@@ -166,16 +182,16 @@ class Follow:
 
 def made_by(follow: Follow, value: Node) -> tuple[Node, Follow] | None:
     """The function that an expression certainly makes or names, with the scope of its names; None for others."""
-    if value[0] == "name" and value[2] in follow.env and value[2] not in follow.made:
+    if isinstance(value, Name) and value.name in follow.env and value.name not in follow.made:
         return None
     home, callee = follow.meant(value)
-    if callee[0] == "name" and function_defined(home, callee) is not None:
+    if isinstance(callee, Name) and function_defined(home, callee) is not None:
         return callee, home.frozen()
-    if callee[0] in ("name", "attr"):
+    if isinstance(callee, (Name, Attribute)):
         return (callee, home) if home.dotted(callee) else None
-    is_made = callee[0] == "lambda" or (
-        callee[0] == "call"
-        and (home.dotted(callee[2]) in {*MAKES, "functools.partial"} or returns_function(home, callee[2]))
+    is_made = isinstance(callee, Lambda) or (
+        isinstance(callee, Call)
+        and (home.dotted(callee.callee) in {*MAKES, "functools.partial"} or returns_function(home, callee.callee))
     )
     return (callee, home.frozen()) if is_made else None
 
@@ -183,14 +199,17 @@ def made_by(follow: Follow, value: Node) -> tuple[Node, Follow] | None:
 def returns_function(follow: Follow, callee: Node) -> bool:
     """Whether a function of the file returns one that it defines or makes."""
     known = function_defined(follow, callee)
-    if known is None or known[0][0] != "fn":
-        return known is not None and known[0][3][0] == "lambda"
-    inside = {name_of_block(one[2]) if one[0] == "def" else one[2][0] for one in definitions(known[0][2][4])}
-    returned = [one[2] for one in walk(known[0]) if one[0] in ("return", "yield") and one[2] is not None]
+    if known is None or not isinstance(known[0], FunctionDef):
+        return known is not None and isinstance(known[0][3], Lambda)
+    inside = {
+        name_of_block(one.key) if isinstance(one, SeparateDef) else one.function.name
+        for one in definitions(known[0].function.body)
+    }
+    returned = [one.value for one in walk(known[0]) if isinstance(one, (Return, Yield)) and one.value is not None]
     return any(
-        one[0] == "lambda"
-        or (one[0] == "name" and one[2] in inside)
-        or (one[0] == "call" and follow.dotted(one[2]) in {*MAKES, "functools.partial"})
+        isinstance(one, Lambda)
+        or (isinstance(one, Name) and one.name in inside)
+        or (isinstance(one, Call) and follow.dotted(one.callee) in {*MAKES, "functools.partial"})
         for one in returned
     )
 
@@ -215,7 +234,7 @@ def called(
 
     if follow.depth >= DEPTH or any(label in ("*", "**") for label, _ in arguments):
         return "same" if applied(kind for _, kind in arguments) == "same" else "mixed"
-    parameters = function[2][2] if function[0] == "fn" else function[2]
+    parameters = function.function.parameters if isinstance(function, FunctionDef) else function.parameters
     scope = around.frozen() if around is not None else follow.outside()
     inner = Follow(scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
     inner.home = scope.home
@@ -237,9 +256,9 @@ def called(
         made = made_by(follow, given) if given is not None else None
         if made is not None:
             inner.made[name] = made
-    if function[0] == "lambda":
-        return inner.kind(function[3])
-    follow_body(inner, function[2][4])
+    if isinstance(function, Lambda):
+        return inner.kind(function.body)
+    follow_body(inner, function.function.body)
     result = inner.returned[0] if inner.returned else "same"
     for other in inner.returned[1:]:
         result = either(result, other)
@@ -255,36 +274,36 @@ def function_of(follow: Follow, callee: Node) -> tuple[Node, Follow | None] | No
     if known is None:
         return None
     view = known[1].view if known[1] is not None else follow.view
-    if known[0][0] == "fn" and not all(_is_plain(view, one) for one in known[0][2][3]):
+    if isinstance(known[0], FunctionDef) and not all(_is_plain(view, one) for one in known[0].function.decorators):
         return None
     return known
 
 
 def function_defined(follow: Follow, callee: Node) -> tuple[Node, Follow | None] | None:
     """The function of the file that an expression means, whatever its decorators make of it."""
-    if callee[0] == "lambda":
+    if isinstance(callee, Lambda):
         return callee, follow
-    if callee[0] == "attr":
+    if isinstance(callee, Attribute):
         return _of_another_file(follow, callee) if not follow.binds(_root_of(callee)) else None
-    if callee[0] != "name":
+    if not isinstance(callee, Name):
         return None
-    known = follow.local.get(callee[2])
-    if known is not None or callee[2] in follow.env:
+    known = follow.local.get(callee.name)
+    if known is not None or callee.name in follow.env:
         return known
-    found = [one for one in functions_called(follow.view, callee[2]) if not one.is_method]
-    homes = {one.site: home_of(follow.view, one.at(one.node[1])) for one in found}
+    found = [one for one in functions_called(follow.view, callee.name) if not one.is_method]
+    homes = {one.site: home_of(follow.view, one.at(one.node.site)) for one in found}
     inside = [one for one in found if homes[one.site] == follow.home] if follow.home is not None else []
     found = inside or [one for one in found if homes[one.site] is None]
-    is_one = len(found) == 1 and times_bound(follow.view, follow.home if inside else None, callee[2]) <= 1
-    if not found and not follow.binds(callee[2]):
+    is_one = len(found) == 1 and times_bound(follow.view, follow.home if inside else None, callee.name) <= 1
+    if not found and not follow.binds(callee.name):
         return _of_another_file(follow, callee)
     return (found[0].node, None) if is_one else None
 
 
 def _root_of(node: Node) -> str:
-    while node[0] == "attr":
-        node = node[2]
-    return str(node[2]) if node[0] == "name" else ""
+    while isinstance(node, Attribute):
+        node = node.object
+    return str(node.name) if isinstance(node, Name) else ""
 
 
 def _of_another_file(follow: Follow, callee: Node) -> tuple[Node, Follow] | None:
@@ -298,59 +317,67 @@ def _of_another_file(follow: Follow, callee: Node) -> tuple[Node, Follow] | None
 
 def _is_plain(view: FileView, decorator: Node) -> bool:
     """Whether a decorator leaves what a function gives as it is."""
-    if decorator[0] == "call" and dotted_name(view, decorator[2]) == "functools.partial" and decorator[3]:
-        decorator = decorator[3][0][2]
-    return dotted_name(view, decorator[2] if decorator[0] == "call" else decorator) in _PLAIN_DECORATORS
+    if (
+        isinstance(decorator, Call)
+        and dotted_name(view, decorator.callee) == "functools.partial"
+        and decorator.arguments
+    ):
+        decorator = decorator.arguments[0][2]
+    return dotted_name(view, decorator.callee if isinstance(decorator, Call) else decorator) in _PLAIN_DECORATORS
 
 
 def _attribute(follow: Follow, node: Node) -> Kind:
-    kind = follow.kind(node[2])
-    if flat(kind) in ("rows", "turned") and node[3] in ("ndim", "dtype"):
+    kind = follow.kind(node.object)
+    if flat(kind) in ("rows", "turned") and node.name in ("ndim", "dtype"):
         return "same"
-    if flat(kind) == "rows" and node[3] in ("shape", "size"):
-        return {"shape": "shape", "size": "count"}[node[3]]
-    if flat(kind) in ("rows", "turned") and node[3] in ("T", "mT", "shape", "size"):
+    if flat(kind) == "rows" and node.name in ("shape", "size"):
+        return {"shape": "shape", "size": "count"}[node.name]
+    if flat(kind) in ("rows", "turned") and node.name in ("T", "mT", "shape", "size"):
         return "mixed"
     return "tree" if kind == "tree" else flat(kind)
 
 
 def _item(follow: Follow, node: Node) -> Kind:
-    kind, index = follow.kind(node[2]), node[3]
+    kind, index = follow.kind(node.object), node.key
     if isinstance(kind, tuple):
-        number = index[2] if index[0] == "const" and type(index[2]) is int else None
+        number = index.value if isinstance(index, Constant) and type(index.value) is int else None
         return kind[number] if number is not None and -len(kind) <= number < len(kind) else flat(kind)
     if kind == "shape":
-        return "count" if index[0] != "const" or index[2] == 0 else "same"
-    if kind == "tree" and not (node[2][0] == "name" and node[2][2] in follow.arrays) and _is_key(follow, index):
+        return "count" if not isinstance(index, Constant) or index.value == 0 else "same"
+    if (
+        kind == "tree"
+        and not (isinstance(node.object, Name) and node.object.name in follow.arrays)
+        and _is_key(follow, index)
+    ):
         return "tree" if flat(follow.kind(index)) == "same" else "mixed"
     if flat(kind) == "rows":
         return _rows_of(follow, index)
     if kind == "turned":
         return "mixed"
-    first = index[2][0] if index[0] == "tuple" and index[2] else index
-    inside = "same" if first[0] in ("slice", "const") else applied(follow.names(index))
+    first = index.items[0] if isinstance(index, TupleDisplay) and index.items else index
+    inside = "same" if isinstance(first, (Slice, Constant)) else applied(follow.names(index))
     return kind if inside == "same" else applied((kind, inside))
 
 
 def _is_key(follow: Follow, index: Node) -> bool:
     """Whether an index can be that of a tree; slices, several indices and arrays of them are those of arrays."""
-    if index[0] in ("name", "attr"):
+    if isinstance(index, (Name, Attribute)):
         return flat(follow.kind(index)) == "same"
-    return bool(index[0] == "const" and index[2] not in (None, ...))
+    return bool(isinstance(index, Constant) and index.value not in (None, ...))
 
 
 def _rows_of(follow: Follow, index: Node) -> Kind:
     """The kind of what an index takes of an array with rows."""
-    items = index[2] if index[0] == "tuple" else (index,)
+    items = index.items if isinstance(index, TupleDisplay) else (index,)
     first, rest = items[0], [flat(follow.kind(one)) for one in items[1:]]
-    if first[0] == "const" and first[2] is None:
-        return "turned" if all(one[0] == "slice" or one[2:] == (...,) for one in items[1:]) else "mixed"
-    if first[0] == "slice":
-        is_whole = all(part is None for part in first[2:5])
+    if isinstance(first, Constant) and first.value is None:
+        return "turned" if all(isinstance(one, Slice) or one[2:] == (...,) for one in items[1:]) else "mixed"
+    if isinstance(first, Slice):
+        is_whole = all(part is None for part in (first.lower, first.upper, first.step))
         return "rows" if is_whole and set(rest) <= {"same"} else "mixed"
-    if first[0] == "const" and first[2] is ...:
+    if isinstance(first, Constant) and first.value is ...:
         return "rows" if set(rest) <= {"same"} else "mixed"
-    if first[0] == "const" and isinstance(first[2], str):
+    if isinstance(first, Constant) and isinstance(first.value, str):
         return "rows"
     return (
         "rows"
@@ -360,10 +387,10 @@ def _rows_of(follow: Follow, index: Node) -> Kind:
 
 
 def _binary(follow: Follow, node: Node) -> Kind:
-    left, right = (_operand(follow, operand) for operand in (node[3], node[4]))
-    found = combined(node[2], left, right)
+    left, right = (_operand(follow, operand) for operand in (node.left, node.right))
+    found = combined(node.operator, left, right)
     if found == "mixed" and follow.reduce is not None:
-        return combined(node[2], follow.settled(node[3], left), follow.settled(node[4], right))
+        return combined(node.operator, follow.settled(node.left, left), follow.settled(node.right, right))
     return found
 
 
@@ -372,33 +399,33 @@ def _operand(follow: Follow, node: Node) -> Kind:
     from meshlens.assists._gradients import takes
 
     kind = follow.kind(node)
-    is_gradient = node[0] == "call" and takes(follow.view, node[2])
+    is_gradient = isinstance(node, Call) and takes(follow.view, node.callee)
     return follow.settled(node, kind) if is_gradient else kind
 
 
 def _comprehension(follow: Follow, node: Node) -> Kind:
     inner = follow.frozen()
-    for target, iterable, _ in node[4]:
+    for target, iterable, _ in node.clauses:
         kind = inner.kind(iterable)
-        is_array = kind == "rows" or (iterable[0] == "name" and flat(kind) == "rows")
+        is_array = kind == "rows" or (isinstance(iterable, Name) and flat(kind) == "rows")
         for name in names_used(target):
             inner.forget(name)
             inner.env[name] = "mixed" if is_array else "tree" if kind == "tree" else flat(kind)
     for one in walk(node):
-        if one[0] == "walrus":
-            follow.forget(one[2])
-            follow.env[one[2]] = "mixed"
-    parts = node[3] if isinstance(node[3][0], tuple) else (node[3],)
+        if isinstance(one, Walrus):
+            follow.forget(one.name)
+            follow.env[one.name] = "mixed"
+    parts = node[3] if isinstance(node.element.tag, tuple) else (node.element,)
     return together(inner.kind(part) for part in parts)
 
 
 def _walrus(follow: Follow, node: Node) -> Kind:
-    kind = follow.kind(node[3])
-    made = made_by(follow, node[3])
-    follow.forget(node[2])
-    follow.env[node[2]] = kind
+    kind = follow.kind(node.value)
+    made = made_by(follow, node.value)
+    follow.forget(node.name)
+    follow.env[node.name] = kind
     if made is not None:
-        follow.made[node[2]] = made
+        follow.made[node.name] = made
     return kind
 
 
@@ -413,18 +440,18 @@ def _each(follow: Follow, nodes: tuple[Node, ...]) -> Kind:
 
 
 _EXPRESSIONS: dict[str, Callable[[Follow, Node], Kind]] = {
-    "name": lambda follow, node: follow.look_up(node[2]),
+    "name": lambda follow, node: follow.look_up(node.name),
     "const": lambda follow, node: "same",
     "call": _call,
     "attr": _attribute,
     "sub": _item,
     "bin": _binary,
-    "unary": lambda follow, node: follow.kind(node[3]),
-    "tuple": lambda follow, node: tuple(follow.kind(item) for item in node[2]),
-    "list": lambda follow, node: tuple(follow.kind(item) for item in node[2]),
-    "dict": lambda follow, node: kept(follow.kind(value) for _, value in node[2]),
+    "unary": lambda follow, node: follow.kind(node.operand),
+    "tuple": lambda follow, node: tuple(follow.kind(item) for item in node.items),
+    "list": lambda follow, node: tuple(follow.kind(item) for item in node.items),
+    "dict": lambda follow, node: kept(follow.kind(value) for _, value in node.pairs),
     "ifexp": lambda follow, node: either(follow.kind(node[3]), follow.kind(node[4])),
-    "cmp": lambda follow, node: _each(follow, node[3]),
+    "cmp": lambda follow, node: _each(follow, node.operands),
     "bool": lambda follow, node: _each(follow, node[3]),
     "comp": _comprehension,
     "walrus": _walrus,

@@ -22,7 +22,21 @@ from meshlens.assists._kinds import (
 from meshlens.assists._layers import layers_of
 from meshlens.assists._mentions import bound_at_top
 from meshlens.assists._row_by_row import Given, is_of_arrays, is_of_library, makes_arrays, may_couple, row_by_row
-from meshlens.facts.nodes import Name
+from meshlens.facts.nodes import (
+    Attribute,
+    Call,
+    Comprehension,
+    Constant,
+    FunctionDef,
+    Lambda,
+    ListDisplay,
+    Name,
+    Slice,
+    Subscript,
+    TupleDisplay,
+    Walrus,
+    last_name,
+)
 from meshlens.project.trees import Node
 
 _NETWORKS = ("flax.", "haiku.", "equinox.", "diffrax.", "distrax.", "einops.", "numpyro.distributions.")
@@ -36,8 +50,8 @@ _WITH_ROWS = frozenset({"rows", "turned"})
 
 def call_kind(follow: Follow, node: Node) -> Kind:
     """The kind of what a call gives."""
-    callee = node[2]
-    if callee[0] == "walrus":
+    callee = node.callee
+    if isinstance(callee, Walrus):
         follow.kind(callee)
         callee = Name("name", *callee[1:3])
     return call_of(follow, *follow.meant(callee), node)
@@ -64,11 +78,11 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
         return gradient_kind(follow, callee, home, node)
     known = function_of(home, callee)
     if known is not None:
-        given = [(label, follow.kind(value)) for label, _, value in node[3]]
-        return called(follow, *known, given, node[3])
+        given = [(label, follow.kind(value)) for label, _, value in node.arguments]
+        return called(follow, *known, given, node.arguments)
     defined = function_defined(home, callee)
     if defined is not None:
-        maker = maker_above(home, defined[0]) if defined[0][0] == "fn" else None
+        maker = maker_above(home, defined[0]) if isinstance(defined[0], FunctionDef) else None
         if maker is not None:
             return gradient_kind(follow, maker, home, node, defined)
         return decorated_kind(follow, *defined, node)
@@ -78,15 +92,18 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
 
 def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
     """The kind of what a function gives that is not in this file."""
-    name = str(callee[-1]) if callee[0] in ("name", "attr") else ""
+    name = str(last_name(callee)) if isinstance(callee, (Name, Attribute)) else ""
     dotted = home.dotted(callee)
     is_known = is_of_library(dotted)
-    is_method = callee[0] == "attr" and not dotted
-    is_bare = callee[0] == "name" and not dotted and not home.binds(name) and not bound_at_top(home.view, name)
+    is_method = isinstance(callee, Attribute) and not dotted
+    is_bare = isinstance(callee, Name) and not dotted and not home.binds(name) and not bound_at_top(home.view, name)
     if name in OVER_DEVICES:
         return "same"
-    positional = [*((callee[2],) if is_method else ()), *(value for label, _, value in node[3] if label is None)]
-    named = {label: value for label, _, value in node[3] if label is not None}
+    positional = [
+        *((callee.object,) if is_method else ()),
+        *(value for label, _, value in node.arguments if label is None),
+    ]
+    named = {label: value for label, _, value in node.arguments if label is not None}
     values = [*positional, *(value for label, value in named.items() if label != "axis")]
     if not values:
         return "same"
@@ -105,9 +122,9 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
         return row_by_row(given)
     kinds = [follow.settled(value, kind) for value, kind in zip(values, kinds, strict=True)]
     has_rows = not _WITH_ROWS.isdisjoint(map(flat, kinds))
-    if not is_method and callee[0] not in ("name", "attr"):
+    if not is_method and not isinstance(callee, (Name, Attribute)):
         kinds += home.names(callee)
-    elif callee[0] == "name":
+    elif isinstance(callee, Name):
         kinds.append(home.look_up(name))
         if has_rows and name in follow.env and home is follow and not _keeps_nothing(follow):
             # An object that is called may keep something of what it got, as layers keep statistics of the batch.
@@ -117,7 +134,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
     if any(_closes_over_rows(follow, value) for value in values):
         return "mixed"
     if is_method and _is_update(callee):
-        return applied(kinds, elementwise=True) if _updates_rows(follow, callee[2][3]) else "mixed"
+        return applied(kinds, elementwise=True) if _updates_rows(follow, callee.object.key) else "mixed"
     is_array = is_method and flat(kinds[0]) in _WITH_ROWS and is_of_arrays(name)
     if is_known or is_array:
         return row_by_row(Given(name, positional, named, kinds, follow.kind)) if _is_plain(node) else "mixed"
@@ -126,11 +143,13 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
 
 def _closes_over_rows(follow: Follow, value: Node) -> bool:
     """Tells whether an argument is a function that sees rows, of which nobody knows what is made."""
-    is_function = value[0] == "lambda" or (
-        value[0] == "name" and (value[2] in follow.local or value[2] in follow.made) and value[2] not in follow.env
+    is_function = isinstance(value, Lambda) or (
+        isinstance(value, Name)
+        and (value.name in follow.local or value.name in follow.made)
+        and value.name not in follow.env
     )
-    if value[0] == "name" and value[2] in follow.made:
-        callee, around = follow.made[value[2]]
+    if isinstance(value, Name) and value.name in follow.made:
+        callee, around = follow.made[value.name]
         return applied((around or follow).names(callee)) != "same"
     return is_function and not SAME.issuperset(map(flat, [follow.kind(value)]))
 
@@ -145,14 +164,18 @@ def _of_anything(
     follow: Follow, home: Follow, callee: Node, name: str, node: Node, is_method: bool, kinds: list[Kind]
 ) -> Kind:
     """The kind of what a model or another object makes of rows: those of networks keep them apart."""
-    maker = str(callee[2][-1]) if callee[0] == "call" and callee[2][0] in ("name", "attr") else ""
+    maker = (
+        str(last_name(callee.callee))
+        if isinstance(callee, Call) and isinstance(callee.callee, (Name, Attribute))
+        else ""
+    )
     axis = over_rows(_axis(node, is_method, 1))
-    if callee[0] == "call" and returns_function(home, callee[2]):
+    if isinstance(callee, Call) and returns_function(home, callee.callee):
         return "mixed"
     dotted = home.dotted(callee)
     if dotted and not dotted.startswith(_NETWORKS) and not _ROW_BY_ROW.fullmatch(name):
         return "mixed"
-    rebound = callee[0] == "name" and (
+    rebound = isinstance(callee, Name) and (
         name in follow.bound - follow.together if name in follow.env else bound_at_top(follow.view, name) > 1
     )
     if rebound or may_couple(name) or may_couple(maker) or (couples(name, axis) and not is_product(name)):
@@ -163,41 +186,49 @@ def _of_anything(
 
 def _is_update(callee: Node) -> bool:
     """Tells whether this is a method of `x.at[…]`."""
-    return bool(callee[2][0] == "sub" and callee[2][2][0] == "attr" and callee[2][2][3] == "at")
+    return bool(
+        isinstance(callee.object, Subscript)
+        and isinstance(callee.object.object, Attribute)
+        and callee.object.object.name == "at"
+    )
 
 
 def _updates_rows(follow: Follow, index: Node) -> bool:
     """Tells whether an index of `x.at[…]` does to each row what it does to the others."""
-    first = index[2][0] if index[0] == "tuple" and index[2] else index
-    if first[0] == "slice":
+    first = index.items[0] if isinstance(index, TupleDisplay) and index.items else index
+    if isinstance(first, Slice):
         return all(part is None for part in first[2:5])
-    is_ellipsis = first[0] == "const" and first[2] is ...
+    is_ellipsis = isinstance(first, Constant) and first.value is ...
     return is_ellipsis or flat(follow.kind(first)) == "rows"
 
 
 def _is_plain(node: Node) -> bool:
-    return all(label not in ("*", "**") for label, _, _ in node[3])
+    return all(label not in ("*", "**") for label, _, _ in node.arguments)
 
 
 def _reduction(follow: Follow, node: Node, name: str, values: list[Node], is_method: bool) -> Kind:
     result = "mean" if name in MEANS else "total"
     operand = follow.kind(values[0])
-    if name == "sum" and node[2][0] == "name":
+    if name == "sum" and isinstance(node.callee, Name):
         # Python's own sum adds up the entries of a list as they are.
-        return flat(operand) if values[0][0] in ("comp", "list", "tuple") else applied((operand,), coupled=False)
+        return (
+            flat(operand)
+            if isinstance(values[0], (Comprehension, ListDisplay, TupleDisplay))
+            else applied((operand,), coupled=False)
+        )
     axis = _axis(node, is_method, 1)
     plain = (axis, values[0])
-    rest = [follow.kind(value) for label, _, value in node[3] if label not in _PLAIN and value not in plain]
+    rest = [follow.kind(value) for label, _, value in node.arguments if label not in _PLAIN and value not in plain]
     if any(flat(kind) != "same" for kind in rest) or (axis is not None and flat(follow.kind(axis)) != "same"):
         return "mixed"
     return reduced(operand, over_rows(axis), result, every_axis=axis is None)
 
 
 def _axis(node: Node, is_method: bool, place: int) -> Node | None:
-    for label, _, value in node[3]:
+    for label, _, value in node.arguments:
         if label == "axis":
             found: Node = value
             return found
-    positional = [value for label, _, value in node[3] if label is None]
+    positional = [value for label, _, value in node.arguments if label is None]
     place -= is_method
     return positional[place] if place < len(positional) else None

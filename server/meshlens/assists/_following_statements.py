@@ -10,7 +10,30 @@ from meshlens.assists._following import Env, Follow, Functions, function_of, mad
 from meshlens.assists._kinds import LINEAR, Kind, applied, combined, either, flat, together
 from meshlens.assists._mentions import mentions_of
 from meshlens.assists._random import makes_one_key
-from meshlens.facts.nodes import Assign, Constant, Name
+from meshlens.facts.nodes import (
+    Assert,
+    Assign,
+    Attribute,
+    Break,
+    Call,
+    Constant,
+    Continue,
+    DictDisplay,
+    FunctionDef,
+    Global,
+    ImportFrom,
+    Lambda,
+    ListDisplay,
+    Name,
+    Pass,
+    Raise,
+    Return,
+    SeparateDef,
+    Starred,
+    Subscript,
+    TupleDisplay,
+    Walrus,
+)
 from meshlens.project.trees import Node, children, name_of_block, names_bound, tree, walk
 
 _SCALAR = re.compile(r"(?:.*_)?(?:loss|accuracy|acc|error|cost|bpd|elbo|nll|perplexity|metrics?)")
@@ -19,10 +42,10 @@ _SCALAR = re.compile(r"(?:.*_)?(?:loss|accuracy|acc|error|cost|bpd|elbo|nll|perp
 def follow_body(follow: Follow, body: Iterable[Node]) -> None:
     """Follows statements; what they return is collected."""
     for statement in body:
-        follower = _STATEMENTS.get(statement[0])
+        follower = _STATEMENTS.get(statement.tag)
         if follower is not None:
             follower(follow, statement)
-        elif statement[0] not in ("pass", "break", "continue", "raise", "assert", "global"):
+        elif not isinstance(statement, (Pass, Break, Continue, Raise, Assert, Global)):
             _lose(follow, statement)
 
 
@@ -37,46 +60,53 @@ def _lose(follow: Follow, statement: Node) -> None:
 
 def _returns(node: Node) -> bool:
     """Whether a statement has a `return` of the function that it stands in."""
-    if node[0] in ("fn", "lambda", "def"):
+    if isinstance(node, (FunctionDef, Lambda, SeparateDef)):
         return False
-    return node[0] == "return" or any(map(_returns, children(node)))
+    return isinstance(node, Return) or any(map(_returns, children(node)))
 
 
 def _walruses(follow: Follow, *nodes: Node) -> None:
     """Follows the names that expressions bind which are not looked at otherwise."""
-    for node in (inner for one in nodes for inner in walk(one) if inner[0] == "walrus"):
+    for node in (inner for one in nodes for inner in walk(one) if isinstance(inner, Walrus)):
         follow.kind(node)
 
 
 def _assign(follow: Follow, statement: Node) -> None:
-    value = statement[3]
+    value = statement.value
     made = made_by(follow, value)
-    is_plain = statement[3][0] not in ("dict", "tuple", "list") and all(map(_is_name, statement[2]))
-    kind = follow.kind(statement[3]) if is_plain else follow.whole(statement[3])
-    if value[0] == "name" and value[2] in follow.arrays and flat(kind) == "rows" and statement[2][0][0] == "tuple":
+    is_plain = not isinstance(statement.value, (DictDisplay, TupleDisplay, ListDisplay)) and all(
+        map(_is_name, statement.targets)
+    )
+    kind = follow.kind(statement.value) if is_plain else follow.whole(statement.value)
+    if (
+        isinstance(value, Name)
+        and value.name in follow.arrays
+        and flat(kind) == "rows"
+        and isinstance(statement[2][0], TupleDisplay)
+    ):
         kind = "mixed"
     if kind == "tree" and _is_named_as_scalar(follow, statement):
         kind = "mixed"
-    for target in statement[2]:
+    for target in statement.targets:
         functions = _functions_in(follow, target, value)
         _bind(follow, target, kind)
-        if target[0] == "name" and value[0] == "lambda":
-            follow.local[target[2]] = (value, follow)
-            del follow.env[target[2]]
-        elif target[0] == "name" and made is not None:
-            functions = {target[2]: made}
+        if isinstance(target, Name) and isinstance(value, Lambda):
+            follow.local[target.name] = (value, follow)
+            del follow.env[target.name]
+        elif isinstance(target, Name) and made is not None:
+            functions = {target.name: made}
         follow.made |= functions
     _fold(follow, statement)
-    _reduce(follow, statement, statement[2])
+    _reduce(follow, statement, statement.targets)
 
 
 def _is_named_as_scalar(follow: Follow, statement: Node) -> bool:
     """Tells whether a name says that what an unknown function gives is one number, and not one for each row."""
-    target, value = statement[2][0], statement[3]
-    if target[0] != "name" or value[0] != "call" or value[2][0] not in ("name", "attr"):
+    target, value = statement.targets[0], statement.value
+    if not isinstance(target, Name) or not isinstance(value, Call) or not isinstance(value.callee, (Name, Attribute)):
         return False
-    is_unknown = function_of(*follow.meant(value[2])) is None and not follow.dotted(value[2])
-    return is_unknown and _SCALAR.fullmatch(target[2].lower()) is not None
+    is_unknown = function_of(*follow.meant(value.callee)) is None and not follow.dotted(value.callee)
+    return is_unknown and _SCALAR.fullmatch(target.name.lower()) is not None
 
 
 def _fold(follow: Follow, statement: Node) -> None:
@@ -84,20 +114,30 @@ def _fold(follow: Follow, statement: Node) -> None:
     if follow.lines is None or not follow.folds or len(statement[2]) != 1:
         return
     target = statement[2][0]
-    items = target[2] if target[0] in ("tuple", "list") else (target,)
+    items = target.items if isinstance(target, (TupleDisplay, ListDisplay)) else (target,)
     names = tuple(
-        one[2] for one in items if one[0] == "name" and one[2] in follow.folds and follow.env.get(one[2]) == "key"
+        one.name
+        for one in items
+        if isinstance(one, Name) and one.name in follow.folds and follow.env.get(one.name) == "key"
     )
-    if names and makes_one_key(follow, statement[3], len(items) if target[0] != "name" else 0):
+    if names and makes_one_key(follow, statement[3], len(items) if not isinstance(target, Name) else 0):
         follow.folded.setdefault(statement[1], (statement, names))
         follow.env |= dict.fromkeys(names, "own")
 
 
 def _functions_in(follow: Follow, target: Node, value: Node) -> Functions:
     """The functions among several values that are given names at once."""
-    if target[0] not in ("tuple", "list") or value[0] not in ("tuple", "list") or len(target[2]) != len(value[2]):
+    if (
+        not isinstance(target, (TupleDisplay, ListDisplay))
+        or not isinstance(value, (TupleDisplay, ListDisplay))
+        or len(target.items) != len(value.items)
+    ):
         return {}
-    pairs = [(one[2], made_by(follow, part)) for one, part in zip(target[2], value[2], strict=True) if one[0] == "name"]
+    pairs = [
+        (one.name, made_by(follow, part))
+        for one, part in zip(target.items, value.items, strict=True)
+        if isinstance(one, Name)
+    ]
     return {name: made for name, made in pairs if made is not None}
 
 
@@ -105,14 +145,18 @@ def _annotated(follow: Follow, statement: Node) -> None:
     if statement[4] is not None:
         kind, made = follow.kind(statement[4]), made_by(follow, statement[4])
         _bind(follow, statement[2], kind)
-        if made is not None and statement[2][0] == "name":
-            follow.made[statement[2][2]] = made
+        if made is not None and isinstance(statement[2], Name):
+            follow.made[statement[2].name] = made
         _reduce(follow, statement, (statement[2],))
 
 
 def _augmented(follow: Follow, statement: Node) -> None:
-    _bind(follow, statement[2], combined(statement[3], follow.kind(statement[2]), follow.kind(statement[4])))
-    _reduce(follow, statement, (statement[2],))
+    _bind(
+        follow,
+        statement.target,
+        combined(statement.operator, follow.kind(statement.target), follow.kind(statement.value)),
+    )
+    _reduce(follow, statement, (statement.target,))
 
 
 def _reduce(follow: Follow, statement: Node, targets: tuple[Node, ...]) -> None:
@@ -123,7 +167,7 @@ def _reduce(follow: Follow, statement: Node, targets: tuple[Node, ...]) -> None:
     for kind in LINEAR:
         found = tuple(name for name in names if flat(follow.env.get(name, "same")) == kind)
         if found:
-            follow.lines.setdefault((statement[1], kind), (statement, found))
+            follow.lines.setdefault((statement.site, kind), (statement, found))
             follow.env |= dict.fromkeys(found, "same")
 
 
@@ -133,25 +177,27 @@ def _is_read(follow: Follow, name: str) -> bool:
 
 
 def _is_name(target: Node) -> bool:
-    return target[0] == "name" or (target[0] in ("tuple", "list") and all(map(_is_name, target[2])))
+    return isinstance(target, Name) or (
+        isinstance(target, (TupleDisplay, ListDisplay)) and all(map(_is_name, target.items))
+    )
 
 
 def _names(target: Node) -> list[str]:
-    if target[0] in ("tuple", "list"):
-        return [name for item in target[2] for name in _names(item)]
-    return [target[2]] if target[0] == "name" else []
+    if isinstance(target, (TupleDisplay, ListDisplay)):
+        return [name for item in target.items for name in _names(item)]
+    return [target.name] if isinstance(target, Name) else []
 
 
 def _bind(follow: Follow, target: Node, kind: Kind) -> None:
-    if target[0] == "name":
-        follow.forget(target[2])
-        follow.env[target[2]] = kind
-    elif target[0] in ("tuple", "list"):
-        for item, part in zip(target[2], _parts(kind, len(target[2])), strict=True):
+    if isinstance(target, Name):
+        follow.forget(target.name)
+        follow.env[target.name] = kind
+    elif isinstance(target, (TupleDisplay, ListDisplay)):
+        for item, part in zip(target.items, _parts(kind, len(target.items)), strict=True):
             _bind(follow, item, part)
-    elif target[0] == "star":
-        _bind(follow, target[2], flat(kind))
-    elif target[0] in ("attr", "sub"):
+    elif isinstance(target, Starred):
+        _bind(follow, target.value, flat(kind))
+    elif isinstance(target, (Attribute, Subscript)):
         for name in names_bound([Assign("assign", 0, (target,), Constant("const", 0, None))]):
             before = follow.look_up(name)
             follow.env[name] = before if before == "tree" and flat(kind) == "rows" else together((before, kind))
@@ -166,17 +212,17 @@ def _parts(kind: Kind, count: int) -> tuple[Kind, ...]:
 
 
 def _expression(follow: Follow, statement: Node) -> None:
-    node = statement[2]
+    node = statement.value
     _walruses(follow, node)
-    if node[0] != "call":
+    if not isinstance(node, Call):
         return
     if _gathered(follow, node):
         return
-    given = applied(follow.kind(value) for _, _, value in node[3])
-    holders = [value[2] for _, _, value in node[3] if value[0] == "name"]
-    if node[2][0] == "attr" and node[2][2][0] == "name":
-        holders = [node[2][2][2]]
-        given = together(follow.kind(value) for _, _, value in node[3])
+    given = applied(follow.kind(value) for _, _, value in node.arguments)
+    holders = [value.name for _, _, value in node.arguments if isinstance(value, Name)]
+    if isinstance(node.callee, Attribute) and isinstance(node.callee.object, Name):
+        holders = [node.callee.object.name]
+        given = together(follow.kind(value) for _, _, value in node.arguments)
     # A call may put what it is given into whatever else it is given.
     for name in holders if given != "same" else ():
         follow.env[name] = together((follow.look_up(name), given))
@@ -184,10 +230,10 @@ def _expression(follow: Follow, statement: Node) -> None:
 
 def _gathered(follow: Follow, call: Node) -> bool:
     """Has a method that changes an object, such as one that counts for a metric, get the rows of all devices."""
-    callee, arguments = call[2], call[3]
-    if follow.reduce is None or callee[0] != "attr" or callee[2][0] != "name":
+    callee, arguments = call.callee, call.arguments
+    if follow.reduce is None or not isinstance(callee, Attribute) or not isinstance(callee.object, Name):
         return False
-    if follow.env.get(callee[2][2]) != "same" or any(label in ("*", "**") for label, _, _ in arguments):
+    if follow.env.get(callee.object.name) != "same" or any(label in ("*", "**") for label, _, _ in arguments):
         return False
     kinds = [flat(follow.kind(value)) for _, _, value in arguments]
     if "rows" not in kinds or set(kinds) - {"rows", "same", "mean", "total"}:
@@ -201,28 +247,30 @@ def _gathered(follow: Follow, call: Node) -> bool:
 
 
 def _return(follow: Follow, statement: Node) -> None:
-    follow.returned.append(follow.whole(statement[2]) if statement[2] is not None else "same")
+    follow.returned.append(follow.whole(statement.value) if statement.value is not None else "same")
 
 
 def _if(follow: Follow, statement: Node) -> None:
-    _walruses(follow, statement[2])
+    _walruses(follow, statement.test)
     before = _state(follow)
-    follow_body(follow, statement[3])
+    follow_body(follow, statement.body)
     then = _state(follow)
     _restore(follow, before)
-    follow_body(follow, statement[4])
+    follow_body(follow, statement.orelse)
     _join(follow, then)
 
 
 def _for(follow: Follow, statement: Node) -> None:
-    kind = flat(follow.kind(statement[3]))
-    _loop(follow, statement[4], lambda: _bind(follow, statement[2], "mixed" if kind in ("rows", "turned") else kind))
-    follow_body(follow, statement[5])
+    kind = flat(follow.kind(statement.iterable))
+    _loop(
+        follow, statement.body, lambda: _bind(follow, statement.target, "mixed" if kind in ("rows", "turned") else kind)
+    )
+    follow_body(follow, statement.orelse)
 
 
 def _while(follow: Follow, statement: Node) -> None:
-    _loop(follow, statement[3], lambda: _walruses(follow, statement[2]))
-    follow_body(follow, statement[4])
+    _loop(follow, statement.body, lambda: _walruses(follow, statement.test))
+    follow_body(follow, statement.orelse)
 
 
 def _loop(follow: Follow, body: Iterable[Node], begin: Callable[[], None]) -> None:
@@ -234,33 +282,33 @@ def _loop(follow: Follow, body: Iterable[Node], begin: Callable[[], None]) -> No
 
 
 def _with(follow: Follow, statement: Node) -> None:
-    for value, target in statement[2]:
+    for value, target in statement.items:
         if target is not None:
             _bind(follow, target, flat(follow.kind(value)))
-    follow_body(follow, statement[3])
+    follow_body(follow, statement.body)
 
 
 def _try(follow: Follow, statement: Node) -> None:
     before = _state(follow)
-    follow_body(follow, statement[2])
+    follow_body(follow, statement.body)
     after = _state(follow)
     _join(follow, before)
     raised = _state(follow)
     _restore(follow, after)
-    follow_body(follow, statement[4])
-    for _, name, body in statement[3]:
+    follow_body(follow, statement.orelse)
+    for _, name, body in statement.handlers:
         after = _state(follow)
         _restore(follow, raised)
         if name is not None:
             _bind(follow, Name("name", 0, name), "same")
         follow_body(follow, body)
         _join(follow, after)
-    follow_body(follow, statement[5])
+    follow_body(follow, statement.final)
 
 
 def _function(follow: Follow, statement: Node) -> None:
-    follow.forget(statement[2][0])
-    follow.local[statement[2][0]] = (statement, follow)
+    follow.forget(statement.function.name)
+    follow.local[statement.function.name] = (statement, follow)
 
 
 def _block(follow: Follow, statement: Node) -> None:
@@ -276,11 +324,11 @@ def _class(follow: Follow, statement: Node) -> None:
 
 
 def _import(follow: Follow, statement: Node) -> None:
-    for name, alias, _ in statement[-1]:
+    for name, alias, _ in statement.names:
         bound = alias or name.split(".")[0]
         follow.forget(bound)
-        if statement[0] == "from":
-            follow.imports[bound] = f"{'.' * statement[2]}{statement[3]}.{name}"
+        if isinstance(statement, ImportFrom):
+            follow.imports[bound] = f"{'.' * statement.level}{statement.module}.{name}"
         else:
             follow.imports[bound] = name if alias else bound
 

@@ -14,6 +14,7 @@ from meshlens.assists._scopes import class_around, home_of, parent_of
 from meshlens.assists._uses import is_on_host, used_elsewhere, uses_of, uses_of_attribute, uses_of_name
 from meshlens.axes.records import ApiCall
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Assign, Attribute, Call, Name
 from meshlens.project.trees import Node
 from meshlens.project.view import FileView
 from meshlens.text import Span
@@ -51,7 +52,7 @@ def as_decorator(view: FileView, target: Target, wishes: Wishes) -> Form:
     uses = uses_of(view, target)
     folded = jit_above(view, target)
     calls = tuple(_on_host(view, target, use) for use in uses)
-    if home_of(view, target.at(target.node[1])) is None:
+    if home_of(view, target.at(target.node.site)) is None:
         _must_be_used_here_only(view, target.name, wishes)
     return Form("decorator", calls, folded)
 
@@ -70,7 +71,7 @@ def form_of(view: FileView, target: Target, asked: Span, wishes: Wishes) -> Form
     """
     uses = uses_of(view, target)
     compiled = [(use, call) for use in uses if use.call is None for call in [jit_around(view, use.site)] if call]
-    if len(compiled) == 1 and not target.node[2][3]:
+    if len(compiled) == 1 and not target.node.function.decorators:
         return _instead_of_jit(view, target, uses, *compiled[0], wishes)
     if len(compiled) > 1:
         raise Obstacle("several-maps", f'"{target.name}" is compiled in several places')
@@ -98,7 +99,7 @@ def _instead_of_jit(
     made = _made_by(view, target, call, wishes)
     calls = tuple(_on_host(view, target, one) for one in made)
     folded = folded_jit(view, target, call, is_bound=target.is_method)
-    is_nested = home_of(view, target.at(target.node[1])) is not None
+    is_nested = home_of(view, target.at(target.node.site)) is not None
     others = len(uses) > 1 or (not is_nested and _used_elsewhere(view, target.name, wishes) is not None)
     return Form("call", calls, folded, target.is_method, others)
 
@@ -106,17 +107,17 @@ def _instead_of_jit(
 def _made_by(view: FileView, target: Target, call: ApiCall, wishes: Wishes) -> tuple[Use, ...]:
     """The uses of what a call of `jit` makes."""
     above = parent_of(view, call.call)
-    if above[0] == "call" and above[2][1] == call.call.index:
+    if isinstance(above, Call) and above.callee.site == call.call.index:
         return (Use(call.call, above),)
-    variables: tuple[Node, ...] = above[2] if above[0] == "assign" else ()
-    if len(variables) == 1 and variables[0][0] == "name":
-        name = variables[0][2]
+    variables: tuple[Node, ...] = above.targets if isinstance(above, Assign) else ()
+    if len(variables) == 1 and isinstance(variables[0], Name):
+        name = variables[0].name
         home = home_of(view, call.call)
         if home is None:
             _must_be_used_here_only(view, name, wishes)
         return uses_of_name(view, name, home)
-    if len(variables) == 1 and variables[0][0] == "attr" and variables[0][2][0] == "name":
-        name = variables[0][3]
+    if len(variables) == 1 and isinstance(variables[0], Attribute) and isinstance(variables[0].object, Name):
+        name = variables[0].name
         _must_be_used_here_only(view, name, wishes)
         return uses_of_attribute(view, name, _class_of(view, call.call))
     raise Obstacle("used-as-value", f'what jit makes of "{target.name}" gets no name of its own')

@@ -13,7 +13,7 @@ from meshlens.assists._mentions import Mention, attributes_called, bound_inside,
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._scopes import class_around, home_of, parent_of
 from meshlens.axes.values import Site
-from meshlens.facts.nodes import NOTHING
+from meshlens.facts.nodes import NOTHING, Assign, Attribute, Call, FunctionDef, Name, last_name
 from meshlens.project.trees import Node, path_to
 from meshlens.project.view import FileView
 
@@ -43,12 +43,12 @@ def form_around(view: FileView, target: Target) -> Form | None:
         folded = folded_jit(view, target, compiled[0], is_bound=target.is_method)
         above = parent_of(view, compiled[0].call)
         others = len(mentions) > 1
-        bound = above[2] if above[0] == "assign" else ()
+        bound = above.targets if isinstance(above, Assign) else ()
         mentions = tuple(
             use
             for one in bound
-            if one[0] in ("name", "attr")
-            for use in (mentions_of if one[0] == "name" else attributes_called)(view, one[-1])
+            if isinstance(one, (Name, Attribute))
+            for use in (mentions_of if isinstance(one, Name) else attributes_called)(view, last_name(one))
         )
         how = "call"
     for one in mentions:
@@ -63,15 +63,17 @@ def form_around(view: FileView, target: Target) -> Form | None:
 def _mentions(view: FileView, target: Target) -> tuple[Mention, ...]:
     """The places that may use a function: of those that are called alike, before the next one is defined."""
     if target.is_method:
-        owner = class_around(view, target.at(target.node[1])) or ""
+        owner = class_around(view, target.at(target.node.site)) or ""
         found = attributes_called(view, target.name)
-        return tuple(one for one in found if one.node[2][-1] == "self" and one.site.block.startswith(f"{owner}."))
-    home = home_of(view, target.at(target.node[1]))
+        return tuple(
+            one for one in found if last_name(one.node.object) == "self" and one.site.block.startswith(f"{owner}.")
+        )
+    home = home_of(view, target.at(target.node.site))
     starts = view.span(target.site).start
     later = (
         view.span(one.site).start
         for one in functions(view)
-        if one.name == target.name and not one.is_method and home_of(view, one.at(one.node[1])) == home
+        if one.name == target.name and not one.is_method and home_of(view, one.at(one.node.site)) == home
     )
     until = min((place for place in later if place > starts), default=len(view.source) + 1)
     inside = bound_inside(view, target.name)
@@ -90,7 +92,7 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
     line = line_of(view, mention.site)
     if mention.call is None:
         above = parent_of(view, mention.site)
-        dotted = dotted_name(view, above[2]) if above[0] == "call" else ""
+        dotted = dotted_name(view, above.callee) if isinstance(above, Call) else ""
         if dotted.startswith(_TRACES) and dotted not in _COMPILES:
             message = f'line {line} hands "{target.name}" to {dotted}; convert the function that is called from Python'
             raise Obstacle("traced-use", message)
@@ -104,40 +106,42 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
 
 def _is_traced(view: FileView, site: Site, depth: int = 0) -> bool:
     """Tells whether JAX certainly traces the code around a place."""
-    around = [node for node in path_to(view, site)[:-1] if node[0] == "fn"]
+    around = [node for node in path_to(view, site)[:-1] if isinstance(node, FunctionDef)]
     if not around or depth > _DEEPEST:
         return False
     node = around[-1]
-    decorators = [one[2] if one[0] == "call" else one for one in node[2][3]]
-    partials = [one[3][0][2] for one in node[2][3] if one[0] == "call" and one[3]]
+    decorators = [one.callee if isinstance(one, Call) else one for one in node.function.decorators]
+    partials = [one.arguments[0][2] for one in node.function.decorators if isinstance(one, Call) and one.arguments]
     if any(
-        dotted_name(view, one).startswith(_TRACES) for one in (*decorators, *partials) if one[0] in ("name", "attr")
+        dotted_name(view, one).startswith(_TRACES)
+        for one in (*decorators, *partials)
+        if isinstance(one, (Name, Attribute))
     ):
         return True
-    here = Site(site.path, site.block, node[1])
+    here = Site(site.path, site.block, node.site)
     is_method = class_around(view, here) is not None
-    for one in (attributes_called if is_method else mentions_of)(view, node[2][0]):
-        if is_method and one.node[2][-1] != "self":
+    for one in (attributes_called if is_method else mentions_of)(view, node.function.name):
+        if is_method and last_name(one.node.object) != "self":
             continue
         if one.call is not None and one.root != here.block and _is_traced(view, one.site, depth + 1):
             return True
         above = parent_of(view, one.site) if one.call is None else NOTHING
-        if above[0] == "call" and dotted_name(view, above[2]).startswith(_TRACES):
+        if isinstance(above, Call) and dotted_name(view, above.callee).startswith(_TRACES):
             return True
     return False
 
 
 def _read(view: FileView, target: Target, mention: Mention, made: Node) -> PlainCall | None:
     """A call with its arguments in the order of the parameters; None for one that does not fit them."""
-    names = [parameter[0] for parameter in target.parameters]
+    names = [parameter.name for parameter in target.parameters]
     given: dict[int, Node] = {}
-    for place, one in enumerate(made[3]):
-        if one[0] in ("*", "**") or (one[0] is not None and one[0] not in names) or place >= len(names):
+    for place, one in enumerate(made.arguments):
+        if one.label in ("*", "**") or (one.label is not None and one.label not in names) or place >= len(names):
             return None
-        given[place if one[0] is None else names.index(one[0])] = one
+        given[place if one.label is None else names.index(one.label)] = one
     if sorted(given) != list(range(len(given))):
         return None
     ordered = tuple(given[place] for place in range(len(given)))
     call = made._replace(arguments=ordered)
-    spans = tuple(view.span(Site(mention.site.path, mention.site.block, one[1])) for one in ordered)
-    return PlainCall(Use(mention.site, call), tuple(one[2] for one in ordered), spans)
+    spans = tuple(view.span(Site(mention.site.path, mention.site.block, one.site)) for one in ordered)
+    return PlainCall(Use(mention.site, call), tuple(one.value for one in ordered), spans)

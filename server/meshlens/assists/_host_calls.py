@@ -10,7 +10,18 @@ from meshlens.assists._mentions import Mention, attributes_called, entries, ment
 from meshlens.assists._scopes import class_around, home_of, parent_of
 from meshlens.assists._uses import is_object, is_on_host
 from meshlens.axes.values import Site
-from meshlens.facts.nodes import NOTHING, Assign, Attribute, Call, FunctionDef, Lambda, Name
+from meshlens.facts.nodes import (
+    NOTHING,
+    Assign,
+    Attribute,
+    Call,
+    Constant,
+    FunctionDef,
+    Lambda,
+    ListDisplay,
+    Name,
+    TupleDisplay,
+)
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.transparent import COMPILES, TRANSPARENT
 from meshlens.project.trees import Node, path_to, tree, walk
@@ -48,6 +59,7 @@ class HostCall:
         skipped: how many parameters of the function a `partial` has filled by position.
         is_vmapped: whether a `vmap` stands between.
         is_compiled: whether a `jit` does.
+        shared: the places of the function's parameters that the outermost `vmap` hands to each row as a whole.
     """
 
     site: Site
@@ -55,6 +67,7 @@ class HostCall:
     skipped: int = 0
     is_vmapped: bool = False
     is_compiled: bool = False
+    shared: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +78,7 @@ class _Value:
     skipped: int = 0
     is_vmapped: bool = False
     is_compiled: bool = False
+    shared: frozenset[int] = frozenset()
 
 
 def compiled_variables(view: FileView) -> tuple[Callee, ...]:
@@ -93,8 +107,8 @@ def _compiled_variables(view: FileView) -> Iterator[Callee]:
 
 def host_calls(view: FileView, callee: Callee) -> tuple[HostCall, ...]:
     """Returns the calls of a function that plain Python makes in this file, in order, each once."""
-    skipped, is_vmapped = _between(view, callee)
-    return _followed(view, [_Value(use.site, skipped, is_vmapped) for use in _uses(view, callee)])
+    value = _between(view, callee)
+    return _followed(view, [replace(value, site=use.site) for use in _uses(view, callee)])
 
 
 def followed(view: FileView, sites: Iterable[Site]) -> tuple[HostCall, ...]:
@@ -118,17 +132,46 @@ def _followed(view: FileView, waiting: list[_Value]) -> tuple[HostCall, ...]:
     return tuple(sorted(found.values(), key=lambda call: view.span(call.site)))
 
 
-def _between(view: FileView, callee: Callee) -> tuple[int, bool]:
-    """Returns how many parameters are filled in what a variable holds, and whether a `vmap` is a part of it."""
-    above = parent_of(view, callee.site) if callee.target is None else NOTHING
+def _between(view: FileView, callee: Callee) -> _Value:
+    """Returns what the decorators of a function, or the calls that make what a variable holds, do to its parameters."""
+    value = _Value(callee.site)
+    if callee.target is not None:
+        for decorator in reversed(callee.target.node.function.decorators):
+            value = _decorated(view, value, decorator)
+        return value
+    above = parent_of(view, callee.site)
     node: Node = above.value if isinstance(above, Assign) else NOTHING
-    skipped, is_vmapped = 0, False
-    while isinstance(node, Call) and node.arguments and (dotted := dotted_name(view, node.callee)) in _WRAPS:
-        if dotted in _PARTIALS:
-            skipped += sum(label is None for label, _, _ in node.arguments) - 1
-        is_vmapped = is_vmapped or dotted in _MAPS
+    calls: list[Node] = []
+    while isinstance(node, Call) and node.arguments and dotted_name(view, node.callee) in _WRAPS:
+        calls.append(node)
         node = node.arguments[0].value
-    return skipped, is_vmapped
+    for call in reversed(calls):
+        dotted = dotted_name(view, call.callee)
+        if dotted in _PARTIALS:
+            bound = sum(one.label is None for one in call.arguments) - 1
+            value = replace(value, skipped=value.skipped + bound)
+        elif dotted in _MAPS:
+            value = _vmapped(value, call)
+    return value
+
+
+def _decorated(view: FileView, value: _Value, decorator: Node) -> _Value:
+    """Returns what a `vmap` among the decorators of a function does, written with `partial` or without."""
+    if not isinstance(decorator, Call):
+        return replace(value, is_vmapped=True) if dotted_name(view, decorator) in _MAPS else value
+    dotted = dotted_name(view, decorator.callee)
+    if dotted in _PARTIALS and decorator.arguments:
+        dotted = dotted_name(view, decorator.arguments[0].value)
+    return _vmapped(value, decorator) if dotted in _MAPS else value
+
+
+def _vmapped(value: _Value, call: Node) -> _Value:
+    """Returns what a `vmap` does, which hands an argument over as a whole where `in_axes` has None."""
+    axes = next((one.value for one in call.arguments if one.label == "in_axes"), None)
+    items = axes.items if isinstance(axes, (TupleDisplay, ListDisplay)) else ()
+    is_none = [isinstance(one, Constant) and one.value is None for one in items]
+    shared = frozenset(value.skipped + place for place, none in enumerate(is_none) if none)
+    return replace(value, is_vmapped=True, shared=shared)
 
 
 def _steps(view: FileView, value: _Value) -> Iterator[HostCall | _Value]:
@@ -138,18 +181,14 @@ def _steps(view: FileView, value: _Value) -> Iterator[HostCall | _Value]:
         site = Site(value.site.path, value.site.block, above.site)
         if above.callee.site == value.site.index:
             if is_on_host(view, site):
-                yield HostCall(site, above, value.skipped, value.is_vmapped, value.is_compiled)
+                yield HostCall(site, above, value.skipped, value.is_vmapped, value.is_compiled, value.shared)
             return
         dotted = dotted_name(view, above.callee)
         if dotted in _WRAPS and above.arguments and above.arguments[0].value.site == value.site.index:
             bound = sum(label is None for label, _, _ in above.arguments) - 1 if dotted in _PARTIALS else 0
-            yield replace(
-                value,
-                site=site,
-                skipped=value.skipped + bound,
-                is_vmapped=value.is_vmapped or dotted in _MAPS,
-                is_compiled=value.is_compiled or dotted in COMPILES,
-            )
+            made = _vmapped(value, above) if dotted in _MAPS else value
+            is_compiled = value.is_compiled or dotted in COMPILES
+            yield replace(made, site=site, skipped=value.skipped + bound, is_compiled=is_compiled)
     elif isinstance(above, Assign) and above.value.site == value.site.index and len(above.targets) == 1:
         target = above.targets[0]
         if isinstance(target, (Name, Attribute)):

@@ -11,6 +11,7 @@ from meshlens.assists._pmap import Obstacle
 from meshlens.assists._writing import comments_in
 from meshlens.axes.records import ApiCall
 from meshlens.axes.values import Const, Seq, Site
+from meshlens.facts.nodes import Call, Constant, ListDisplay, TupleDisplay
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node
 from meshlens.project.view import FileView
@@ -53,14 +54,14 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
     Raises:
         Obstacle: there are other decorators, or it has arguments that pmap does not take.
     """
-    decorators: tuple[Node, ...] = target.node[2][3]
+    decorators: tuple[Node, ...] = target.node.function.decorators
     if not decorators:
         return None
     applied = _applied(view, decorators[0]) if len(decorators) == 1 else None
     if applied is None:
         raise Obstacle("decorators", f'"{target.name}" has decorators whose work is not known')
     library, arguments = applied
-    site = target.at(decorators[0][1])
+    site = target.at(decorators[0].site)
     if library == "equinox":
         if any(label not in ("donate", "fun") for label, _, _ in arguments):
             raise Obstacle("jit-arguments", "filter_pmap has no equivalent of the arguments of this filter_jit")
@@ -77,11 +78,11 @@ def _applied(view: FileView, decorator: Node) -> tuple[Library, tuple[Node, ...]
     library = _JITS.get(canonical(dotted_name(view, decorator)))
     if library is not None:
         return library, ()
-    if decorator[0] != "call":
+    if not isinstance(decorator, Call):
         return None
-    callee, given = decorator[2], decorator[3]
-    if dotted_name(view, callee) == "functools.partial" and given and given[0][0] is None:
-        callee, given = given[0][2], given[1:]
+    callee, given = decorator.callee, decorator.arguments
+    if dotted_name(view, callee) == "functools.partial" and given and given[0].label is None:
+        callee, given = given[0].value, given[1:]
     library = _JITS.get(canonical(dotted_name(view, callee)))
     is_plain = all(label not in (None, "*", "**") for label, _, _ in given)
     return (library, given) if library is not None and is_plain else None
@@ -89,10 +90,12 @@ def _applied(view: FileView, decorator: Node) -> tuple[Library, tuple[Node, ...]
 
 def _value(node: Node) -> object:
     """What is written out, as the interpreter would have it."""
-    if node[0] == "const":
-        return Const(node[2])
-    if node[0] in ("tuple", "list"):
-        return Seq(node[0], tuple(Const(one[2]) if one[0] == "const" else Const(None) for one in node[2]))
+    if isinstance(node, Constant):
+        return Const(node.value)
+    if isinstance(node, (TupleDisplay, ListDisplay)):
+        return Seq(
+            node.tag, tuple(Const(one.value) if isinstance(one, Constant) else Const(None) for one in node.items)
+        )
     return None
 
 
@@ -133,7 +136,7 @@ def _folded(
     library: Library,
 ) -> Folded:
     comments = comments_in(view.text(site))
-    names = [parameter[0] for parameter in target.node[2][2]]
+    names = [parameter.name for parameter in target.node.function.parameters]
     names = names[1:] if is_bound else names
     texts: dict[str, str] = {}
     static: list[str] = []

@@ -287,7 +287,7 @@ def _must_return_arrays(view: FileView, target: Target, seen: Seen, *, is_nnx: b
             if (
                 isinstance(part, Call)
                 and isinstance(part.callee, Name)
-                and kind_of_class(view, str(part.callee.name)) == "plain"
+                and kind_of_class(view, part.callee.name) == "plain"
             ):
                 raise _refusal(target, "returns-python", f'returns a "{part.callee.name}", which is not a pytree')
     if seen.results and all(kind == "python" for _, kind in seen.results) and not is_nnx:

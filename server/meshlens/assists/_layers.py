@@ -11,6 +11,21 @@ from dataclasses import dataclass
 from meshlens.assists._functions import dotted_name
 from meshlens.assists._importing import reached_from
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import (
+    Assign,
+    Attribute,
+    AugAssign,
+    Call,
+    ClassDef,
+    Constant,
+    Import,
+    ImportFrom,
+    ListDisplay,
+    Name,
+    Subscript,
+    TupleDisplay,
+    last_name,
+)
 from meshlens.project.trees import Node, children, tree
 from meshlens.project.view import FileView
 from meshlens.project.views import view_of
@@ -86,7 +101,7 @@ def _layers_of(view: FileView) -> Layers:
 def _roots(view: FileView) -> Iterator[tuple[str, Node]]:
     for key in view.facts.blocks:
         root = tree(view, str(view.path), key)
-        if root is not None and root[0] not in ("import", "from"):
+        if root is not None and not isinstance(root, (Import, ImportFrom)):
             yield key, root
 
 
@@ -99,64 +114,68 @@ def _walk(node: Node) -> Iterator[Node]:
 
 def _classes(view: FileView) -> Iterator[str]:
     """The classes of a file that are modules of flax.nnx, also by way of others in it."""
-    shapes = [shape for block in view.facts.blocks.values() if (shape := block.shape)[0] == "class"]
+    shapes = [shape for block in view.facts.blocks.values() if isinstance((shape := block.shape), ClassDef)]
     found: set[str] = set()
     for _ in range(4):
         for shape in shapes:
-            bases = [base[2] for base in shape[4]]
+            bases = [base.value for base in shape.bases]
             if any(dotted_name(view, base) == "flax.nnx.Module" or base[-1] in found for base in bases):
-                found.add(shape[2])
+                found.add(shape.name)
     yield from found
 
 
 def _norm(view: FileView, key: str, node: Node) -> Iterator[Norm]:
-    if node[0] != "call":
+    if not isinstance(node, Call):
         return
-    callee, given = node[2], node[3]
+    callee, given = node.callee, node.arguments
     if dotted_name(view, callee) == _PARTIAL and given:
-        callee = given[0][2]
+        callee = given[0].value
     keyword = _NORMS.get(dotted_name(view, callee))
     if keyword is not None:
         said = any(label in (keyword, "*", "**") for label, _, _ in given)
-        yield Norm(view, Site(str(view.path), key, node[1]), keyword, said)
+        yield Norm(view, Site(str(view.path), key, node.site), keyword, said)
 
 
 def _draws(view: FileView, node: Node, in_init: bool) -> bool:
     """Tells whether a node makes a layer that holds a stream of random numbers, or draws from one."""
-    if node[0] != "call":
+    if not isinstance(node, Call):
         return False
-    dotted = dotted_name(view, node[2])
+    dotted = dotted_name(view, node.callee)
     if dotted == "flax.nnx.Dropout":
-        return any(label == "rngs" for label, _, _ in node[3])
+        return any(label == "rngs" for label, _, _ in node.arguments)
     if dotted == "flax.nnx.MultiHeadAttention":
-        return any(label == "dropout_rate" for label, _, _ in node[3])
-    is_drawn = node[2][0] == "attr" and node[2][2][0] in ("name", "attr") and node[2][2][-1] in ("rngs", "rng")
-    return is_drawn and not in_init and node[2][2][0] == "attr"
+        return any(label == "dropout_rate" for label, _, _ in node.arguments)
+    is_drawn = (
+        isinstance(node.callee, Attribute)
+        and isinstance(node.callee.object, (Name, Attribute))
+        and last_name(node.callee.object) in ("rngs", "rng")
+    )
+    return is_drawn and not in_init and isinstance(node.callee[2], Attribute)
 
 
 def _kept(root: Node) -> Iterator[str]:
     """What a method of a module stores in it, counters aside."""
     for node in _walk(root):
-        if node[0] == "call" and node[2][0] == "attr" and node[2][3] in ("sow", "perturb"):
-            yield node[2][3]
-        if node[0] == "aug" and _is_own(node[2]) and node[4][0] != "const":
-            yield str(_owned(node[2])[-1])
-        if node[0] == "assign":
-            for target in node[2]:
-                parts = target[2] if target[0] in ("tuple", "list") else (target,)
+        if isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name in ("sow", "perturb"):
+            yield node.callee.name
+        if isinstance(node, AugAssign) and _is_own(node.target) and not isinstance(node.value, Constant):
+            yield str(_owned(node.target)[-1])
+        if isinstance(node, Assign):
+            for target in node.targets:
+                parts = target.items if isinstance(target, (TupleDisplay, ListDisplay)) else (target,)
                 for part in parts:
                     if _is_own(part):
                         yield str(_owned(part)[-1])
 
 
 def _is_own(target: Node) -> bool:
-    return target[0] in ("attr", "sub") and _owned(target)[0] == "attr"
+    return isinstance(target, (Attribute, Subscript)) and isinstance(_owned(target), Attribute)
 
 
 def _owned(target: Node) -> Node:
     """The attribute of `self` that a target is a part of."""
-    while target[0] in ("attr", "sub"):
-        if target[0] == "attr" and target[2][:1] == ("name",) and target[2][2] == "self":
+    while isinstance(target, (Attribute, Subscript)):
+        if isinstance(target, Attribute) and isinstance(target.object, Name) and target.object.name == "self":
             return target
-        target = target[2]
+        target = target.object
     return target

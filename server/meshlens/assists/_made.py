@@ -7,6 +7,25 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from meshlens.assists._functions import dotted_name, functions_called
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assign,
+    Attribute,
+    BinaryOperation,
+    Call,
+    ClassDef,
+    Comprehension,
+    Constant,
+    For,
+    FunctionDef,
+    Lambda,
+    Name,
+    Slice,
+    Subscript,
+    TupleDisplay,
+    UnaryOperation,
+    With,
+)
 from meshlens.project.trees import Node, bound_by, children, tree, walk
 from meshlens.project.view import FileView
 
@@ -59,13 +78,13 @@ def kind_outside(view: FileView, home: str | None, name: str) -> str:
 
 def _arrays_outside(view: FileView, home: str | None) -> Iterator[str]:
     around = tree(view, str(view.path), home) if home is not None else None
-    if around is not None and around[0] == "fn":
-        yield from (one[0] for one in around[2][2] if BATCH.fullmatch(one[0]) is not None)
+    if around is not None and isinstance(around, FunctionDef):
+        yield from (one[0] for one in around.function.parameters if BATCH.fullmatch(one[0]) is not None)
     for scope in (None, home) if home is not None else (None,):
         for statement in _every(_statements(view, scope)):
-            if statement[0] not in ("assign", "ann", "for", "with"):
+            if not isinstance(statement, (Assign, AnnAssign, For, With)):
                 continue
-            is_array = statement[0] == "assign" and _makes_array(view, statement[3])
+            is_array = isinstance(statement, Assign) and _makes_array(view, statement.value)
             for name in bound_by(statement):
                 if is_array or BATCH.fullmatch(name.lower()) is not None:
                     yield name
@@ -73,13 +92,22 @@ def _arrays_outside(view: FileView, home: str | None) -> Iterator[str]:
 
 def _makes_array(view: FileView, value: Node) -> bool:
     """Whether an expression is an array that a function of NumPy or JAX makes, or a part of one."""
-    while value[0] in ("bin", "sub", "unary") or (value[0] == "call" and value[2][0] == "attr"):
-        if value[0] == "call" and (dotted := dotted_name(view, value[2])):
+    while isinstance(value, (BinaryOperation, Subscript, UnaryOperation)) or (
+        isinstance(value, Call) and isinstance(value.callee, Attribute)
+    ):
+        if isinstance(value, Call) and (dotted := dotted_name(view, value.callee)):
             return (
                 dotted.startswith(("jax.numpy.", "numpy.", "jax.random.")) and dotted.rsplit(".")[-1] not in _NO_ARRAYS
             )
-        value = value[3] if value[0] in ("bin", "unary") else value[2][2] if value[0] == "call" else value[2]
-    return value[0] == "call" and dotted_name(view, value[2]).startswith(("jax.numpy.", "numpy."))
+        if isinstance(value, BinaryOperation):
+            value = value.left
+        elif isinstance(value, UnaryOperation):
+            value = value.operand
+        elif isinstance(value, Subscript):
+            value = value.object
+        elif isinstance(value, Call) and isinstance(value.callee, Attribute):
+            value = value.callee.object
+    return isinstance(value, Call) and dotted_name(view, value.callee).startswith(("jax.numpy.", "numpy."))
 
 
 def times_bound(view: FileView, home: str | None, name: str) -> int:
@@ -91,54 +119,59 @@ def times_bound(view: FileView, home: str | None, name: str) -> int:
 
 def makes_function(view: FileView, node: Node) -> bool:
     """Tells whether an expression certainly makes or names a function that can be followed."""
-    if node[0] == "lambda":
+    if isinstance(node, Lambda):
         return True
-    if node[0] == "call":
-        is_ours = node[2][0] == "name" and bool(functions_called(view, node[2][2]))
-        return is_ours or dotted_name(view, node[2]) in {*MAKES, _PARTIAL}
-    return bool(dotted_name(view, node)) or (node[0] == "name" and bool(functions_called(view, node[2])))
+    if isinstance(node, Call):
+        is_ours = isinstance(node.callee, Name) and bool(functions_called(view, node.callee.name))
+        return is_ours or dotted_name(view, node.callee) in {*MAKES, _PARTIAL}
+    return bool(dotted_name(view, node)) or (isinstance(node, Name) and bool(functions_called(view, node.name)))
 
 
 def _made_outside(view: FileView, home: str | None) -> Iterator[tuple[str, tuple[Node, None]]]:
     for scope in (None, home) if home is not None else (None,):
         for statement in _every(_statements(view, scope)):
             if (
-                statement[0] == "assign"
-                and makes_function(view, statement[3])
+                isinstance(statement, Assign)
+                and makes_function(view, statement.value)
                 and not _compiles_itself(view, statement)
             ):
-                for target in statement[2]:
-                    if target[0] == "name" and times_bound(view, scope, target[2]) == 1:
-                        yield target[2], (statement[3], None)
+                for target in statement.targets:
+                    if isinstance(target, Name) and times_bound(view, scope, target.name) == 1:
+                        yield target.name, (statement.value, None)
 
 
 def _statements(view: FileView, home: str | None) -> tuple[Node, ...]:
     if home is None:
         return tuple(view.facts.blocks[key].shape for key in view.facts.top)
     around = tree(view, str(view.path), home)
-    return tuple(around[2][4]) if around is not None and around[0] == "fn" else ()
+    return tuple(around.function.body) if around is not None and isinstance(around, FunctionDef) else ()
 
 
 def _every(nodes: Iterable[Node]) -> Iterator[Node]:
     """The nodes of a scope, without those of the functions and classes in it."""
     for node in nodes:
         yield node
-        if node[0] not in ("fn", "lambda", "class", "comp") and isinstance(node[1], int):
+        if not isinstance(node, (FunctionDef, Lambda, ClassDef, Comprehension)) and isinstance(node.site, int):
             yield from _every(children(node))
 
 
 def _bound(view: FileView, statements: Iterable[Node]) -> Iterator[str]:
     for node in _every(statements):
-        if node[0] != "comp" and not _compiles_itself(view, node):
+        if not isinstance(node, Comprehension) and not _compiles_itself(view, node):
             yield from bound_by(node)
 
 
 def _compiles_itself(view: FileView, node: Node) -> bool:
     """Tells whether a statement binds a name to what a `jit` makes of it, which gives the same."""
-    if node[0] != "assign" or node[3][0] != "call" or len(node[2]) != 1 or node[2][0][0] != "name":
+    if (
+        not isinstance(node, Assign)
+        or not isinstance(node.value, Call)
+        or len(node.targets) != 1
+        or not isinstance(node.targets[0], Name)
+    ):
         return False
-    given = [value[2] for _, _, value in node[3][3] if value[0] == "name"]
-    return given[:1] == [node[2][0][2]] and dotted_name(view, node[3][2]) in _COMPILES
+    given = [value.name for _, _, value in node.value.arguments if isinstance(value, Name)]
+    return given[:1] == [node.targets[0].name] and dotted_name(view, node.value.callee) in _COMPILES
 
 
 def used_as_arrays(function: Node) -> frozenset[str]:
@@ -146,16 +179,18 @@ def used_as_arrays(function: Node) -> frozenset[str]:
     found: set[str] = set()
     items: dict[str, set[object]] = {}
     for node in walk(function):
-        if node[0] == "sub" and node[2][0] == "name" and node[3][0] == "const":
-            items.setdefault(node[2][2], set()).add(node[3][2])
+        if isinstance(node, Subscript) and isinstance(node.object, Name) and isinstance(node.key, Constant):
+            items.setdefault(node.object.name, set()).add(node.key.value)
         parts: tuple[Node, ...] = ()
-        if node[0] == "bin":
+        if isinstance(node, BinaryOperation):
             parts = node[3:5]
-        elif node[0] == "unary":
-            parts = (node[3],)
-        elif (node[0] == "attr" and node[3] in _OF_ARRAYS) or (node[0] == "sub" and node[3][0] in ("slice", "tuple")):
-            parts = (node[2],)
-        found.update(part[2] for part in parts if part[0] == "name")
+        elif isinstance(node, UnaryOperation):
+            parts = (node.operand,)
+        elif (isinstance(node, Attribute) and node.name in _OF_ARRAYS) or (
+            isinstance(node, Subscript) and isinstance(node.key, (Slice, TupleDisplay))
+        ):
+            parts = (node.object,)
+        found.update(part.name for part in parts if isinstance(part, Name))
     # One number alone picks a row; a tuple that nobody takes a second thing of is rare.
     found.update(name for name, taken in items.items() if len(taken) == 1 and type(next(iter(taken))) is int)
     return frozenset(found)

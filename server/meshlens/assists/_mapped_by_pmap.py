@@ -51,8 +51,8 @@ def mapped_by_pmap(
         message = f'other uses of "{target.name}" compile it as it is'
         raise step.form.obstacle or Obstacle("compiled-for-others", message)
     name = fresh(view, f"parallel_{target.name}", f"p_{target.name}")
-    start = view.span(target.at(target.node[1])).start
-    end = view.span(target.at(target.node[1])).end
+    start = view.span(target.at(target.node.site)).start
+    end = view.span(target.at(target.node.site)).end
     indent, _ = around(view, Span(start, start))
     operand = _operand(target.name, step, spelling)
     call = Call(spelling.of("jax", "pmap"), (operand, *arguments))
@@ -89,7 +89,7 @@ def _decorator(
 ) -> tuple[FileEdit, ...]:
     folded = step.folded
     call = call or Call(spelling.of("functools", "partial"), (spelling.of("jax", "pmap"), *arguments))
-    span = view.span(folded.site if folded is not None else target.at(target.node[1]))
+    span = view.span(folded.site if folded is not None else target.at(target.node.site))
     indent, _ = around(view, Span(span.start, span.start))
     text = call_text(call, indent, width_of(view), len(indent) + 1)
     below, helper = each_device(view, spelling, step.care, step.axis)
@@ -110,7 +110,7 @@ def _instead(
     site = step.folded.site
     span = view.span(site)
     node = path_to(view, site)[-1]
-    operand = Site(site.path, site.block, node[3][0][1])
+    operand = Site(site.path, site.block, node.arguments[0].site)
     indent, taken = around(view, span)
     text = _operand(view.text(operand), step, spelling)
     below, helper = each_device(view, spelling, step.care, step.axis)

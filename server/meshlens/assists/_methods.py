@@ -8,6 +8,7 @@ from meshlens.assists._mentions import storing
 from meshlens.assists._object_kinds import kind_of_class
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._scopes import class_around
+from meshlens.facts.nodes import Attribute, Name
 from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
 
@@ -22,22 +23,22 @@ def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None
     """
     if not target.is_method or form.is_bound:
         return
-    receiver = target.node[2][2][0][0] if target.node[2][2] else ""
+    receiver = target.node.function.parameters[0].name if target.node.function.parameters else ""
     if form.folded is not None:
-        owner = (class_around(view, target.at(target.node[1])) or "").split("~")[0]
+        owner = (class_around(view, target.at(target.node.site)) or "").split("~")[0]
         if form.around and (form.folded.library != "jax" or kind_of_class(view, owner) not in (None, "plain")):
             return
         if receiver not in form.folded.static:
             raise Obstacle("object-argument", f'jit takes the object of "{target.name}" apart, which pmap would map')
         return
-    home = class_around(view, target.at(target.node[1])) or ""
+    home = class_around(view, target.at(target.node.site)) or ""
     block = view.facts.blocks.get(home)
     if block is None:
         raise Obstacle("method", f'the class of "{target.name}" is not written at the top level')
     methods = {one.name: one.node for one in functions(view) if one.is_method and one.site.block.startswith(f"{home}.")}
-    _, _, _, _, bases, decorators, _ = block.shape
-    plain = all(base[2] == "object" for _, _, base in bases if base[0] == "name") and not decorators
-    if not plain or any(base[0] != "name" for _, _, base in bases) or methods.keys() & _COMPARES:
+    bases, decorators = block.shape.bases, block.shape.decorators
+    plain = all(base.name == "object" for _, _, base in bases if isinstance(base, Name)) and not decorators
+    if not plain or any(not isinstance(base, Name) for _, _, base in bases) or methods.keys() & _COMPARES:
         raise Obstacle("object-hash", f'pmap may not tell the objects of "{home}" apart as static arguments')
     for name in sorted(_read(target, receiver, methods)):
         if storing(view, name) - {"__init__"}:
@@ -51,9 +52,9 @@ def _read(target: Target, receiver: str, methods: dict[str, Node]) -> set[str]:
     while waiting:
         node = waiting.pop()
         taken = {
-            inner[3]
+            inner.name
             for inner in walk(node)
-            if inner[0] == "attr" and inner[2][:1] == ("name",) and inner[2][2] == receiver
+            if isinstance(inner, Attribute) and isinstance(inner.object, Name) and inner.object.name == receiver
         }
         waiting += [methods[name] for name in taken - found if name in methods]
         found |= taken

@@ -13,6 +13,7 @@ from meshlens.assists._mentions import Mention, entries, made_of, mentions_of
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._uses import is_on_host
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import Attribute, Call, Constant, Name
 from meshlens.project.trees import Node, tree, walk
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
@@ -49,7 +50,11 @@ def care_for(view: FileView, target: Target, library: Library) -> Care:
     layers = layers_of(view)
     if works_on_modules(view, target, inside):
         return _of_modules(view, target, inside, layers, library)
-    if "batch_stats" not in {node[-1] for node in inside if node[0] in ("attr", "const", "name")}:
+    if "batch_stats" not in {
+        node.value if isinstance(node, Constant) else node.name
+        for node in inside
+        if isinstance(node, (Attribute, Constant, Name))
+    }:
         return Care()
     if not any(map(_is_updating, inside)):
         return Care()
@@ -65,9 +70,10 @@ def works_on_modules(view: FileView, target: Target, inside: list[Node] | None =
     """Tells whether a function works on objects of flax.nnx."""
     if inside is None:
         inside = [node for root in reached(view, target) for node in walk(root)]
-    decorators = [node for one in target.node[2][3] for node in walk(one)]
+    decorators = [node for one in target.node.function.decorators for node in walk(one)]
     return any(
-        node[0] in ("attr", "name") and dotted_name(view, node).startswith(_NNX) for node in (*inside, *decorators)
+        isinstance(node, (Attribute, Name)) and dotted_name(view, node).startswith(_NNX)
+        for node in (*inside, *decorators)
     )
 
 
@@ -77,7 +83,7 @@ def _of_modules(view: FileView, target: Target, inside: list[Node], layers: Laye
         raise Obstacle("objects", f"{message}: {_INSTEAD}")
     if layers.keeps:
         raise Obstacle("objects", f"a module keeps something of each batch ({layers.keeps}): {_INSTEAD}")
-    learns = any(node[0] == "call" and dotted_name(view, node[2]) in TAKES for node in inside)
+    learns = any(isinstance(node, Call) and dotted_name(view, node.callee) in TAKES for node in inside)
     if not learns and any(b".eval()" in view.texts[path] for path in _paths(view, layers)):
         return Care()
     if layers.random and library != "nnx":
@@ -99,7 +105,9 @@ def _paths(view: FileView, layers: Layers) -> set[str]:
 
 def _is_updating(node: Node) -> bool:
     """Tells whether a call of a module of flax.linen updates what it keeps."""
-    return node[0] == "call" and any(label == "mutable" and value[-1] is not False for label, _, value in node[3])
+    return isinstance(node, Call) and any(
+        label == "mutable" and value[-1] is not False for label, _, value in node.arguments
+    )
 
 
 def _must_update_here_only(view: FileView, inside: list[Node]) -> None:

@@ -8,6 +8,7 @@ from meshlens.assists._prefix import Items, Prefix, Unknown, prefix_of
 from meshlens.axes.map_values import Binder
 from meshlens.axes.records import Binding, MappedCall
 from meshlens.axes.values import Arg, Const, Data, Seq, Site, Value
+from meshlens.facts.nodes import Attribute, FunctionDef, Name
 from meshlens.facts.walking import nodes
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.names import canonical
@@ -80,7 +81,7 @@ def pmap_at(view: FileView, span: Span, dotted: str = "jax.pmap") -> Binding | N
         places = [view.span(binding.binder.site)]
         function = decorated(view, binding)
         if function is not None:
-            places.append(view.span(_at(binding.binder.site, function[2][1])))
+            places.append(view.span(_at(binding.binder.site, function.function.site)))
         elif binding.decorator:
             continue
         if any(one.start <= span.start and span.end <= one.end for one in places):
@@ -113,10 +114,10 @@ def mentions(view: FileView, around: Span | None = None) -> tuple[Span, ...]:
         if around is not None and not block.holds(around):
             continue
         for node in nodes(block.shape):
-            is_name = node[0] == "name" and len(node) == 3 and node[2] in names
-            is_attribute = node[0] == "attr" and len(node) == 4 and node[3] == "pmap" and node[2][0] == "name"
-            if is_name or (is_attribute and node[2][2] == jax):
-                span = block.span(node[1])
+            is_name = isinstance(node, Name) and node.name in names
+            is_attribute = isinstance(node, Attribute) and node.name == "pmap" and isinstance(node.object, Name)
+            if is_name or (is_attribute and node.object.name == jax):
+                span = block.span(node.site)
                 if not any(one.contains(span) for one in known):
                     found.append(span)
     return tuple(sorted(found))
@@ -128,7 +129,9 @@ def decorated(view: FileView, binding: Binding) -> Node | None:
         return None
     site = binding.binder.site
     for node in path_to(view, site):
-        if node[0] == "fn" and any(decorator[1] == site.index for decorator in node[2][3]):
+        if isinstance(node, FunctionDef) and any(
+            decorator.site == site.index for decorator in node.function.decorators
+        ):
             return node
     return None
 

@@ -8,6 +8,7 @@ from meshlens.assists._following import Follow
 from meshlens.assists._functions import Target, dotted_name, reached
 from meshlens.assists._kinds import SAME, Kind, flat, over_rows
 from meshlens.assists._pmap import Obstacle
+from meshlens.facts.nodes import Attribute, Call, Constant, Name, Subscript
 from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
 
@@ -37,23 +38,28 @@ def holds_keys(name: str) -> bool:
 
 def streams_of(view: FileView, target: Target) -> tuple[str, ...]:
     """Returns the parameters of a function that are random streams of flax.nnx, told by their annotation or name."""
-    inside = [node for one in (*target.node[2][3], *target.body) for node in walk(one)]
-    is_nnx = any(node[0] in ("attr", "name") and dotted_name(view, node).startswith("flax.nnx.") for node in inside)
+    inside = [node for one in (*target.node.function.decorators, *target.body) for node in walk(one)]
+    is_nnx = any(
+        isinstance(node, (Attribute, Name)) and dotted_name(view, node).startswith("flax.nnx.") for node in inside
+    )
     return tuple(
-        parameter[0]
+        parameter.name
         for parameter in target.parameters
-        if (parameter[4] is not None and dotted_name(view, parameter[4]) == "flax.nnx.Rngs")
-        or (is_nnx and parameter[4] is None and parameter[0] == "rngs")
+        if (parameter.annotation is not None and dotted_name(view, parameter.annotation) == "flax.nnx.Rngs")
+        or (is_nnx and parameter.annotation is None and parameter.name == "rngs")
     )
 
 
 def stream_of(view: FileView, target: Target, name: str) -> str:
     """Returns the name of a stream that a function draws from, or "dropout", which every `Rngs` with a default has."""
     drawn = sorted(
-        node[2][3]
+        node.callee.name
         for root in reached(view, target)
         for node in walk(root)
-        if node[0] == "call" and node[2][0] == "attr" and node[2][2][:1] == ("name",) and node[2][2][2] == name
+        if isinstance(node, Call)
+        and isinstance(node.callee, Attribute)
+        and isinstance(node.callee.object, Name)
+        and node.callee.object.name == name
     )
     return next((one for one in drawn if one not in ("fork", "split")), "dropout")
 
@@ -61,19 +67,22 @@ def stream_of(view: FileView, target: Target, name: str) -> str:
 def bundles_of(target: Target) -> tuple[str, ...]:
     """Returns the parameters of a function that are dictionaries of keys: those from which it takes keys by name."""
     found = {
-        node[2][2]
+        node.object.name
         for statement in target.body
         for node in walk(statement)
-        if node[0] == "sub" and node[2][:1] == ("name",) and node[3][0] == "const" and isinstance(node[3][2], str)
+        if isinstance(node, Subscript)
+        and isinstance(node.object, Name)
+        and isinstance(node.key, Constant)
+        and isinstance(node.key.value, str)
     } | {
-        value[2]
+        value.name
         for statement in target.body
         for node in walk(statement)
-        if node[0] == "call"
-        for label, _, value in node[3]
-        if label == "rngs" and value[0] == "name"
+        if isinstance(node, Call)
+        for label, _, value in node.arguments
+        if label == "rngs" and isinstance(value, Name)
     }
-    return tuple(one[0] for one in target.parameters if holds_keys(one[0]) and one[0] in found)
+    return tuple(one[0] for one in target.parameters if holds_keys(one.name) and one.name in found)
 
 
 def makes_one_key(follow: Follow, value: Node, count: int) -> bool:
@@ -84,9 +93,9 @@ def makes_one_key(follow: Follow, value: Node, count: int) -> bool:
         value: the expression.
         count: how many names there are; 0 for one that gets it whole.
     """
-    if value[0] != "call":
+    if not isinstance(value, Call):
         return False
-    name = follow.dotted(value[2])
+    name = follow.dotted(value.callee)
     if not name.startswith("jax.random."):
         return False
     return name.endswith(".split") if count else name.rsplit(".", 1)[-1] in (_MAKES | _CHANGES) - {"split"}
@@ -94,10 +103,10 @@ def makes_one_key(follow: Follow, value: Node, count: int) -> bool:
 
 def random_kind(follow: Follow, name: str, node: Node) -> Kind:
     """The kind of what a function of `jax.random` gives."""
-    if any(label in ("*", "**") for label, _, _ in node[3]):
+    if any(label in ("*", "**") for label, _, _ in node.arguments):
         return "mixed"
-    positional = [value for label, _, value in node[3] if label is None]
-    named = {label: value for label, _, value in node[3] if label is not None}
+    positional = [value for label, _, value in node.arguments if label is None]
+    named = {label: value for label, _, value in node.arguments if label is not None}
     key = named.pop("key", None) or (positional.pop(0) if positional else None)
     given = follow.kind(key) if key is not None else "mixed"
     if name in _MAKES:

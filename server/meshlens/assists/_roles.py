@@ -12,7 +12,24 @@ from meshlens.assists._host_calls import Callee, HostCall
 from meshlens.assists._made import BATCH
 from meshlens.assists._scopes import parent_of
 from meshlens.axes.values import Site
-from meshlens.facts.nodes import NOTHING, Attribute, Call, Name
+from meshlens.facts.nodes import (
+    NOTHING,
+    Assign,
+    Attribute,
+    Call,
+    Comparison,
+    Constant,
+    For,
+    FString,
+    Lambda,
+    ListDisplay,
+    Name,
+    Not,
+    Subscript,
+    TupleDisplay,
+    UnaryOperation,
+    last_name,
+)
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
 
@@ -57,12 +74,12 @@ def underlying(view: FileView, callee: Callee) -> Target | None:
     if callee.target is not None:
         return callee.target
     above = parent_of(view, callee.site)
-    node: Node = above[3] if above[0] == "assign" else NOTHING
-    while node[0] == "call" and node[3]:
-        node = node[3][0][2]
-    if node[0] not in ("name", "attr"):
+    node: Node = above.value if isinstance(above, Assign) else NOTHING
+    while isinstance(node, Call) and node.arguments:
+        node = node.arguments[0][2]
+    if not isinstance(node, (Name, Attribute)):
         return None
-    return function_at(view, view.span(Site(callee.site.path, callee.site.block, node[1])))
+    return function_at(view, view.span(Site(callee.site.path, callee.site.block, node.site)))
 
 
 def read_roles(
@@ -80,7 +97,7 @@ def read_roles(
     """
     target = underlying(view, callee)
     static = _static_names(view, target)
-    found = tuple(_given(view, target, call, place, static) for place in range(len(call.node[3])))
+    found = tuple(_given(view, target, call, place, static) for place in range(len(call.node.arguments)))
     if said:
         names = {name for name, _ in said}
         found = tuple(_as_said(one, names) for one in found)
@@ -99,7 +116,7 @@ def _as_said(given: Given, names: set[str]) -> Given:
 def batch_parameters(view: FileView, target: Target) -> tuple[str, ...]:
     """Returns the parameters of a function that hold the batch, told without a call."""
     static = _static_names(view, target)
-    named = [one[0] for one in target.parameters if one[2] in ("only", "any", "key") and one[3] is None]
+    named = [one.name for one in target.parameters if one.how in ("only", "any", "key") and one.default is None]
     roles = {name: _role_of_name(view, target, name) for name in named if name not in static}
     found = tuple(name for name, role in roles.items() if role == "batch")
     return found or tuple(name for name in roles if name in _WEAK and not _is_taken_apart(view, target, name))
@@ -109,21 +126,30 @@ def batches_made(view: FileView, target: Target) -> tuple[Site, ...]:
     """Returns the expressions in a function that make a batch: what gets such a name, and several keys at once."""
     found = []
     for node in walk(target.node):
-        if node[0] != "assign" or node[3][0] != "call" or len(node[2]) != 1 or node[2][0][0] not in ("name", "tuple"):
+        if (
+            not isinstance(node, Assign)
+            or not isinstance(node.value, Call)
+            or len(node.targets) != 1
+            or not isinstance(node.targets[0], (Name, TupleDisplay))
+        ):
             continue
         names = names_bound([node])
         is_batch = all(_MADE.fullmatch(name) for name in names)
-        is_keys = dotted_name(view, node[3][2]) == "jax.random.split" and node[2][0][0] == "name"
-        if is_batch or (is_keys and len(node[3][3]) > 1 and node[3][3][1][2][0] != "const"):
-            found.append(target.at(node[3][1]))
+        is_keys = dotted_name(view, node.value.callee) == "jax.random.split" and isinstance(node.targets[0], Name)
+        if is_batch or (
+            is_keys and len(node.value.arguments) > 1 and not isinstance(node.value.arguments[1][2], Constant)
+        ):
+            found.append(target.at(node.value.site))
     return tuple(found)
 
 
 def _given(view: FileView, target: Target | None, call: HostCall, place: int, static: frozenset[str]) -> Given:
-    label, _, node = call.node[3][place]
+    label, node = call.node.arguments[place].label, call.node.arguments[place].value
     name = _parameter(target, call, place, label) or _own_name(node)
     carried = _is_carried(view, call, node)
-    return Given(node, name, _role(view, target, call, (label, node, name), static, carried), carried)
+    role = _role(view, target, call, (label, node, name), static, carried)
+    is_shared = call.skipped + place in call.shared and label is None
+    return Given(node, name, "rest" if is_shared and role == "batch" else role, carried)
 
 
 def _role(
@@ -135,7 +161,7 @@ def _role(
     carried: bool,
 ) -> Role:
     label, node, name = given
-    if name in static or node[0] in ("const", "fstr", "lambda", "cmp", "not") or (node[0] == "unary"):
+    if name in static or isinstance(node, (Constant, FString, Lambda, Comparison, Not, UnaryOperation)):
         return "rest"
     if is_setting(node):
         return "rest"
@@ -152,8 +178,8 @@ def _role(
 
 def _role_of_name(view: FileView, target: Target | None, name: str) -> Role:
     parameter = _parameter_named(target, name)
-    annotation = parameter[4] if parameter is not None else None
-    said = str(annotation[-1]) if annotation is not None and annotation[0] in ("name", "attr", "const") else ""
+    annotation = parameter.annotation if parameter is not None else None
+    said = str(annotation.value) if isinstance(annotation, Constant) else last_name(annotation)
     if said in _SCALARS or said.endswith("Config") or name == "static":
         return "rest"
     if said.endswith("Batch") or name == "batch":
@@ -179,9 +205,9 @@ def _second_thought(view: FileView, target: Target | None, call: HostCall, given
 
 def is_setting(node: Node) -> bool:
     """Returns whether an expression is an entry of a configuration."""
-    while node[0] in ("attr", "sub"):
-        node = node[2]
-        if node[0] in ("name", "attr") and _SETTINGS.fullmatch(str(node[-1]).lower()):
+    while isinstance(node, (Attribute, Subscript)):
+        node = node.object
+        if isinstance(node, (Name, Attribute)) and _SETTINGS.fullmatch(str(node.name).lower()):
             return True
     return False
 
@@ -207,29 +233,29 @@ def _parameter(target: Target | None, call: HostCall, place: int, label: str | N
         return label if label != "**" and label is not None else ""
     if target is None or label == "*":
         return ""
-    before = [given[0] for given in call.node[3][:place]]
+    before = [given.label for given in call.node.arguments[:place]]
     at = call.skipped + place
-    if "*" in before or at >= len(target.parameters) or target.parameters[at][2] not in ("only", "any"):
+    if "*" in before or at >= len(target.parameters) or target.parameters[at].how not in ("only", "any"):
         return ""
-    return str(target.parameters[at][0])
+    return str(target.parameters[at].name)
 
 
 def _parameter_named(target: Target | None, name: str) -> Node | None:
     parameters = target.parameters if target is not None else ()
-    return next((parameter for parameter in parameters if parameter[0] == name), None)
+    return next((parameter for parameter in parameters if parameter.name == name), None)
 
 
 def _own_name(node: Node) -> str:
     """Returns the name that tells most of an expression: `x` of `x`, `self.x`, `x[0]`, `next(x)` and `np.array(x)`."""
-    if node[0] == "name":
-        return str(node[2])
-    if node[0] == "attr":
-        return str(node[3])
-    if node[0] == "sub":
-        key = node[3]
-        return str(key[2]) if key[0] == "const" and isinstance(key[2], str) else _own_name(node[2])
-    if node[0] == "call":
-        return next((name for _, _, value in node[3] if (name := _own_name(value))), "")
+    if isinstance(node, Name):
+        return str(node.name)
+    if isinstance(node, Attribute):
+        return str(node.name)
+    if isinstance(node, Subscript):
+        key = node.key
+        return str(key.value) if isinstance(key, Constant) and isinstance(key.value, str) else _own_name(node.object)
+    if isinstance(node, Call):
+        return next((name for _, _, value in node.arguments if (name := _own_name(value))), "")
     return ""
 
 
@@ -237,21 +263,26 @@ def _static_names(view: FileView, target: Target | None) -> frozenset[str]:
     """Returns the parameters that a `jit` of a function is told to be static."""
     if target is None:
         return frozenset()
-    names = [parameter[0] for parameter in target.node[2][2]]
-    applied = [(node[3], 1) for node in target.node[2][3] if node[0] == "call"]
+    names = [parameter.name for parameter in target.node.function.parameters]
+    applied = [(node.arguments, 1) for node in target.node.function.decorators if isinstance(node, Call)]
     for call in view.records.calls:
         operand = call.args[0].site if call.args else None
         path = path_to(view, call.call) if operand is not None and view.is_here(call.call) else ()
-        node = path[-1] if path and path[-1][0] == "call" and not call.decorator else None
-        if node is not None and node[3] and node[3][0][2][-1] == target.name and "jit" in dotted_name(view, node[2]):
-            applied.append((node[3], 0))
+        node = path[-1] if path and isinstance(path[-1], Call) and not call.decorator else None
+        if (
+            node is not None
+            and node.arguments
+            and last_name(node.arguments[0].value) == target.name
+            and "jit" in dotted_name(view, node.callee)
+        ):
+            applied.append((node.arguments, 0))
     found: set[str] = set()
     for arguments, _ in applied:
         for label, _, value in arguments:
             if label in ("static_argnums", "static_argnames", "nondiff_argnums"):
-                items = value[2] if value[0] in ("tuple", "list") else (value,)
+                items = value.items if isinstance(value, (TupleDisplay, ListDisplay)) else (value,)
                 for item in items:
-                    said = item[2] if item[0] == "const" else None
+                    said = item.value if isinstance(item, Constant) else None
                     if isinstance(said, str):
                         found.add(said)
                     elif isinstance(said, int) and -len(names) <= said < len(names):
@@ -261,14 +292,14 @@ def _static_names(view: FileView, target: Target | None) -> frozenset[str]:
 
 def _is_carried(view: FileView, call: HostCall, node: Node) -> bool:
     """Returns whether the result of a call gets the name or attribute that an argument has."""
-    if node[0] not in ("name", "attr"):
+    if not isinstance(node, (Name, Attribute)):
         return False
     root = tree(view, call.site.path, call.site.block)
     for one in walk(root) if root is not None else ():
-        if one[0] == "assign" and any(inner is call.node for inner in walk(one[3])):
-            if node[0] == "name" and node[2] in names_bound([one]):
+        if isinstance(one, Assign) and any(inner is call.node for inner in walk(one.value)):
+            if isinstance(node, Name) and node.name in names_bound([one]):
                 return True
-            if any(_same_attribute(inner, node) for target in one[2] for inner in walk(target)):
+            if any(_same_attribute(inner, node) for target in one.targets for inner in walk(target)):
                 return True
     return False
 
@@ -279,12 +310,16 @@ def _same_attribute(one: Node, other: Node) -> bool:
 
 def _is_counter(view: FileView, call: HostCall, node: Node) -> bool:
     """Returns whether an argument counts the iterations of a loop."""
-    return node[0] == "name" and any(
-        one[0] == "for"
-        and one[3][0] == "call"
+    return isinstance(node, Name) and any(
+        isinstance(one, For)
+        and isinstance(one.iterable, Call)
         and (
-            (one[3][2][-1] in ("range", "arange", "trange") and node[2] in bound_by(one))
-            or (one[3][2][-1] == "enumerate" and one[2][0] == "tuple" and one[2][2][0][-1] == node[2])
+            (last_name(one.iterable.callee) in ("range", "arange", "trange") and node.name in bound_by(one))
+            or (
+                last_name(one.iterable.callee) == "enumerate"
+                and isinstance(one.target, TupleDisplay)
+                and one.target.items[0][-1] == node.name
+            )
         )
         for one in path_to(view, call.site)
     )

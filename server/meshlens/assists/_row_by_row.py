@@ -11,6 +11,21 @@ from dataclasses import dataclass
 
 from meshlens.assists._functions import Target, dotted_name, reached
 from meshlens.assists._kinds import Kind, applied, flat, is_product, over_rows
+from meshlens.facts.nodes import (
+    Attribute,
+    BinaryOperation,
+    Call,
+    Comprehension,
+    Constant,
+    FunctionDef,
+    Lambda,
+    ListDisplay,
+    Name,
+    Subscript,
+    TupleDisplay,
+    UnaryOperation,
+    last_name,
+)
 from meshlens.project.trees import Node, bound_by, walk
 from meshlens.project.view import FileView
 
@@ -147,47 +162,68 @@ def _is_along_last_of_unknown(root: Node) -> bool:
     """Tells whether a function works along the last axis of what it multiplies with no matrix from the right."""
     nodes = tuple(walk(root))
     # A product from the right takes up an axis, which is not that of the rows.
-    several = {node[3][2] for node in nodes if node[0] == "bin" and node[2] == "@" and node[3][0] == "name"}
-    parameters = root[2][2] if root[0] == "fn" else root[2] if root[0] == "lambda" else ()
-    bound = Counter(name for node in nodes if node[0] != "comp" for name in bound_by(node))
-    bound.update(parameter[0] for parameter in parameters)
+    several = {
+        node.left.name
+        for node in nodes
+        if isinstance(node, BinaryOperation) and node.operator == "@" and isinstance(node.left, Name)
+    }
+    parameters = (
+        root.function.parameters
+        if isinstance(root, FunctionDef)
+        else root.parameters
+        if isinstance(root, Lambda)
+        else ()
+    )
+    bound = Counter(name for node in nodes if not isinstance(node, Comprehension) for name in bound_by(node))
+    bound.update(parameter.name for parameter in parameters)
     several = {name for name in several if bound[name] < 2}
     return any(_is_along_last(node) and not _is_spread_over(node, several) for node in nodes)
 
 
 def _is_spread_over(call: Node, names: set[str]) -> bool:
     """Tells whether a function is given an expression that works on the entries of one of these arrays."""
-    given = [walk(value) for label, _, value in call[3] if label is None][:1]
+    given = [walk(value) for label, _, value in call.arguments if label is None][:1]
     parts = [node for nodes in given for node in nodes]
-    is_plain = all(node[0] in ("name", "const", "unary") or (node[0] == "bin" and node[2] != "@") for node in parts)
-    return is_plain and not names.isdisjoint(node[2] for node in parts if node[0] == "name")
+    is_plain = all(
+        isinstance(node, (Name, Constant, UnaryOperation))
+        or (isinstance(node, BinaryOperation) and node.operator != "@")
+        for node in parts
+    )
+    return is_plain and not names.isdisjoint(node.name for node in parts if isinstance(node, Name))
 
 
 def _is_along_last(node: Node) -> bool:
-    if node[0] != "call":
+    if not isinstance(node, Call):
         return False
-    name = node[2][-1]
-    said = [value for label, _, value in node[3] if label == "axis"]
+    name = last_name(node.callee)
+    said = [value for label, _, value in node.arguments if label == "axis"]
     is_along = name in _ALONG or name in ("sum", "mean", "take_along_axis", "concatenate")
-    values = [*said, *(value for label, _, value in node[3] if label is None and is_along)]
-    is_negative = any(value[0] == "unary" and value[2] == "-" and value[3][0] == "const" for value in values)
+    values = [*said, *(value for label, _, value in node.arguments if label is None and is_along)]
+    is_negative = any(
+        isinstance(value, UnaryOperation) and value.operator == "-" and isinstance(value.operand, Constant)
+        for value in values
+    )
     return is_negative or (name in (_ON_LAST_AXIS | {"top_k"}) - _OF_CLASSES and not said)
 
 
 def _has_two_axes(view: FileView, node: Node) -> bool:
     """Tells whether an expression shows that there are several axes, or calls a network, which takes no others."""
-    if node[0] == "sub":
-        is_shape = node[2][0] == "attr" and node[2][3] == "shape" and not (node[3][0] == "const" and node[3][2] == 0)
-        return node[3][0] == "tuple" or is_shape
-    if node[0] != "call":
+    if isinstance(node, Subscript):
+        is_shape = (
+            isinstance(node.object, Attribute)
+            and node.object.name == "shape"
+            and not (isinstance(node.key, Constant) and node.key.value == 0)
+        )
+        return isinstance(node.key, TupleDisplay) or is_shape
+    if not isinstance(node, Call):
         return False
-    axes = [value for label, _, value in node[3] if label == "axis" and value[0] == "const"]
-    if any(type(value[2]) is int and value[2] > 0 for value in axes):
+    axes = [value for label, _, value in node.arguments if label == "axis" and isinstance(value, Constant)]
+    if any(type(value.value) is int and value.value > 0 for value in axes):
         return True
-    callee = node[2]
-    if callee[-1] in _OF_CLASSES or (callee[0] == "attr" and callee[3] in ("apply", "apply_fn")):
+    callee = node.callee
+    if last_name(callee) in _OF_CLASSES or (isinstance(callee, Attribute) and callee.name in ("apply", "apply_fn")):
         return True
-    maker = dotted_name(view, callee[2]) if callee[0] == "call" else ""
+    maker = dotted_name(view, callee.callee) if isinstance(callee, Call) else ""
     return maker in ("jax.vmap", "equinox.filter_vmap") or maker.startswith(("flax.linen.", "haiku."))
 
 
@@ -203,28 +239,33 @@ def _first(given: Given) -> str:
 def _number(node: Node | None) -> int | None:
     if node is None:
         return None
-    if node[0] == "unary" and node[2] == "-" and node[3][0] == "const" and type(node[3][2]) is int:
-        return -int(node[3][2])
-    return int(node[2]) if node[0] == "const" and type(node[2]) is int else None
+    if (
+        isinstance(node, UnaryOperation)
+        and node.operator == "-"
+        and isinstance(node.operand, Constant)
+        and type(node.operand.value) is int
+    ):
+        return -int(node.operand.value)
+    return int(node.value) if isinstance(node, Constant) and type(node.value) is int else None
 
 
 def _reshape(given: Given) -> str:
     shape = given.at(1, "shape", "newshape")
     if shape is None or _first(given) != "rows":
         return "mixed"
-    first = shape[2][0] if shape[0] in ("tuple", "list") and shape[2] else shape
+    first = shape.items[0] if isinstance(shape, (TupleDisplay, ListDisplay)) and shape.items else shape
     rest = {flat(kind) for kind in given.kinds[1:]} - {"same", "shape", "count"}
     if rest:
         return "mixed"
     if given.kind(first) == "count":
         return "rows"
-    sizes = shape[2][1:] if shape[0] in ("tuple", "list") else given.values[2:]
+    sizes = shape.items[1:] if isinstance(shape, (TupleDisplay, ListDisplay)) else given.values[2:]
     return "rows" if _number(first) == -1 and all(map(_is_own_size, sizes)) else "mixed"
 
 
 def _is_own_size(size: Node) -> bool:
     """Tells whether what a row holds certainly divides by a size: 1, or one that the array itself has."""
-    is_shape = size[0] == "sub" and size[2][0] == "attr" and size[2][3] == "shape"
+    is_shape = isinstance(size, Subscript) and isinstance(size.object, Attribute) and size.object.name == "shape"
     return _number(size) == 1 or (is_shape and _number(size[3]) != 0)
 
 
@@ -252,7 +293,7 @@ def _swapaxes(given: Given) -> str:
 
 def _transpose(given: Given) -> str:
     axes = given.at(1, "axes")
-    items = axes[2] if axes is not None and axes[0] in ("tuple", "list") else given.values[1:]
+    items = axes.items if axes is not None and isinstance(axes, (TupleDisplay, ListDisplay)) else given.values[1:]
     numbers = [_number(item) for item in items]
     if numbers[:2] == [1, 0]:
         return turned(_first(given))
@@ -289,21 +330,34 @@ def _where(given: Given) -> str:
 
 def _pad(given: Given) -> str:
     width = given.at(1, "pad_width")
-    first = width[2][0] if width is not None and width[0] in ("tuple", "list") and width[2] else None
-    is_none = first is not None and first[0] in ("tuple", "list") and [_number(one) for one in first[2]] == [0, 0]
+    first = (
+        width.items[0] if width is not None and isinstance(width, (TupleDisplay, ListDisplay)) and width.items else None
+    )
+    is_none = (
+        first is not None
+        and isinstance(first, (TupleDisplay, ListDisplay))
+        and [_number(one) for one in first.items] == [0, 0]
+    )
     return "rows" if is_none and set(map(flat, given.kinds)) <= {"rows", "same"} else "mixed"
 
 
 def _window(given: Given) -> str:
     window = given.at(3, "window_dimensions")
-    is_one = window is not None and window[0] in ("tuple", "list") and window[2] and _number(window[2][0]) == 1
+    is_one = (
+        window is not None
+        and isinstance(window, (TupleDisplay, ListDisplay))
+        and window.items
+        and _number(window.items[0]) == 1
+    )
     return "rows" if is_one and _first(given) == "rows" else "mixed"
 
 
 def _convolution(given: Given) -> str:
     layout = given.at(6 if given.name == "conv_general_dilated" else _NOWHERE, "dimension_numbers")
     if layout is not None:
-        texts = [one[2] for one in layout[2] if one[0] == "const"] if layout[0] == "tuple" else []
+        texts = (
+            [one.value for one in layout.items if isinstance(one, Constant)] if isinstance(layout, TupleDisplay) else []
+        )
         if len(texts) != 3 or not all(isinstance(text, str) and text[:1] == "N" for text in (texts[0], texts[2])):
             return "mixed"
     return "rows" if [flat(kind) for kind in given.kinds[:2]] == ["rows", "same"] else "mixed"
@@ -311,7 +365,7 @@ def _convolution(given: Given) -> str:
 
 def _einsum(given: Given) -> str:
     written = given.values[0] if given.values else None
-    text = written[2] if written is not None and written[0] == "const" else None
+    text = written.value if written is not None and isinstance(written, Constant) else None
     if not isinstance(text, str) or "->" not in text:
         return "mixed"
     before, _, after = text.replace(" ", "").partition("->")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from meshlens.assists._following import Follow, called, function_defined, function_of
 from meshlens.assists._kinds import Kind, applied, either, flat
+from meshlens.facts.nodes import Call, Constant, ListDisplay, TupleDisplay
 from meshlens.project.trees import Node
 
 _TRANSPARENT = frozenset(
@@ -32,25 +33,25 @@ def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Node) -> 
     runner = _RUNNERS.get(home.dotted(callee))
     if runner is not None:
         return runner(follow, node)
-    if callee[0] != "call":
+    if not isinstance(callee, Call):
         return None
-    maker = home.dotted(callee[2])
-    operand = next((value for label, _, value in callee[3] if label in (None, "f", "fun")), None)
+    maker = home.dotted(callee.callee)
+    operand = next((value for label, _, value in callee.arguments if label in (None, "f", "fun")), None)
     if operand is None:
         return None
     if maker in _TRANSPARENT:
         return call_of(follow, *home.meant(operand), node)
     if maker == "functools.partial":
-        held = tuple(callee[3][1:])
+        held = tuple(callee.arguments[1:])
         known = function_of(home, operand)
         if known is None:
-            return call_of(follow, *home.meant(operand), node._replace(arguments=(*held, *node[3])))
+            return call_of(follow, *home.meant(operand), node._replace(arguments=(*held, *node.arguments)))
         given: _Labelled = [(label, home.kind(value)) for label, _, value in held]
         return called(follow, *known, [*given, *((label, follow.kind(value)) for label, _, value in node[3])])
     if maker in _VMAPS:
-        return _mapped(follow, home.names(operand), callee[3], node)
+        return _mapped(follow, home.names(operand), callee.arguments, node)
     if maker in _VECTORIZE:
-        return _vectorized(follow, home.names(operand), callee[3], node)
+        return _vectorized(follow, home.names(operand), callee.arguments, node)
     if maker.startswith("jax."):
         kinds = [*(follow.kind(value) for _, _, value in node[3]), *home.names(callee)]
         return "same" if applied(kinds) == "same" else "mixed"
@@ -66,11 +67,11 @@ def decorated_kind(follow: Follow, function: Node, around: Follow | None, node: 
         around: the function that it is defined in.
         node: the call.
     """
-    decorators = function[2][3]
+    decorators = function.function.decorators
     if len(decorators) == 1:
         one = decorators[0]
-        given = one[3] if one[0] == "call" else ()
-        maker = follow.dotted(one[2] if one[0] == "call" else one)
+        given = one.arguments if isinstance(one, Call) else ()
+        maker = follow.dotted(one.callee if isinstance(one, Call) else one)
         if maker == "functools.partial" and given:
             maker, given = follow.dotted(given[0][2]), given
         if maker in _VMAPS:
@@ -91,7 +92,7 @@ def _mapped(follow: Follow, seen: list[Kind], given: tuple[Node, ...], node: Nod
         given: the arguments of the `vmap`.
         node: the call.
     """
-    kinds = [flat(follow.settled(value, follow.kind(value))) for _, _, value in node[3]]
+    kinds = [flat(follow.settled(value, follow.kind(value))) for _, _, value in node.arguments]
     if applied((*kinds, *seen)) == "same":
         return "same"
     named = {label: value for label, _, value in given if label is not None}
@@ -100,10 +101,14 @@ def _mapped(follow: Follow, seen: list[Kind], given: tuple[Node, ...], node: Nod
     out = named.get("out_axes", positional[2] if len(positional) > 2 else None)
     if applied(seen) != "same" or (out is not None and not _is_zero(out)) or set(kinds) - {"rows", "same"}:
         return "mixed"
-    for place, ((label, _, _), kind) in enumerate(zip(node[3], kinds, strict=True)):
+    for place, ((label, _, _), kind) in enumerate(zip(node.arguments, kinds, strict=True)):
         if label in ("*", "**"):
             return "mixed"
-        axis = axes[2][place] if axes is not None and axes[0] in ("tuple", "list") and place < len(axes[2]) else axes
+        axis = (
+            axes.items[place]
+            if axes is not None and isinstance(axes, (TupleDisplay, ListDisplay)) and place < len(axes.items)
+            else axes
+        )
         if kind == "rows" and label is None and axis is not None and not _is_zero(axis):
             return "mixed"
     return "tree"
@@ -112,20 +117,22 @@ def _mapped(follow: Follow, seen: list[Kind], given: tuple[Node, ...], node: Nod
 def _vectorized(follow: Follow, seen: list[Kind], given: tuple[Node, ...], node: Node) -> Kind:
     """The kind of what a function of single entries gives, or of the last axis at most."""
     signature = next((value for label, _, value in given if label == "signature"), None)
-    is_small = signature is None or (signature[0] == "const" and _LAST_AXES.fullmatch(str(signature[2])) is not None)
+    is_small = signature is None or (
+        isinstance(signature, Constant) and _LAST_AXES.fullmatch(str(signature.value)) is not None
+    )
     kinds = [flat(follow.settled(value, follow.kind(value))) for _, _, value in node[3]]
     found = applied((*kinds, *seen))
     return found if found == "same" or (found == "rows" and is_small and applied(seen) == "same") else "mixed"
 
 
 def _is_zero(node: Node) -> bool:
-    return bool(node[0] == "const" and type(node[2]) is int and node[2] == 0)
+    return bool(isinstance(node, Constant) and type(node.value) is int and node.value == 0)
 
 
 def _arguments(node: Node, *names: str) -> list[Node | None]:
     """The arguments of a call by the names of the parameters."""
-    positional = [value for label, _, value in node[3] if label is None]
-    named = {label: value for label, _, value in node[3]}
+    positional = [value for label, _, value in node.arguments if label is None]
+    named = {label: value for label, _, value in node.arguments}
     return [named.get(name, positional[place] if place < len(positional) else None) for place, name in enumerate(names)]
 
 
@@ -185,7 +192,7 @@ def _while_loop(follow: Follow, node: Node) -> Kind:
 def _cond(follow: Follow, node: Node) -> Kind:
     test, then, otherwise = _arguments(node, "pred", "true_fun", "false_fun")
     if test is None or flat(follow.kind(test)) != "same" or any(label is not None for label, _, _ in node[3]):
-        return "same" if applied(follow.kind(value) for _, _, value in node[3]) == "same" else "mixed"
+        return "same" if applied(follow.kind(value) for _, _, value in node.arguments) == "same" else "mixed"
     operands = [follow.kind(value) for _, _, value in node[3][3:]]
     return either(_run(follow, then, operands), _run(follow, otherwise, operands))
 
@@ -200,9 +207,9 @@ def _map(follow: Follow, node: Node) -> Kind:
 def _tree_map(follow: Follow, node: Node) -> Kind:
     from meshlens.assists._following_calls import call_of
 
-    if not node[3] or any(label in ("*", "**") for label, _, _ in node[3]):
+    if not node.arguments or any(label in ("*", "**") for label, _, _ in node.arguments):
         return "mixed"
-    function, trees = node[3][0][2], tuple(one for one in node[3][1:] if one[0] is None)
+    function, trees = node.arguments[0].value, tuple(one for one in node.arguments[1:] if one.label is None)
     home, callee = follow.meant(function)
     if function_defined(home, callee) is None and not home.dotted(callee):
         kinds = [*(follow.settled(value, follow.kind(value)) for _, _, value in trees), *home.names(callee)]

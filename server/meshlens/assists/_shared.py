@@ -11,7 +11,19 @@ from meshlens.assists._made import BATCH
 from meshlens.assists._pmap import Obstacle
 from meshlens.assists._random import bundles_of, is_key, streams_of
 from meshlens.assists._roles import _PLAIN, _STATE, is_setting
-from meshlens.facts.nodes import NOTHING
+from meshlens.facts.nodes import (
+    NOTHING,
+    Assign,
+    Attribute,
+    Call,
+    Constant,
+    For,
+    ListDisplay,
+    Name,
+    Subscript,
+    TupleDisplay,
+    last_name,
+)
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
 
@@ -51,7 +63,7 @@ def in_axes_of(
     """
     count = _count(target, uses)
     axes = tuple(
-        None if parameter[0] in static else axis_of_parameter(view, target, parameter, place, uses, learned)
+        None if parameter.name in static else axis_of_parameter(view, target, parameter, place, uses, learned)
         for place, parameter in enumerate(target.parameters[:count])
     )
     if all(axis is None for axis in axes):
@@ -68,7 +80,7 @@ def _second_thought(
     weak = [
         place
         for place, parameter in enumerate(target.parameters[: len(axes)])
-        if parameter[0] in _WEAK
+        if parameter.name in _WEAK
         and parameter[4] is not None
         and parameter[4][-1] in _ARRAYS
         and parameter[0] not in learned
@@ -76,7 +88,7 @@ def _second_thought(
         and not any(_is_carried(view, use, place) for use in uses)
         and not _has_parts_of_state(target, parameter[0])
     ]
-    beside = {parameter[0] for parameter in target.parameters} & _WITH_PARAMETERS
+    beside = {parameter.name for parameter in target.parameters} & _WITH_PARAMETERS
     if len(weak) != 1 or not beside or learned:
         return axes
     return tuple(0 if place in weak else axis for place, axis in enumerate(axes))
@@ -84,30 +96,34 @@ def _second_thought(
 
 def _has_parts_of_state(target: Target, name: str) -> bool:
     return any(
-        node[0] == "attr" and node[2][:1] == ("name",) and node[2][2] == name and node[3] in _OF_STATE
+        isinstance(node, Attribute)
+        and isinstance(node.object, Name)
+        and node.object.name == name
+        and node.name in _OF_STATE
         for statement in target.body
         for node in walk(statement)
     )
 
 
 def _count(target: Target, uses: tuple[Use, ...]) -> int:
-    if any(parameter[2] not in ("only", "any") for parameter in target.parameters):
+    if any(parameter.how not in ("only", "any") for parameter in target.parameters):
         raise Obstacle("parameters", f'"{target.name}" takes arguments that pmap cannot map by position')
-    counts = {len(use.call[3]) for use in uses if use.call is not None}
+    counts = {len(use.call.arguments) for use in uses if use.call is not None}
     if len(counts) > 1:
         raise Obstacle("several-counts", f'the calls of "{target.name}" give different numbers of arguments')
-    return counts.pop() if counts else sum(parameter[3] is None for parameter in target.parameters)
+    return counts.pop() if counts else sum(parameter.default is None for parameter in target.parameters)
 
 
 def axis_of_parameter(
     view: FileView, target: Target, parameter: Node, place: int, uses: tuple[Use, ...], learned: frozenset[str]
 ) -> int | None:
-    name, annotation = parameter[0], parameter[4]
+    """Returns the axis along which an argument is split over the devices; None if all get the same."""
+    name, annotation = parameter.name, parameter.annotation
     if (
         is_key(name)
         or name in learned
         or name in {*streams_of(view, target), *bundles_of(target)}
-        or (annotation is not None and annotation[-1] in _SCALARS)
+        or (annotation is not None and last_name(annotation) in _SCALARS)
     ):
         return None
     if _has_parts_of_state(target, name):
@@ -115,8 +131,10 @@ def axis_of_parameter(
     said = _said_of_axes(annotation)
     if said in ("", *_BATCH_AXES):
         return 0 if said in _BATCH_AXES else None
-    given = [use.call[3][place][2] for use in uses if use.call is not None and place < len(use.call[3])]
-    if given and all(one[0] == "const" for one in given):
+    given = [
+        use.call.arguments[place].value for use in uses if use.call is not None and place < len(use.call.arguments)
+    ]
+    if given and all(isinstance(one, Constant) for one in given):
         return None
     if any(_is_number(view, use, place) for use in uses):
         return None
@@ -145,22 +163,31 @@ def axis_of_parameter(
 
 def _said_of_axes(annotation: Node | None) -> str | None:
     """The first axis that an annotation such as `Float[Array, "batch channels"]` names, "" for none at all."""
-    if annotation is None or annotation[0] != "sub" or annotation[3][0] != "tuple" or len(annotation[3][2]) != 2:
+    if (
+        annotation is None
+        or not isinstance(annotation, Subscript)
+        or not isinstance(annotation.key, TupleDisplay)
+        or len(annotation.key.items) != 2
+    ):
         return None
-    text = annotation[3][2][1]
-    if text[0] != "const" or not isinstance(text[2], str):
+    text = annotation.key.items[1]
+    if not isinstance(text, Constant) or not isinstance(text.value, str):
         return None
-    return (text[2].split() or [""])[0].lstrip("*#")
+    return (text.value.split() or [""])[0].lstrip("*#")
 
 
 def _is_model(view: FileView, target: Target, parameter: Node) -> bool:
     """Tells whether a function calls what it is given, or says that it is the state of a training."""
-    name, annotation = parameter[0], parameter[4]
-    said = str(annotation[-1]) if annotation is not None and annotation[0] in ("name", "attr", "const") else ""
+    name, annotation = parameter.name, parameter.annotation
+    said = (
+        str(last_name(annotation))
+        if annotation is not None and isinstance(annotation, (Name, Attribute, Constant))
+        else ""
+    )
     if said.endswith(_SAID_STATE) and not said.startswith(("Env", "Agent")):
         return True
     return any(
-        node[0] == "call" and node[2][0] == "name" and node[2][2] == name
+        isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.name == name
         for statement in target.body
         for node in walk(statement)
     )
@@ -172,9 +199,11 @@ def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
         "split" if axis else "shared"
         for root in (target.node, *_nested(view, target))
         for node in walk(root)
-        if node[0] == "call" and node[2][0] == "call" and dotted_name(view, node[2][2]) == "jax.vmap"
-        for place, (label, _, value) in enumerate(node[3])
-        if label is None and _part_of(value) == name and (axis := _mapped_place(node[2], place)) is not None
+        if isinstance(node, Call)
+        and isinstance(node.callee, Call)
+        and dotted_name(view, node.callee.callee) == "jax.vmap"
+        for place, (label, _, value) in enumerate(node.arguments)
+        if label is None and _part_of(value) == name and (axis := _mapped_place(node.callee, place)) is not None
     }
     return said.pop() if len(said) == 1 else None
 
@@ -185,37 +214,39 @@ def _nested(view: FileView, target: Target) -> tuple[Node, ...]:
 
 
 def _part_of(value: Node) -> str:
-    while value[0] in ("sub", "attr"):
-        value = value[2]
-    return str(value[2]) if value[0] == "name" else ""
+    while isinstance(value, (Subscript, Attribute)):
+        value = value.object
+    return str(value.name) if isinstance(value, Name) else ""
 
 
 def _mapped_place(maker: Node, place: int) -> bool | None:
     """Whether a `vmap` maps an argument; None if that is not written out."""
-    positional = [value for label, _, value in maker[3] if label is None]
-    axes: Node | None = next((value for label, _, value in maker[3] if label == "in_axes"), None)
+    positional = [value for label, _, value in maker.arguments if label is None]
+    axes: Node | None = next((value for label, _, value in maker.arguments if label == "in_axes"), None)
     axes = axes if axes is not None else positional[1] if len(positional) > 1 else None
-    if axes is not None and axes[0] in ("tuple", "list"):
-        axes = axes[2][place] if place < len(axes[2]) else NOTHING
+    if axes is not None and isinstance(axes, (TupleDisplay, ListDisplay)):
+        axes = axes.items[place] if place < len(axes.items) else NOTHING
     if axes is None:
         return True
-    if axes[0] != "const":
+    if not isinstance(axes, Constant):
         return None
-    return None if axes[2] not in (0, None) else axes[2] == 0
+    return None if axes.value not in (0, None) else axes.value == 0
 
 
 def _is_given_setting(use: Use, place: int) -> bool:
-    given: Node = use.call[3][place][2] if use.call is not None and place < len(use.call[3]) else NOTHING
-    return given[0] in ("attr", "sub") and is_setting(given)
+    given: Node = (
+        use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING
+    )
+    return isinstance(given, (Attribute, Subscript)) and is_setting(given)
 
 
 def _has_split_siblings(view: FileView, target: Target, uses: tuple[Use, ...], place: int) -> bool:
     """Whether each call takes an argument from what it takes another one from that certainly is a batch."""
     calls = [use.call for use in uses if use.call is not None]
-    batches = [number for number, one in enumerate(target.parameters) if _is_batch(one[0])]
+    batches = [number for number, one in enumerate(target.parameters) if _is_batch(one.name)]
 
     def is_sibling(call: Node) -> bool:
-        own = _source(view, call[3][place][2]) if place < len(call[3]) else ""
+        own = _source(view, call.arguments[place].value) if place < len(call.arguments) else ""
         return bool(own) and any(
             own == _source(view, call[3][other][2]) for other in batches if other < len(call[3]) and other != place
         )
@@ -231,12 +262,17 @@ def _source(view: FileView, node: Node) -> str:
     """The variable that an expression takes a part of, as `batch` in `batch["label"]` and `data.actions.numpy()`."""
     depth = 0
     while True:
-        if node[0] == "call" and node[2][0] == "attr" and not node[3] and not dotted_name(view, node[2]):
-            node = node[2][2]
-        elif node[0] in ("attr", "sub"):
-            node, depth = node[2], depth + 1
+        if (
+            isinstance(node, Call)
+            and isinstance(node.callee, Attribute)
+            and not node.arguments
+            and not dotted_name(view, node.callee)
+        ):
+            node = node.callee.object
+        elif isinstance(node, (Attribute, Subscript)):
+            node, depth = node.object, depth + 1
         else:
-            return str(node[2]) if node[0] == "name" and depth else ""
+            return str(node.name) if isinstance(node, Name) and depth else ""
 
 
 def _is_split(name: str) -> bool:
@@ -249,19 +285,19 @@ def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
     "cut" if the argument is taken with the index that rows are taken with, "bound" if it is a variable that gets its
     value together with one that holds rows, else "".
     """
-    arguments: list[Node] = [value for _, _, value in use.call[3]] if use.call is not None else []
+    arguments: list[Node] = [value for _, _, value in use.call.arguments] if use.call is not None else []
     named = zip(target.parameters, arguments, strict=False)
-    rows = [value for at, (parameter, value) in enumerate(named) if at != place and _is_split(parameter[0])]
+    rows = [value for at, (parameter, value) in enumerate(named) if at != place and _is_split(parameter.name)]
     given: Node = arguments[place] if place < len(arguments) else NOTHING
-    cuts = [_without_sites(one[3]) for one in rows if one[0] == "sub"]
-    if given[0] == "sub" and _without_sites(given[3]) in cuts:
+    cuts = [_without_sites(one.key) for one in rows if isinstance(one, Subscript)]
+    if isinstance(given, Subscript) and _without_sites(given.key) in cuts:
         return "cut"
-    if given[0] != "name":
+    if not isinstance(given, Name):
         return ""
-    names = {one[2] for one in rows if one[0] == "name"}
+    names = {one.name for one in rows if isinstance(one, Name)}
     root = tree(view, use.site.path, use.site.block)
-    bound = (bound_by(node) for node in walk(root) if node[0] in ("assign", "for")) if root is not None else ()
-    return "bound" if any(given[2] in some and some & names for some in bound) else ""
+    bound = (bound_by(node) for node in walk(root) if isinstance(node, (Assign, For))) if root is not None else ()
+    return "bound" if any(given.name in some and some & names for some in bound) else ""
 
 
 def _without_sites(part: Any) -> Any:
@@ -274,12 +310,14 @@ def _without_sites(part: Any) -> Any:
 
 def _is_number(view: FileView, use: Use, place: int) -> bool:
     """Whether a call hands over what counts the turns of a loop."""
-    given: Node = use.call[3][place][2] if use.call is not None and place < len(use.call[3]) else NOTHING
-    return given[0] == "name" and any(
-        node[0] == "for"
-        and node[3][0] == "call"
-        and node[3][2][-1] in ("range", "arange", "trange")
-        and given[2] in bound_by(node)
+    given: Node = (
+        use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING
+    )
+    return isinstance(given, Name) and any(
+        isinstance(node, For)
+        and isinstance(node.iterable, Call)
+        and last_name(node.iterable.callee) in ("range", "arange", "trange")
+        and given.name in bound_by(node)
         for node in path_to(view, use.site)
     )
 
@@ -289,8 +327,10 @@ def _is_carried(view: FileView, use: Use, place: int) -> bool:
 
     For where it holds rows, what comes out of the function differs between the devices.
     """
-    given: Node = use.call[3][place][2] if use.call is not None and place < len(use.call[3]) else NOTHING
-    root = tree(view, use.site.path, use.site.block) if given[0] == "name" else None
+    given: Node = (
+        use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING
+    )
+    root = tree(view, use.site.path, use.site.block) if isinstance(given, Name) else None
     return root is not None and any(
-        node[0] == "assign" and node[3] == use.call and given[2] in names_bound([node]) for node in walk(root)
+        isinstance(node, Assign) and node.value == use.call and given.name in names_bound([node]) for node in walk(root)
     )

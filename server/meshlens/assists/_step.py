@@ -24,7 +24,20 @@ from meshlens.assists._shared import in_axes_of
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._writing import quoted
 from meshlens.axes.records import literal_name
-from meshlens.facts.nodes import Argument, Assign, Constant
+from meshlens.facts.nodes import (
+    Argument,
+    Assign,
+    Call,
+    Constant,
+    Global,
+    ListDisplay,
+    Name,
+    Nonlocal,
+    SeparateDef,
+    Subscript,
+    TupleDisplay,
+    last_name,
+)
 from meshlens.project.trees import Node, children, names_bound, walk
 from meshlens.project.view import FileView
 from meshlens.text import FileEdit
@@ -134,7 +147,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     if any(len(call.values) != len(axes) for call in form.calls):
         raise Obstacle("in-axes", f"in_axes has {len(axes)} entries, a call gives another number of arguments")
     shared = {
-        parameter[0] for place, parameter in enumerate(target.parameters) if place >= len(axes) or axes[place] is None
+        parameter.name for place, parameter in enumerate(target.parameters) if place >= len(axes) or axes[place] is None
     }
     _must_read_its_batch(target, axes)
     found = reductions(view, target, frozenset({*shared, *_receiver(target)}))
@@ -146,8 +159,8 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
 
 def _counts_devices(view: FileView, target: Target) -> bool:
     """Whether a function calls collectives itself that give more where more devices hold the same rows."""
-    calls = (node for root in reached(view, target) for node in walk(root) if node[0] == "call")
-    return any(dotted_name(view, call[2]) in _COUNTING for call in calls)
+    calls = (node for root in reached(view, target) for node in walk(root) if isinstance(node, Call))
+    return any(dotted_name(view, call.callee) in _COUNTING for call in calls)
 
 
 def _must_come_together(view: FileView, target: Target, found: Reductions) -> None:
@@ -177,12 +190,18 @@ def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ..
         Obstacle: it is.
     """
     above = parent_of(view, call.whole)
-    if above[0] != "assign" or len(above[2]) != 1:
+    if not isinstance(above, Assign) or len(above.targets) != 1:
         return
-    target = above[2][0]
-    bound = target[2] if target[0] in ("tuple", "list") and isinstance(found.results, tuple) else (target,)
+    target = above.targets[0]
+    bound = (
+        target.items
+        if isinstance(target, (TupleDisplay, ListDisplay)) and isinstance(found.results, tuple)
+        else (target,)
+    )
     kinds = found.results if len(bound) > 1 and isinstance(found.results, tuple) else (found.results,) * len(bound)
-    shared = {value[2] for value, axis in zip(call.values, axes, strict=True) if axis is None and value[0] == "name"}
+    shared = {
+        value.name for value, axis in zip(call.values, axes, strict=True) if axis is None and isinstance(value, Name)
+    }
     for one, kind in zip(bound, kinds, strict=False):
         if _whole(kind) != "same" and not shared.isdisjoint(
             names_bound([Assign("assign", 0, (one,), Constant("const", 0, None))])
@@ -206,18 +225,20 @@ def _moves_rows(view: FileView, target: Target) -> bool:
 
 def _is_along_features(node: Node) -> bool:
     """Whether a call joins arrays along their last axis, or along another one that is not that of the rows."""
-    axis = next((value for label, _, value in node[3] if label == "axis"), None)
+    axis = next((value for label, _, value in node.arguments if label == "axis"), None)
     if axis is None or over_rows(axis) is not False:
         return False
     # The last axis of arrays with one axis is that of the rows, of a stack it is a new one.
-    return node[2][-1] == "stack" or (axis[0] == "const" and node[2][-1] in ("concatenate", "concat", "squeeze"))
+    return node[2][-1] == "stack" or (
+        isinstance(axis, Constant) and node[2][-1] in ("concatenate", "concat", "squeeze")
+    )
 
 
 def _moves(node: Node) -> bool:
     """Whether an expression or one in it does, indices aside, which say where each row is looked up."""
-    if node[0] == "call" and node[2][-1] in _MOVES_ROWS and not _is_along_features(node):
+    if isinstance(node, Call) and last_name(node.callee) in _MOVES_ROWS and not _is_along_features(node):
         return True
-    return any(map(_moves, (node[2],) if node[0] == "sub" else children(node)))
+    return any(map(_moves, (node.object,) if isinstance(node, Subscript) else children(node)))
 
 
 def averaged(view: FileView, target: Target, step: Step, spelling: Spelling) -> list[FileEdit]:
@@ -240,22 +261,24 @@ def _must_read_its_batch(target: Target, axes: tuple[int | None, ...]) -> None:
     Raises:
         Obstacle: it does not.
     """
-    split = [one[0] for one, axis in zip(target.parameters, axes, strict=False) if axis is not None]
-    read = {node[2] for statement in target.body for node in walk(statement) if node[0] in ("name", "def")}
-    inner = any(node[0] == "def" for statement in target.body for node in walk(statement))
+    split = [one.name for one, axis in zip(target.parameters, axes, strict=False) if axis is not None]
+    read = {node.name for statement in target.body for node in walk(statement) if isinstance(node, Name)}
+    inner = any(isinstance(node, SeparateDef) for statement in target.body for node in walk(statement))
     if split and not inner and read.isdisjoint(split):
         names = " and ".join(f'"{name}"' for name in split)
         raise Obstacle("unread-batch", f'"{target.name}" never reads {names}, so every device would do the same work')
 
 
 def _receiver(target: Target) -> tuple[str, ...]:
-    return (target.node[2][2][0][0],) if target.is_method and target.node[2][2] else ()
+    return (target.node.function.parameters[0].name,) if target.is_method and target.node.function.parameters else ()
 
 
 def _by_position(call: PlainCall) -> Use:
     node = call.use.call
     assert node is not None
-    arguments = tuple(Argument(None, given.site, value) for given, value in zip(node[3], call.values, strict=True))
+    arguments = tuple(
+        Argument(None, given.site, value) for given, value in zip(node.arguments, call.values, strict=True)
+    )
     return Use(call.use.site, node._replace(arguments=arguments))
 
 
@@ -271,10 +294,10 @@ def _wished(text: str) -> tuple[int | None, ...]:
 
 def _must_be_plain(view: FileView, target: Target) -> None:
     inside = [node for root in reached(view, target) for node in walk(root)]
-    if any(node[0] in ("global", "nonlocal") for node in inside):
+    if any(isinstance(node, (Global, Nonlocal)) for node in inside):
         raise Obstacle("outer-variables", f'"{target.name}" sets outer variables once per trace')
     known = {*streams_of(view, target), *bundles_of(target)}
-    keys = [one[0] for one in target.parameters if holds_keys(one[0]) and one[0] not in known]
+    keys = [one.name for one in target.parameters if holds_keys(one.name) and one.name not in known]
     if keys:
         message = f'"{target.name}" takes several random keys in "{keys[0]}", of which each device needs its own'
         raise Obstacle("random-numbers", message)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from meshlens.assists._functions import dotted_name
 from meshlens.assists._object_kinds import kind_of_class
 from meshlens.assists._siblings import imported_function
-from meshlens.facts.nodes import Attribute, Call, Comparison, ListDisplay, Name, Slice, TupleDisplay
+from meshlens.facts.nodes import Attribute, Call, Comparison, ListDisplay, Name, Slice, TupleDisplay, last_name
 from meshlens.jaxapi.transparent import TRANSPARENT
 from meshlens.project.trees import Node
 
@@ -75,7 +75,7 @@ def indexed(walk: Walk, node: Node) -> None:
     """Notes an index that makes a shape which is not known while the function is compiled."""
     for part in node.items if isinstance(node, TupleDisplay) else (node,):
         if isinstance(part, Slice):
-            for bound in part[2:]:
+            for bound in (part.lower, part.upper, part.step):
                 if bound is not None:
                     walk.needs(bound, "slices at")
         elif isinstance(part, Comparison) and walk.kind(part) != "python":
@@ -90,7 +90,7 @@ def _shapes(walk: Walk, dotted: str, node: Node) -> None:
         walk.problem("python-value", f"calls {dotted}, whose result has a shape that depends on values")
     is_module = dotted.startswith(_MODULES) and name[:1].isupper()
     if "." not in dotted and isinstance(node.callee, Name):
-        is_module = kind_of_class(walk.at.view, str(node.callee.name)) in ("linen", "nnx", "eqx")
+        is_module = kind_of_class(walk.at.view, last_name(node.callee)) in ("linen", "nnx", "eqx")
     is_reshape = isinstance(node.callee, Attribute) and not dotted and node.callee.name == "reshape"
     for place, (label, _, value) in enumerate(node.arguments):
         counts = is_module or is_reshape or label in _KEYWORDS or (label is None and place in places)

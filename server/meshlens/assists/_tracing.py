@@ -116,6 +116,7 @@ class Walk:
             self.statement(statement)
 
     def statement(self, node: Node) -> None:
+        """Follows one statement."""
         if isinstance(node, (FunctionDef, SeparateDef)):
             self.define(node)
         elif isinstance(node, Assign):
@@ -166,6 +167,7 @@ class Walk:
                 self.kind(child)
 
     def imports(self, node: Node) -> None:
+        """Notes the modules that an import binds."""
         for name, alias, _ in node[-1]:
             module = name if isinstance(node, Import) else node[3]
             if module.split(".")[0] not in LIBRARIES:
@@ -173,6 +175,7 @@ class Walk:
             self.at.names[alias or name.split(".")[0]] = "python"
 
     def define(self, node: Node) -> None:
+        """Notes a function that is defined inside."""
         if isinstance(node, FunctionDef):
             self.at.names[node.function.name] = Function(self.at.view, self.at.block, node, self.at)
             return
@@ -195,6 +198,7 @@ class Walk:
         self.at.names = after
 
     def loop(self, node: Node) -> None:
+        """Follows a `for` loop twice."""
         iterable = node.iterable
         kind = self.kind(iterable)
         name = iterable.name if isinstance(iterable, Name) else ""
@@ -213,6 +217,7 @@ class Walk:
             self.branches(node.body, node.orelse)
 
     def bind(self, target: Node, kind: Kind | Function, value: Node) -> None:
+        """Gives the names of a target a kind."""
         if isinstance(target, Name):
             self.at.names[target.name] = kind
         elif isinstance(target, (TupleDisplay, ListDisplay)):
@@ -239,11 +244,13 @@ class Walk:
             self.changes(name)
 
     def changes(self, name: str) -> None:
+        """Notes that a value is changed in place."""
         found = self.at.found(name)
         own = found[1:] if isinstance(found, str) else ""
         self.seen.problems.append(Problem("changes-in-place", f'changes "{name}" in place', changed=own))
 
     def is_from_outside(self, name: str) -> bool:
+        """Returns whether a name belongs to code around the function."""
         found = self.at.found(name)
         return found is None or (isinstance(found, str) and found.startswith("="))
 
@@ -315,6 +322,7 @@ class Walk:
         return "python" if all(one == "python" for one in kinds) else "value"
 
     def name(self, node: Node) -> Kind:
+        """Returns the kind of a name."""
         found = self.at.found(node.name)
         if isinstance(found, str):
             return found
@@ -327,6 +335,7 @@ class Walk:
         return "python"
 
     def compared(self, node: Node) -> Kind:
+        """Returns the kind of a comparison."""
         kinds = [self.kind(item) for item in node.operands]
         if all(one in ("is", "is not") for one in node.operators):
             return "python"
@@ -342,6 +351,7 @@ class Walk:
         return "python" if not changed else changed[0] if len(changed) == 1 else "value"
 
     def comprehension(self, node: Node) -> Kind:
+        """Returns the kind of a comprehension, in which its names are bound."""
         found: list[Kind] = []
         before = dict(self.at.names)
         for target, iterable, conditions in node[4]:
@@ -374,6 +384,7 @@ class Walk:
             self.problem("python-value", f'{does} "{self.text(node)}", which is traced; {remedy}', kind)
 
     def given(self, node: Node) -> Kind | Function:
+        """Returns the function that an argument is, or else its kind."""
         known = self.function(node)
         return known if known is not None else self.kind(node)
 

@@ -14,7 +14,7 @@ from meshlens.project.trees import Node
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span, apply
 
-_NARROW, _WIDE = 88, 120
+_WIDTHS = (88, 100, 120)
 _SINGLE = re.compile(rb"(?<!')'[^'\n]*'(?!')")
 _DOUBLE = re.compile(rb'(?<!")"[^"\n]*"(?!")')
 
@@ -81,7 +81,7 @@ def _part(part: str | Source | Call, indent: str, width: int) -> str:
 def width_of(view: FileView) -> int:
     """How long the lines of a file may be, judged by those that it has."""
     longest = max((len(line) for line in view.source.splitlines()), default=0)
-    return _NARROW if longest <= _NARROW else min(longest, _WIDE)
+    return next((width for width in _WIDTHS if longest <= width), _WIDTHS[-1])
 
 
 def quoted(view: FileView, text: str) -> str:

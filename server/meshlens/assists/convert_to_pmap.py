@@ -94,6 +94,19 @@ from meshlens.assists._spelling import Spelling
 from meshlens.assists._step import Step, averaged, read_step
 from meshlens.assists._writing import in_order, wrapping
 from meshlens.axes.values import Site
+from meshlens.facts.nodes import (
+    Assign,
+    Attribute,
+    BinaryOperation,
+    Call,
+    Constant,
+    ListDisplay,
+    Name,
+    Subscript,
+    TupleDisplay,
+    UnaryOperation,
+    last_name,
+)
 from meshlens.project.new_imports import import_edits
 from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
@@ -101,7 +114,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "convert function to pmap"
 _VIEWS = frozenset({"numpy", "reshape", "astype", "squeeze", "ravel", "flatten", "transpose"})
-_PLAIN = frozenset({"name", "attr", "sub", "const", "tuple", "list", "call", "bin", "unary"})
+_PLAIN = (Name, Attribute, Subscript, Constant, TupleDisplay, ListDisplay, Call, BinaryOperation, UnaryOperation)
 
 
 def convert_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
@@ -130,7 +143,7 @@ def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tupl
 
 def _with(view: FileView, target: Target, wishes: Wishes, form: Form) -> tuple[str, tuple[FileEdit, ...]]:
     step = read_step(view, target, wishes, form)
-    spelling = Spelling(view, view.span(target.at(target.node[1])).start)
+    spelling = Spelling(view, view.span(target.at(target.node.site)).start)
     averages = averaged(view, target, step, spelling)
     if form.around:
         shard, split = _shard(view, spelling, wishes, step)
@@ -188,31 +201,35 @@ def _batch(view: FileView, call: PlainCall, step: Step) -> str:
     if plain is None:
         message = f"line {line_of(view, call.whole)} hands over a batch without a name, and its rows have to be counted"
         raise Obstacle("nameless-batch", message)
-    return view.text(Site(call.whole.path, call.whole.block, plain[1]))
+    return view.text(Site(call.whole.path, call.whole.block, plain.site))
 
 
 def _is_plain(view: FileView, value: Node) -> bool:
     """Whether an expression gives the same whenever it is evaluated, and changes nothing."""
-    calls = [node[2] for node in walk(value) if node[0] == "call"]
+    calls = [node.callee for node in walk(value) if isinstance(node, Call)]
     names = [dotted_name(view, one) for one in calls]
     is_pure = all(
         (name.startswith(("jax.numpy.", "numpy.")) and ".random." not in name)
-        or (not name and one[0] == "attr" and one[3] in _VIEWS)
+        or (not name and isinstance(one, Attribute) and one.name in _VIEWS)
         for one, name in zip(calls, names, strict=True)
     )
-    return is_pure and all(node[0] in _PLAIN for node in walk(value))
+    return is_pure and all(isinstance(node, _PLAIN) for node in walk(value))
 
 
 def _merged_below(view: FileView, call: PlainCall, out: tuple[int | None, ...], merge: str, batch: str) -> FileEdit:
     """The line below a statement that binds the results of a call, which puts those together that are rows."""
     above = parent_of(view, call.whole)
     line = line_of(view, call.whole)
-    targets = above[2][0][2] if above[0] == "assign" and above[2][0][0] in ("tuple", "list") else ()
-    if len(above[2]) != 1 or len(targets) != len(out) or any(one[0] != "name" for one in targets):
+    targets = (
+        above.targets[0].items
+        if isinstance(above, Assign) and isinstance(above.targets[0], (TupleDisplay, ListDisplay))
+        else ()
+    )
+    if len(above.value) != 1 or len(targets) != len(out) or any(not isinstance(one, Name) for one in targets):
         message = f"line {line} does not give each result a name, and some are rows that have to be put together"
         raise Obstacle("rows-among-results", message)
-    names = ", ".join(one[2] for one, axis in zip(targets, out, strict=True) if axis == 0)
-    span = view.span(Site(call.whole.path, call.whole.block, above[1]))
+    names = ", ".join(last_name(one) for one, axis in zip(targets, out, strict=True) if axis == 0)
+    span = view.span(Site(call.whole.path, call.whole.block, above.site))
     end = view.source.find(b"\n", span.end)
     end = end if end >= 0 else len(view.source)
     head = view.source[view.source.rfind(b"\n", 0, span.start) + 1 : span.start].decode("utf-8", "replace")

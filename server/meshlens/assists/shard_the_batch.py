@@ -80,7 +80,7 @@ from meshlens.assists._sharding import shard_helper
 from meshlens.assists._spelling import Spelling
 from meshlens.assists._writing import in_order, wrapping
 from meshlens.axes.records import MappedCall
-from meshlens.facts.nodes import NOTHING, Call, Constant
+from meshlens.facts.nodes import Call, Constant, last_name
 from meshlens.project.new_imports import import_edits
 from meshlens.project.view import FileView
 from meshlens.text import FileEdit, Span
@@ -117,5 +117,5 @@ def _is_split(view: FileView, handed: Handed) -> bool:
     """Whether an argument has an axis for the devices already, as far as its size or its text says."""
     if handed.rows and view.devices.local_count in handed.rows:
         return True
-    callee = handed.node.callee if isinstance(handed.node, Call) else NOTHING
-    return any(word in str(callee[-1]) for word in _SPLITS) or isinstance(handed.node, Constant)
+    callee = last_name(handed.node.callee) if isinstance(handed.node, Call) else ""
+    return any(word in callee for word in _SPLITS) or isinstance(handed.node, Constant)

@@ -354,9 +354,8 @@ def _sharded(view: FileView, call: HostCall, given: tuple[Given, ...], split: _S
     callee = view.text(Site(call.site.path, call.site.block, call.node.callee.site))
     if not edits or grown <= width_of(view) or "\n" in text or text.count(callee) > 1:
         return edits
-    ends = [view.span(Site(call.site.path, call.site.block, one.value.site)).end for one in call.node.arguments]
-    starts = [span.start + len(callee.encode()) + 1, *(view.source.index(b",", end) + 1 for end in ends[:-1])]
-    arguments = (apply_within(view, Span(*place), edits).strip() for place in zip(starts, ends, strict=True))
+    sites = (Site(call.site.path, call.site.block, one.site) for one in call.node.arguments)
+    arguments = (apply_within(view, view.span(site), edits) for site in sites)
     laid_out = call_text(CallToWrite(callee, tuple(arguments)), indent, width_of(view), taken)
     return [FileEdit(view.path, Edit(span, laid_out))]
 

@@ -151,7 +151,7 @@ def _step(view: FileView, target: Target, span: Span, wishes: Wishes) -> Step:
 
 def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tuple[str, tuple[FileEdit, ...]]:
     step = _step(view, target, span, wishes)
-    site = target.at(target.node[1])
+    site = target.at(target.node.site)
     spelling = Spelling(view, view.span(site).start)
     mesh = OnMesh(device_mesh(wishes, step.axis, spelling), step.axis)
     called, made = mesh_helper(view, spelling, mesh)
@@ -173,10 +173,10 @@ def _static(target: Target, step: Step) -> tuple[str, ...]:
 
 def _in_specs(target: Target, step: Step, spec: str) -> str:
     """The specs of the arguments, with None for those that are no arrays."""
-    names = [parameter[0] for parameter in target.parameters]
+    names = [parameter.name for parameter in target.parameters]
     axes = step.axes
     if target.is_method and not step.form.is_bound:
-        names, axes = [target.node[2][2][0][0], *names], (None, *axes)
+        names, axes = [target.node.function.parameters[0].name, *names], (None, *axes)
     static = set(_static(target, step))
     texts = [
         "None" if name in static else specs_text(axis, spec, step.axis) for name, axis in zip(names, axes, strict=False)
@@ -193,7 +193,7 @@ def _decorator(view: FileView, target: Target, step: Step, spelling: Spelling, h
         f"out_specs={specs_text(out, spec, step.axis)}",
         *(argument.replace("static_broadcasted_argnums=", "static_argnums=") for argument in folded),
     )
-    span = view.span(step.folded.site if step.folded is not None else target.at(target.node[1]))
+    span = view.span(step.folded.site if step.folded is not None else target.at(target.node.site))
     indent, _ = around(view, Span(span.start, span.start))
     text = call_text(Call(helper, arguments), indent, width_of(view), len(indent) + 1)
     if step.folded is None:

@@ -113,9 +113,9 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         return latest.value
     known = ("whatever given", function.site, latest.value)
     if known not in run.memo:
-        run.memo[known] = _whatever_given(
-            _Result(run, function, latest.given), latest.value, _returned(run.body(function))
-        )
+        # What is written matters only where it shows how many items there are.
+        written = _returned(run.body(function)) if type(latest.value) in (Seq, Dict) else ()
+        run.memo[known] = _whatever_given(_Result(run, function, latest.given), latest.value, written)
     return run.memo[known]
 
 

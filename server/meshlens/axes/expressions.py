@@ -232,15 +232,18 @@ def _bool(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 def _not(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     value = evaluate(run, node.operand, frame, ctx)
     truth = conditions.truth(value)
-    over = across(transfer.judged, variation_of(value))
-    return Const(not truth) if truth is not None else Data(travelling(labels_of(value)), over=over)
+    if truth is not None:
+        return Const(not truth)
+    over = across(transfer.judged, variation_of(value)) if ctx.env.maps else ANYTHING
+    return Data(travelling(labels_of(value)), over=over)
 
 
 def _unary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     value = evaluate(run, node.operand, frame, ctx)
     if isinstance(value, Const) and isinstance(value.value, (int, float)) and node.operator in ("-", "+"):
         return Const(-value.value if node.operator == "-" else value.value, site_of(frame, node))
-    over = across(transfer.linear if node.operator in ("-", "+") else transfer.rowwise, variation_of(value))
+    how = transfer.linear if node.operator in ("-", "+") else transfer.rowwise
+    over = across(how, variation_of(value)) if ctx.env.maps else ANYTHING
     is_array = arrays.is_array(value) or node.operator == "-"
     return Data(travelling(labels_of(value)), arrays.shape_of(value), None, is_array, over)
 
@@ -260,7 +263,7 @@ def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     labels = tuple([labels_of(item) for item in items])
     if conditions.asks_presence(items):
         return Data(frozenset({"version"}))
-    over = across(transfer.judged, *map(variation_of, items))
+    over = across(transfer.judged, *map(variation_of, items)) if ctx.env.maps else ANYTHING
     if not any(labels):
         return UNKNOWN if over == ANYTHING else Data(over=over)
     noise.meet(run, labels, ctx)

@@ -14,7 +14,7 @@ from meshlens.axes.joining import labels_of
 from meshlens.axes.mapping import apply_binder
 from meshlens.axes.meshes import make_mesh, make_sharding, make_spec
 from meshlens.axes.naming import by_parameter
-from meshlens.axes.operating import counts_rows, of_library
+from meshlens.axes.operating import SIZES, counts_rows, of_library
 from meshlens.axes.records import ApiCall
 from meshlens.axes.run import Run
 from meshlens.axes.transparent import apply_transparent
@@ -148,11 +148,16 @@ def _ordinary(
         found = library_calls.call_library(run, name, args, site, callee_site, frame, ctx)
     if found is None:
         found = library_calls.call_elsewhere(run, name, args, site, frame, ctx, decorator)
-    return _with_variation(found, name, args, site) if type(found) is Data else found
+    return _with_variation(found, name, args, site, ctx) if type(found) is Data else found
 
 
-def _with_variation(found: Data, name: str, args: tuple[Arg, ...], site: Site) -> Value:
-    """The same result with what the tables say of its variation."""
+def _with_variation(found: Data, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
+    """The same result with what the tables say of its variation.
+
+    Outside all maps nothing varies yet: of what is made there, a map asks only whether it is zeros.
+    """
+    if not ctx.env.maps and OPERATIONS.get(name) not in SIZES:
+        return found
     over = of_library(name, args)
     if over is None or over is ANYTHING:
         return found

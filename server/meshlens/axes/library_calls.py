@@ -44,6 +44,7 @@ _TABLES: tuple[Container[str], ...] = (
     libraries.SUMS,
     libraries.PLACES,
 )
+_TYPED_KEY = "jax.random.key"
 _NO_CALLBACKS = ("jax.numpy.", "numpy.", "jax.nn.", "jax.random.", "jax.lax.", "os.", "logging.", "absl.logging.")
 
 
@@ -65,7 +66,8 @@ def call_library(
     if name in libraries.DRAWS:
         return _draw(run, name, args, site, ctx)
     if name in libraries.KEY_MAKERS:
-        return _make_key(libraries.KEY_MAKERS[name], args, ctx)
+        key = _make_key(libraries.KEY_MAKERS[name], args, ctx)
+        return replace(key, made_by=name) if name == _TYPED_KEY and isinstance(key, Data) else key
     if name in libraries.DEVICE_COUNTS:
         count = _device_count(run, libraries.DEVICE_COUNTS[name], site)
         return Const(count) if count is not None else Data(frozenset({"device-count"}), ())
@@ -244,7 +246,9 @@ def _make_key(how: str, args: tuple[Arg, ...], ctx: Context) -> Value:
     if how == "keys":
         count = by_parameter(("key", "num"), args).get("num")
         sizes = (2,) if count is None else arrays.sizes(count.value) or (None,)
-        return Data(labels | {"keys"}, sizes)
+        is_typed = bool(args) and isinstance(args[0].value, Data) and args[0].value.made_by == _TYPED_KEY
+        # A raw key has an axis for its words.
+        return Data(labels | {"keys"}, sizes if is_typed else (*sizes, None))
     return Data(labels | {"key"})
 
 

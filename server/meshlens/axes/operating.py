@@ -33,7 +33,9 @@ _OPERATORS: dict[str, Callable[[Along, Along], Along]] = {
     "/": transfer.divided,
     "@": transfer.product,
 }
-_SIZES = frozenset({"constant", "zeros"})
+SIZES = frozenset({"constant", "zeros"})
+"""Kinds of operations whose results hang on no array."""
+
 _NO_ARRAYS = frozenset({"dtype", "axis", "keepdims", "axes", "precision", "out", "promote_integers", "dimension"})
 
 
@@ -94,7 +96,7 @@ def of_network(value: Value, args: tuple[Arg, ...]) -> Variation:
 
 
 def _of_kind(kind: Kind, args: tuple[Arg, ...], dotted: str) -> Variation:
-    if kind in _SIZES:
+    if kind in SIZES:
         return ZEROS if kind == "zeros" else EVERYWHERE
     if kind == "untold" or any(arg.label in ("*", "**") for arg in args):
         return ANYTHING

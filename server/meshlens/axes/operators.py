@@ -15,6 +15,7 @@ from meshlens.axes.labels import NONE, travelling
 from meshlens.axes.operating import of_operator
 from meshlens.axes.run import Run
 from meshlens.axes.values import Const, Data, Value
+from meshlens.axes.variation import ANYTHING
 from meshlens.facts.nodes import Constant
 
 _SCALED = frozenset({"scaled"})
@@ -50,5 +51,6 @@ def binary(
         labels |= {"uniform"}
     if operator == "/" and ctx.env.maps:
         note_quotient(run, left, right, site_of(frame, node), ctx)
-    over = of_operator(operator, left, right, isinstance(sides[1], Constant))
+    is_number = isinstance(sides[1], Constant)
+    over = of_operator(operator, left, right, is_number) if ctx.env.maps else ANYTHING
     return Data(labels, shape, None, arrays.gives_array(operator, left, right), over)

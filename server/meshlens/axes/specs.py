@@ -30,11 +30,11 @@ def possible_specs(value: Value) -> Iterator[tuple[Spec, bool]]:
         if isinstance(part, Spec):
             yield part, certain
         elif isinstance(part, Seq):
-            waiting.extend([(item, certain) for item in reversed(part.items)])
+            waiting.extend([(item, certain) for item in part.items[::-1]])
         elif isinstance(part, Dict):
-            waiting.extend([(item, certain) for _, item in reversed(part.items)])
+            waiting.extend([(item, certain) for _, item in part.items[::-1]])
         elif isinstance(part, Union):
-            waiting.extend([(option, False) for option in reversed(part.options)])
+            waiting.extend([(option, False) for option in part.options[::-1]])
 
 
 def spec_names(spec: Spec) -> Iterator[tuple[Const, Site]]:

@@ -49,9 +49,10 @@ _KEPT_OF_SAME = frozenset({ZERO, TOTAL, AVERAGE, MEANS_SUMMED, SUMS_AVERAGED, RA
 
 def across(how: Callable[..., Along], *variations: Variation) -> Variation:
     """What an operation gives, over all axes."""
-    if all(variation is ANYTHING for variation in variations):
-        return ANYTHING
-    return _across(how, variations)
+    for variation in variations:
+        if variation is not ANYTHING:
+            return _across(how, variations)
+    return ANYTHING
 
 
 @lru_cache(maxsize=8_000)

@@ -20,6 +20,8 @@ from meshlens.rules._select import selected_rules, unknown_selectors
 from meshlens.settings import Settings, keys, spell_version
 from meshlens.settings import shown as written
 
+_TABLES = ("per-file-ignores", "entries", "machines")
+
 
 @click.command("config")
 @click.argument("path", default=".", metavar="[PATH]")
@@ -59,6 +61,12 @@ def _origins(found: dict[str, str], given: dict[str, Any], exclude: tuple[str, .
     return out
 
 
+def _table(pairs: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+    """Pairs as a table, and those in it too."""
+    nested = (isinstance(value, tuple) and value and isinstance(value[0], tuple) for _, value in pairs)
+    return {key: dict(value) if inner else value for (key, value), inner in zip(pairs, nested, strict=True)}
+
+
 def _print(settings: Settings, jax: JaxVersion, origins: dict[str, str], root: Path, home: Path | None) -> None:
     lines = []
     for key, entry in keys().items():
@@ -69,7 +77,7 @@ def _print(settings: Settings, jax: JaxVersion, origins: dict[str, str], root: P
         if value is None:
             lines.append((f"# {key} is not set", ""))
         else:
-            shown_value = written(dict(value)) if key in ("per-file-ignores", "entries") else written(value)
+            shown_value = written(_table(value)) if key in _TABLES else written(value)
             lines.append((f"{key} = {shown_value}", origin))
     width = max(len(line) for line, _ in lines)
     click.echo(f"# configuration: {visible(shown(home)) if home else 'none found'}")

@@ -90,7 +90,8 @@ def _schema(entry: Field[Any], default: object) -> dict[str, Any]:
         return {"type": "array", "items": {"type": "string"}, "uniqueItems": True, "default": [], "scope": scope}
     if kind.startswith("table"):
         text = {"type": "string"}
-        values = {"type": "array", "items": text} if kind.endswith("lists of rules") else text
+        lists: dict[str, Any] = {"type": "array", "items": text}
+        values = {"table of lists of rules": lists, "table of entries": text}.get(kind, {"type": "object"})
         return {"type": "object", "additionalProperties": values, "default": {}, "scope": scope}
     # Empty is "not set": a text field cannot hold anything less.
     return {"type": "string", "default": "", "scope": scope}

@@ -8,7 +8,7 @@ from dataclasses import Field
 from typing import Any
 
 from meshlens.rules._registry import all_rules
-from meshlens.settings import Settings, keys
+from meshlens.settings import MACHINE_NAMES, MACHINE_NUMBERS, Settings, keys
 
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 _ENTRY = r"^[^\x00]+\.py::[A-Za-z_][\w.]*$"
@@ -43,6 +43,13 @@ def _kind(entry: Field[Any]) -> dict[str, Any]:
         },
         "version": {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)*", "examples": ["0.10.2"]},
         "table of entries": {"type": "object", "additionalProperties": {"type": "string", "pattern": _ENTRY}},
+    }
+    numbers = {key: {"type": "number", "exclusiveMinimum": 0} for key in MACHINE_NUMBERS}
+    names = {key: {"type": "string", "minLength": 1} for key in MACHINE_NAMES}
+    machine = {"type": "object", "properties": {**numbers, **names}, "additionalProperties": False}
+    kinds["table of machines"] = {
+        "type": "object",
+        "additionalProperties": {**machine, "required": ["flops", "bandwidth"]},
     }
     default = getattr(Settings(), entry.name)
     found = kinds.get(entry.metadata["kind"], {"type": "string", "minLength": 1})

@@ -20,7 +20,7 @@ from meshlens.devices.topology import BadTopology, Topology, parse_topology
 from meshlens.devices.trust import enclosing
 from meshlens.project.configuration import find_configuration, project_root, read_configuration
 from meshlens.settings import BadSetting, Settings
-from meshlens.tracing.machines import machine_of
+from meshlens.tracing.machines import MACHINES, Machine, machine_from, machine_of
 from meshlens.tracing.model import REMATERIALIZATION, Trace
 from meshlens.tracing.request import PARTITIONED, TRACED, Limits, TraceRequest
 from meshlens.tracing.tracer import trace
@@ -49,6 +49,7 @@ _OPTIONS = (
         callback=read_by(_topologies),
         help='The target devices: 8, "4x4", "v5e-16", "8xH100"; several give a table.',
     ),
+    click.option("--machine", metavar="NAME", help='What the devices are, for times: "H100", or one of "machines".'),
     click.option(
         "--level",
         type=click.Choice(list(_LEVELS)),
@@ -99,7 +100,7 @@ def traces_for(options: dict[str, Any]) -> tuple[Trace, ...]:
             name,
             target,
             level=_LEVELS[options["level"]],
-            machine=machine_of(target),
+            machine=_machine(options["machine"], settings) or machine_of(target),
             limits=limits,
             runs_main=options["run_main"],
             untrusted=enclosing((root,)) if options["untrusted"] else (),
@@ -147,6 +148,16 @@ def _entry(written: str, here: Path) -> tuple[Path, str, Settings, Path]:
     if not start.is_file():
         raise click.ClickException(f"{shown(start)}: no such file")
     return start, found[2], settings, project_root(start)
+
+
+def _machine(name: str | None, settings: Settings) -> Machine | None:
+    if name is None:
+        return None
+    own = {key: machine_from(key, dict(values)) for key, values in settings.machines}
+    known = {**MACHINES, **own}
+    if name not in known:
+        raise click.UsageError(f'expected a machine ({", ".join(known)}), not "{name}"')
+    return known[name]
 
 
 def _default_target(settings: Settings) -> tuple[Topology, ...]:

@@ -122,7 +122,7 @@ def _statement(writer: Writer, node: Any) -> None:
 def _fields(writer: Writer, node: Any, fields: Sequence[Callable[[Writer, Any], None]]) -> None:
     if len(node) != len(fields) + 1:
         raise NotFacts(f"a node of {len(node)} parts")
-    for field, value in zip(fields, node[1:], strict=True):
+    for field, value in zip(fields, tuple(node)[1:], strict=True):
         field(writer, value)
 
 

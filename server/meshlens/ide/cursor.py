@@ -164,7 +164,7 @@ def nodes_in(shapes: Any) -> Iterator[Any]:
             if isinstance(shape, (FunctionDef, Lambda, Constant)):
                 continue
         if isinstance(shape, tuple) and not isinstance(shape, FunctionShape):
-            waiting.extend(reversed(shape))
+            waiting.extend(reversed(tuple(shape)))
 
 
 def statements_in(body: Any) -> Iterator[Any]:
@@ -177,7 +177,7 @@ def statements_in(body: Any) -> Iterator[Any]:
             if not isinstance(shape, _COMPOUND):
                 continue
         if isinstance(shape, tuple):
-            waiting.extend(reversed(shape))
+            waiting.extend(reversed(tuple(shape)))
 
 
 def expression_at(parts: tuple[Part, ...]) -> int | None:

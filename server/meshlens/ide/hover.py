@@ -74,25 +74,25 @@ def hover(view: FileView, offset: int, style: HoverStyle) -> Hover | None:
 
 
 def _of_literal(prose: Prose, part: Part) -> str | None:
-    value = part.shape[2]
+    value = part.shape.value
     return axis_text(prose, part.site, Const(value, part.site)) if isinstance(value, str) else None
 
 
 def _of_keyword(prose: Prose, parts: tuple[Part, ...], offset: int) -> str | None:
     """The name of a keyword argument."""
-    label = parts[0].shape[0]
+    label = parts[0].shape.label
     if label in (None, "*", "**") or len(parts) < 2 or parts[1].kind != "call":
         return None
     if offset > prose.view.span(parts[0].site).start + len(label.encode()):
         return None
-    callee = (Part("name", parts[1].site, parts[1].shape[2]), *parts[1:])
+    callee = (Part("name", parts[1].site, parts[1].shape.callee), *parts[1:])
     dotted = dotted_at(prose.view, callee, 0)
     return keyword_text(prose, canonical(dotted), label) if dotted is not None else None
 
 
 def _of_import(prose: Prose, parts: tuple[Part, ...]) -> str | None:
     """An imported name: of JAX what became of it, of the workspace what it stands for."""
-    text, alias = parts[0].shape[:2]
+    text, alias = parts[0].shape.name, parts[0].shape.alias
     statement = parts[1].shape
     if isinstance(statement, ImportFrom) and statement.level == 0:
         dotted = f"{statement.module}.{text}"

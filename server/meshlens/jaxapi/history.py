@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from meshlens.jaxapi import history_core, history_sharding, released
 from meshlens.jaxapi.changes import NEWEST, Change, KeywordChange, Version, parse_version, spell_version
@@ -131,6 +131,7 @@ def _functions_by_keyword() -> dict[bytes, frozenset[str]]:
     return {label: frozenset(functions) for label, functions in found.items()}
 
 
+@lru_cache(maxsize=4)
 def functions_with_dated_keywords(source: bytes) -> frozenset[str]:
     """Returns the functions of which a text may pass a keyword argument that some release removed or deprecated."""
     known = _functions_by_keyword()

@@ -11,7 +11,7 @@ from meshlens.axes.records import ApiMention
 from meshlens.axes.values import Site
 from meshlens.axes.words import said_by
 from meshlens.facts.nodes import Call, ClassDef, FunctionDef, If, SeparateDef, Try
-from meshlens.facts.walking import nodes
+from meshlens.facts.walking import nodes, nodes_around
 from meshlens.jaxapi.history import NEWEST, Change, KeywordChange, change, functions_with_dated_keywords, keyword_change
 from meshlens.jaxapi.keywords import keywords
 from meshlens.jaxapi.names import canonical
@@ -110,8 +110,9 @@ def _calls_of(view: FileView, name: str) -> list[tuple[Site, Any]]:
 
 
 def _call_at(view: FileView, site: Site) -> list[tuple[Site, Any]]:
-    shape = view.facts.blocks[site.block].shape if site.block in view.facts.blocks else ()
-    calls = (node for node in nodes(shape) if isinstance(node, Call) and isinstance(node.callee, tuple))
+    block = view.facts.blocks.get(site.block)
+    around = nodes_around(block, site.index) if block is not None else ()
+    calls = (node for node in around if isinstance(node, Call) and isinstance(node.callee, tuple))
     return [(site, node) for node in calls if node.callee.site == site.index]
 
 

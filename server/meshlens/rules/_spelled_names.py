@@ -48,11 +48,6 @@ def _dated() -> frozenset[str]:
     return changed_names() | changed_keywords()
 
 
-def _dated_in(source: bytes) -> frozenset[str]:
-    """The names that a text may use as some release does not have them."""
-    return changed_names() | functions_with_dated_keywords(source)
-
-
 @cache
 def _words() -> frozenset[bytes]:
     return frozenset(dotted.rsplit(".", 1)[-1].encode() for dotted in _dated())
@@ -117,7 +112,7 @@ def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str],
 def _dated_places(source: bytes, modules: dict[str, str]) -> list[int]:
     """Where the text writes something dated after one of the names, so that the trees there are worth a walk."""
     places: list[int] = []
-    dated = _dated_in(source)
+    names, functions = changed_names(), functions_with_dated_keywords(source)
     for word in _dated_words(source):
         at = source.find(b"." + word)
         while at >= 0:
@@ -126,7 +121,8 @@ def _dated_places(source: bytes, modules: dict[str, str]) -> list[int]:
                 chain = _CHAIN_BACKWARDS.match(source[max(0, at - _LONGEST) : end][::-1])
                 written = chain.group()[::-1].translate(None, b" \t\r\n\f\v\\") if chain is not None else b""
                 head, _, rest = written.decode().partition(".")
-                if head in modules and f"{modules[head]}.{rest}" in dated:
+                dotted = f"{modules[head]}.{rest}" if head in modules else ""
+                if dotted in names or dotted in functions:
                     places.append(at)
             at = source.find(b"." + word, end)
     return places

@@ -35,6 +35,7 @@ from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.view import FileView
 from meshlens.rules._model import Finding, Related, Severity
 from meshlens.rules._registry import rule
+from meshlens.rules._unbound import maps_that_lack_an_axis
 from meshlens.text import Span
 
 _CHECKED_SINCE = (0, 6, 0)
@@ -44,11 +45,14 @@ _CHECKED_SINCE = (0, 6, 0)
 def carry_becomes_varying(view: FileView) -> Iterator[Finding]:
     """Reports each carry of a loop in a checked map that a step makes varying."""
     seen: set[Span] = set()
+    lacking = maps_that_lack_an_axis(view.solution)
     for use in view.records.gradient_uses:
         context = use.context
         if use.kind != "carried" or not view.is_here(use.site) or not context.sure or view.jax_version < _CHECKED_SINCE:
             continue
         if context.guarded or context.expected or context.conditional:
+            continue
+        if not lacking.isdisjoint(binder.site for binder in context.env.maps):
             continue
         span = view.span(use.site)
         if span in seen:

@@ -45,61 +45,22 @@ from meshlens.rules._binding_fixes import fixes_for
 from meshlens.rules._model import Finding, Related, Severity
 from meshlens.rules._places import axis_site, quoted, route_places
 from meshlens.rules._registry import rule
+from meshlens.rules._unbound import Unbound, unbound_uses
+
+_MOST_REPEATED = 4
 
 
 @rule("AX101", Severity.ERROR, reads="places")
 def unbound_axis(view: FileView) -> Iterator[Finding]:
     """Reports each collective that some sure, closed route reaches without its axis bound."""
     seen: set[tuple[Site, str]] = set()
-    for name, failing, binding in view.solution.once("unbound-axis", _unbound):
-        for use in failing:
-            site = _where_routes_part(use, binding) if binding else axis_site(view, use)
+    for fault in unbound_uses(view.solution):
+        name = fault.name
+        for use in fault.failing:
+            site = _where_routes_part(use, fault.binding) if fault.binding else axis_site(view, use)
             if view.is_here(site) and (site, name) not in seen:
                 seen.add((site, name))
-                yield _finding(view, use, site, name, bool(binding), _common(use, view.solution))
-
-
-Unbound = tuple[str, list[AxisUse], list[AxisUse]]
-
-
-def _unbound(solution: Solution) -> list[Unbound]:
-    """The axis names that some route leaves unbound, with the uses on such routes (short ones first) and on others."""
-    places: dict[tuple[Site, str], list[AxisUse]] = defaultdict(list)
-    for records in solution.by_file.values():
-        for use in records.uses:
-            name = literal_name(use.name)
-            if name is not None:
-                places[(use.call, name)].append(use)
-    found: list[Unbound] = []
-    for (_, name), uses in places.items():
-        binding = [use for use in uses if name in use.context.env.names or _may_bind(use)]
-        followed = all(use.context.sure for use in uses)
-        failing = [use for use in uses if _fails(use, name) and _is_certain(use, bool(binding), followed)]
-        if failing:
-            found.append((name, sorted(failing, key=lambda use: len(use.context.route)), binding))
-    return found
-
-
-def _fails(use: AxisUse, name: str) -> bool:
-    context = use.context
-    return context.sure and not context.guarded and not context.env.open and name not in context.env.names
-
-
-def _is_certain(use: AxisUse, bound_elsewhere: bool, followed: bool) -> bool:
-    """Whether a failing use needs no luck: where other routes bind the axis, no condition may stand on this one.
-
-    An entry of a table that fails fails whenever it is picked, but what is picked with it may depend on the same key:
-    it counts only where every route that leads there could be followed, and none binds the axis.
-    """
-    if bound_elsewhere:
-        return not use.context.conditional and (bool(use.context.env.maps) or not use.context.remote)
-    picked = use.context.conditional == "picked" and followed
-    return bool(use.context.env.maps) or picked or not use.context.conditional
-
-
-def _may_bind(use: AxisUse) -> bool:
-    """Whether a map on devices encloses the use whose names are not known, such as one over a mesh handed in."""
-    return use.context.env.open and any(binder.open for binder in use.context.env.maps)
+                yield _finding(view, use, site, fault, _common(use, view.solution))
 
 
 def _where_routes_part(use: AxisUse, binding: list[AxisUse]) -> Site:
@@ -136,7 +97,8 @@ def _by_literal(solution: Solution) -> dict[Site | None, list[AxisUse]]:
     return found
 
 
-def _finding(view: FileView, use: AxisUse, site: Site, name: str, elsewhere: bool, common: tuple[str, ...]) -> Finding:
+def _finding(view: FileView, use: AxisUse, site: Site, fault: Unbound, common: tuple[str, ...]) -> Finding:
+    name, elsewhere = fault.name, bool(fault.binding)
     env = use.context.env
     bound = env.names
     hint = ""
@@ -159,6 +121,8 @@ def _finding(view: FileView, use: AxisUse, site: Site, name: str, elsewhere: boo
     place = axis_site(view, use)
     if place != site:
         related.append(Related(view.path_of(use.call), view.span(use.call), f'{use.kind} uses axis "{name}" here'))
+    again = f'axis "{name}" is used here as well'
+    related += [Related(view.path_of(one), view.span(one), again) for one in fault.repeated[:_MOST_REPEATED]]
     fixes = () if elsewhere and not env.maps else fixes_for(view, use, site, name, suggestion, common)
     return Finding(view.span(site), message, fixes, tuple(related))
 

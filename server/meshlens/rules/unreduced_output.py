@@ -30,6 +30,7 @@ from meshlens.project.view import FileView
 from meshlens.rules._model import Finding, Severity
 from meshlens.rules._registry import rule
 from meshlens.rules._specs import mesh_axes
+from meshlens.rules._unbound import maps_that_lack_an_axis
 from meshlens.text import Span
 
 
@@ -38,11 +39,14 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
     """Compares what the operand of a map returns with what its out_axes or out_specs say."""
     if not any(_declared(binding.binder) for binding in view.records.bindings):
         return
+    lacking = maps_that_lack_an_axis(view.solution)
     verdicts: dict[Span, list[str | None]] = {}
     for records in view.solution.by_file.values():
         for mapped in records.mapped_calls:
             declared = _declared(mapped.binder)
             if declared is None or not view.is_here(mapped.binder.site):
+                continue
+            if mapped.binder.site in lacking:
                 continue
             for site, value, entry in _outputs(declared[1].value, mapped.returned, declared[1].whole):
                 axes = _left_out(mapped.binder, entry)

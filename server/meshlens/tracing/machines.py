@@ -78,6 +78,30 @@ def machine_of(target: Topology) -> Machine | None:
     return MACHINES.get(target.text.rpartition("x")[2]) if target.platform == "gpu" else None
 
 
+def machine_from(name: str, values: Mapping[str, float | str]) -> Machine:
+    """Returns a machine that a configuration describes.
+
+    Args:
+        name: what it is called there.
+        values: its numbers and the names of its links, by key.
+    """
+
+    def number(key: str) -> float:
+        return float(values.get(key, 0.0))
+
+    return Machine(
+        name=name,
+        flops=number("flops"),
+        memory=number("memory"),
+        memory_bandwidth=number("memory-bandwidth"),
+        link=str(values.get("link", "link")),
+        bandwidth=number("bandwidth"),
+        network=str(values.get("network", "network")),
+        network_bandwidth=number("network-bandwidth"),
+        per_host=int(number("per-host")),
+    )
+
+
 def least_time(machine: Machine, shape: tuple[int, ...], kind: str, size: int, groups: Groups) -> Estimate | None:
     """Returns the least time of one collective.
 

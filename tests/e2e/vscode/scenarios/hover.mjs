@@ -5,7 +5,7 @@ await play(async (workbench, page) => {
   await workbench.open("train.py", 19);
   const name = page.locator(".view-line span", { hasText: /^"batch"$/ }).last();
   const hover = await workbench.hover(name, "batch");
-  check(/Axis name\s+"batch"/.test(hover), hover);
+  check(/Axis name\s+●\s+"batch"/.test(hover), hover);
   check(hover.includes("up to 8 devices (target 8)"), hover);
   await workbench.shot("hover");
   return { hover };
