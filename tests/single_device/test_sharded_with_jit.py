@@ -87,7 +87,7 @@ def test_rows_along_another_axis_are_split_there(tmp_path: Path) -> None:
     program = next(one for one in PROGRAMS if one.stem == "time_major_rnn")
     assert "train_step(params, shard_axis(sequences, 1)" in _converted(program, tmp_path).read_text("utf-8")
     told = _converted(program, tmp_path, "--batch", "sequences:1", "--batch", "targets:1").read_text("utf-8")
-    assert "shard_axis(np.cumsum(sequences, axis=0).sum(axis=-1), 1))" in told
+    assert "shard_axis(np.cumsum(sequences, axis=0).sum(axis=-1), 1)" in told
     assert "def shard_batch(" not in told
 
 
