@@ -19,11 +19,11 @@ from typing import Any
 
 HERE = Path(__file__).parent
 SERVER = HERE.parent / "server"
-PACKAGES = ("syntax", "facts", "axes", "project", "rules")
+PACKAGES = ("syntax", "facts", "axes", "project", "checking", "rules")
 INTERPRETED = {
-    "axes/immutable.py": "the decorator that is written out",
+    "axes/domain/immutable.py": "the decorator that is written out",
     "project/view.py": "a rule's view inherits from it",
-    "rules/_suppress.py": "the class that does",
+    "checking/suppress.py": "the class that does",
     "project/jedi_bridge.py": "asks jedi, whose time is its own",
 }
 """Modules of these packages that are not compiled, and why."""
@@ -40,7 +40,7 @@ _MYPY = (
 def compiled_modules(package: Path) -> Iterator[Path]:
     """The modules of a package `meshlens` that are compiled."""
     for name in PACKAGES:
-        for path in sorted((package / name).glob("*.py")):
+        for path in sorted((package / name).rglob("*.py")):
             if path.name != "__init__.py" and path.relative_to(package).as_posix() not in INTERPRETED:
                 yield path
 

@@ -15,8 +15,8 @@ TIMES = {"server": 1, "docs/tour": 5, "tests/oracle": 10}
 
 def practise(folder: Path) -> None:
     """Reads, interprets and checks."""
+    from meshlens.checking.check import check
     from meshlens.project.workspace import open_workspace
-    from meshlens.rules._check import check
     from meshlens.settings import Settings
 
     files = sorted(folder.rglob("*.py"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from meshlens.checking.check import Diagnosed, check
 from meshlens.project.workspace import Workspace, open_workspace
-from meshlens.rules._check import Diagnosed, check
 from meshlens.settings import Settings
 
 ROOT = Path("/project")

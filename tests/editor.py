@@ -204,7 +204,7 @@ class Editor:
 
 def types_path(uri: str) -> str:
     """The path in a file URI."""
-    from meshlens.lsp.documents import path_of
+    from meshlens.lsp.texts.documents import path_of
 
     return str(path_of(uri))
 

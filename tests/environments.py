@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dsl import Axes, File
-from meshlens.axes.context import AxisEnv, Context
-from meshlens.axes.records import Records
-from meshlens.axes.values import Site
+from meshlens.axes.domain.values import Site
+from meshlens.axes.runs.context import AxisEnv, Context
+from meshlens.axes.runs.records import Records
 from meshlens.project.view import FileView
 from meshlens.project.workspace import Workspace
 from projects import Project

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import features_while_typing
-from meshlens.ide.hover import hover
-from meshlens.ide.signature import signature
+from meshlens.ide.completing.signature import signature
+from meshlens.ide.hovering.hover import hover
 from meshlens.project.view import FileView
 
 _PICTURE = re.compile(r"data:image/svg\+xml;base64,([\w+/=]+)")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from meshlens.ide.call_hierarchy import CallLink, incoming_calls, outgoing_calls, prepare_calls
-from meshlens.ide.completion import CompletionWants, complete
-from meshlens.ide.inlay_hints import InlayHintsWanted, inlay_hints
-from meshlens.ide.lenses import lenses
-from meshlens.ide.symbols import Symbol, document_symbols, workspace_symbols
+from meshlens.ide.completing.completion import CompletionWants, complete
+from meshlens.ide.shown.call_hierarchy import CallLink, incoming_calls, outgoing_calls, prepare_calls
+from meshlens.ide.shown.inlay_hints import InlayHintsWanted, inlay_hints
+from meshlens.ide.shown.lenses import lenses
+from meshlens.ide.shown.symbols import Symbol, document_symbols, workspace_symbols
 from meshlens.project.snippets import read_snippets
 from meshlens.project.view import FileView
 from meshlens.text import Span

@@ -13,9 +13,9 @@ from typing import Any
 import forged_before
 from meshlens.caches.folder import Cache
 from meshlens.caches.sealed import SEAL, seal, sealing_key
-from meshlens.facts.grammar import HEADER, ROW
-from meshlens.project.cache import _COUNT
-from meshlens.project.cache import _ROW as INDEX_ROW
+from meshlens.facts.disk.grammar import HEADER, ROW
+from meshlens.project.disk.cache import _COUNT
+from meshlens.project.disk.cache import _ROW as INDEX_ROW
 
 _HOSTILE_NUMBERS = (0, 1, 2, 127, 255, 256, 65_535, 65_536, (1 << 31) - 1, 1 << 31, (1 << 32) - 1)
 _HOSTILE_VALUES: tuple[Any, ...] = (

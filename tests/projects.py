@@ -10,15 +10,15 @@ from itertools import groupby
 from pathlib import Path
 
 from dsl import Case, File, Mark
-from meshlens.project.configuration import configuration_in, read_configuration
-from meshlens.project.devices import target_of
-from meshlens.project.jax_folders import find_jax_folders
-from meshlens.project.jax_version import find_jax_version
-from meshlens.project.notebook import read_notebook
+from meshlens.checking.check import Diagnosed, check
+from meshlens.checking.fixes import SAFE_AND_UNSAFE, plan
+from meshlens.checking.model import Finding, Fix
+from meshlens.project.notebooks.notebook import read_notebook
+from meshlens.project.settings.configuration import configuration_in, read_configuration
+from meshlens.project.settings.devices import target_of
+from meshlens.project.settings.jax_folders import find_jax_folders
+from meshlens.project.settings.jax_version import find_jax_version
 from meshlens.project.workspace import Workspace, open_workspace
-from meshlens.rules._check import Diagnosed, check
-from meshlens.rules._fixes import SAFE_AND_UNSAFE, plan
-from meshlens.rules._model import Finding, Fix
 from meshlens.settings import Settings
 from meshlens.text import Edit, FileEdit, LineIndex, Span, apply
 

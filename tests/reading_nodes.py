@@ -11,7 +11,7 @@ _PARTS = ("Argument", "Pair", "Clause", "Parameter", "FunctionShape", "WithItem"
 MAY_READ_BY_NUMBER = {
     "facts/paths.py": "a path to a statement is a list of numbers, so that it outlives the nodes",
     "facts/walking.py": "walks whatever is in a tree, from its end",
-    "project/watching.py": "follows such a path",
+    "project/solving/watching.py": "follows such a path",
 }
 """Modules that read nodes by number, and why."""
 NOT_YET = ("assists/", "refactoring/")

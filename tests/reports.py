@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meshlens.cli.report import Place, Report, Reported
+from meshlens.cli.printing.report import Place, Report, Reported
 
 
 def reported(message="m", start=(3, 5), end=(3, 9), related=(), fix=None, severity="error"):

@@ -24,10 +24,10 @@ import dsl
 import numbers_of_programs
 import projects
 from dsl import Case, File
-from meshlens.assists._functions import function_at
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
-from meshlens.assists._registry import Assist, all_assists, assist_named
 from meshlens.project.workspace import open_workspace
+from meshlens.refactoring.model import Answer, Proposal, Refused, Wishes
+from meshlens.refactoring.reading.functions import function_at
+from meshlens.refactoring.registry import Assist, all_assists, assist_named
 from meshlens.settings import parse_device_sizes
 from meshlens.text import Edit, FileEdit, Span
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from meshlens.ide.axis_colors import COLORS, axis_colors, colored_names
-from meshlens.ide.mesh_focus import Focus, focus_at
+from meshlens.ide.shown.axis_colors import COLORS, axis_colors, colored_names
+from meshlens.ide.shown.mesh_focus import Focus, focus_at
 from meshlens.project.view import FileView
 from meshlens.project.workspace import open_workspace
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import depth
+from meshlens.checking.check import check
 from meshlens.project.workspace import Workspace, open_workspace
-from meshlens.rules._check import check
 from meshlens.settings import Settings
 from meshlens.text import Edit, Span
 

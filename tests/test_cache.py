@@ -9,12 +9,12 @@ import pytest
 
 from command_line import TYPO
 from meshlens.caches.folder import Cache
+from meshlens.facts.disk.restored import restored
+from meshlens.facts.disk.stored import stored
 from meshlens.facts.extract import extract
-from meshlens.facts.restored import restored
-from meshlens.facts.stored import stored
-from meshlens.project import cache as caching
-from meshlens.project.cache import FactsCache, fingerprint
-from meshlens.project.results import ResultsCache, question
+from meshlens.project.disk import cache as caching
+from meshlens.project.disk.cache import FactsCache, fingerprint
+from meshlens.project.disk.results import ResultsCache, question
 from own_cache import KEY, cache_in
 
 SOURCES = [path.read_bytes() for path in sorted((Path(__file__).parent / "oracle" / "programs").glob("*.py"))[:40]]

@@ -64,7 +64,7 @@ def test_an_index_of_another_shape(project, entry):
 def test_results_without_files(project, result, monkeypatch):
     # Whoever forges a cache works the question out from the files, the settings and the program, as this does.
     from meshlens.cli.request import ask
-    from meshlens.project.results import question
+    from meshlens.project.disk.results import question
 
     monkeypatch.chdir(project)
     (group,) = ask(

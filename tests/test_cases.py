@@ -19,7 +19,7 @@ import dsl
 import environments
 import projects
 from dsl import Case, File
-from meshlens.rules._registry import all_rules
+from meshlens.checking.registry import all_rules
 
 CASES = Path(__file__).parent / "cases"
 TYPED_BY_CHARACTERS = 400

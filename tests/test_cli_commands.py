@@ -9,7 +9,7 @@ import pytest
 
 import meshlens as package
 from command_line import meshlens, write
-from meshlens.rules._registry import all_rules
+from meshlens.checking.registry import all_rules
 
 if sys.version_info >= (3, 11):
     import tomllib

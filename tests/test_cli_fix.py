@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from command_line import CELL, CLEAN, FIXED, TYPO, meshlens, write
-from meshlens.rules._check import Diagnosed
-from meshlens.rules._fixes import SAFE, SAFE_AND_UNSAFE, plan
-from meshlens.rules._model import Finding, Fix, Severity
+from meshlens.checking.check import Diagnosed
+from meshlens.checking.fixes import SAFE, SAFE_AND_UNSAFE, plan
+from meshlens.checking.model import Finding, Fix, Severity
 from meshlens.text import Edit, FileEdit, Span, applied
 
 

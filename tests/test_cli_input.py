@@ -142,8 +142,8 @@ def test_bad_usage(tmp_path, arguments, part):
 def test_a_rule_that_crashes_costs_only_its_findings(tmp_path, monkeypatch):
     from dataclasses import replace
 
-    from meshlens.rules import _check as checking
-    from meshlens.rules._registry import all_rules
+    from meshlens.checking import check as checking
+    from meshlens.checking.registry import all_rules
 
     def crash(view):
         raise ValueError("no luck")

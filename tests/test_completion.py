@@ -9,12 +9,12 @@ import pytest
 
 import depth
 from features_while_typing import FEATURES
-from meshlens.ide.call_hierarchy import incoming_calls, outgoing_calls, prepare_calls
-from meshlens.ide.completion import CompletionWants, complete
-from meshlens.ide.inlay_hints import InlayHintsWanted, inlay_hints
-from meshlens.ide.symbols import document_symbols
-from meshlens.ide.tokens import arguments_at
-from meshlens.ide.typed import typed_at
+from meshlens.ide.completing.completion import CompletionWants, complete
+from meshlens.ide.completing.tokens import arguments_at
+from meshlens.ide.completing.typed import typed_at
+from meshlens.ide.shown.call_hierarchy import incoming_calls, outgoing_calls, prepare_calls
+from meshlens.ide.shown.inlay_hints import InlayHintsWanted, inlay_hints
+from meshlens.ide.shown.symbols import document_symbols
 from meshlens.project import snippets
 from meshlens.project.snippets import Snippet, parse_snippets, read_snippets
 from meshlens.project.view import FileView

@@ -9,10 +9,10 @@ import pytest
 
 from meshlens.devices.report import Device, Report
 from meshlens.devices.topology import parse_topology
-from meshlens.ide.device_words import status
-from meshlens.ide.hover import hover
-from meshlens.ide.inlay_hints import InlayHintsWanted, inlay_hints
-from meshlens.ide.lenses import lenses
+from meshlens.ide.hovering.device_words import status
+from meshlens.ide.hovering.hover import hover
+from meshlens.ide.shown.inlay_hints import InlayHintsWanted, inlay_hints
+from meshlens.ide.shown.lenses import lenses
 from meshlens.project.view import FileView
 from meshlens.project.workspace import open_workspace
 from meshlens.text import Span

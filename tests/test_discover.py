@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from command_line import write
-from meshlens.project.discover import files_below, python_files
-from meshlens.project.patterns import matches
+from meshlens.project.disk.discover import files_below, python_files
+from meshlens.project.disk.patterns import matches
 
 
 def _found(root, *exclude):

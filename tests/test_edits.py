@@ -12,10 +12,10 @@ from bench.generate import module
 from cold_start import ROOT, opened
 from depth import examples
 from facts_alike import are_alike
+from meshlens.checking.check import check
+from meshlens.facts.editing.reading import read, read_again, whole_edit
 from meshlens.facts.extract import extract
-from meshlens.facts.reading import read, read_again, whole_edit
 from meshlens.project.workspace import Workspace
-from meshlens.rules._check import check
 from meshlens.settings import Settings
 from meshlens.text import Edit, Span
 from oracle.rerun import programs

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import depth
 from depth import examples
 from meshlens.facts.extract import extract
-from meshlens.facts.lower_strings import unescape
+from meshlens.facts.lower.strings import unescape
 from meshlens.facts.model import FileFacts
 
 

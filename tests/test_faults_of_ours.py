@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from command_line import meshlens
-from meshlens.axes import statements
+from meshlens.axes.python import statements
+from meshlens.checking.check import check
+from meshlens.checking.registry import all_rules
 from meshlens.facts import extract
 from meshlens.facts.model import FileFacts
-from meshlens.project import pool
+from meshlens.project.disk import pool
 from meshlens.project.workspace import open_workspace
-from meshlens.rules._check import check
-from meshlens.rules._registry import all_rules
 from meshlens.settings import Settings
 from meshlens.text import Edit, Span
 
@@ -95,7 +95,7 @@ def test_what_failed_is_not_kept_in_a_cache(tmp_path: Path, monkeypatch: pytest.
 def test_a_fault_in_a_rule_leaves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.py").write_text(PLANTED + "jax.pmap(total)(1)\n")
     rule = next(one for one in all_rules() if one.code == "AX302")
-    monkeypatch.setattr("meshlens.rules._check.selected_rules", lambda _: [_broken(rule), *_without(rule)])
+    monkeypatch.setattr("meshlens.checking.check.selected_rules", lambda _: [_broken(rule), *_without(rule)])
     ran = meshlens("check", ".", "--no-cache", "--output-format", "concise", cwd=tmp_path)
     assert ran.code == 1
     assert "AX101" in ran.out

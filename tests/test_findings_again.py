@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from meshlens.facts.reading import whole_edit
+from meshlens.checking.check import check
+from meshlens.facts.editing.reading import whole_edit
 from meshlens.project.workspace import Workspace, open_workspace
-from meshlens.rules._check import check
 from meshlens.settings import Settings
 from meshlens.text import Span
 

@@ -14,7 +14,7 @@ import pytest
 
 from command_line import CELL, CLEAN, TYPO, meshlens, write
 from meshlens.cli.formats import NAMES, render
-from meshlens.cli.report import Place, ReportedFix, packed, unpacked
+from meshlens.cli.printing.report import Place, ReportedFix, packed, unpacked
 from reports import report_of, reported
 
 SCHEMAS = Path(__file__).parent / "schemas"

@@ -6,7 +6,7 @@ import pytest
 
 from meshlens.cli.formats import as_full
 from meshlens.cli.formats.frames import visible, width
-from meshlens.cli.report import Place, ReportedFix
+from meshlens.cli.printing.report import Place, ReportedFix
 from reports import report_of, reported
 
 

@@ -13,8 +13,8 @@ from tree_sitter import Parser
 
 import depth
 from bench.growth_of import SHAPES, weigh
+from meshlens.checking.check import check
 from meshlens.project.workspace import open_workspace
-from meshlens.rules._check import check
 from meshlens.settings import Settings
 from meshlens.syntax.parse import LANGUAGE, Node, parse_again
 

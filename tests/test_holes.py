@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from meshlens.facts.broken.holes import finished
+from meshlens.facts.editing.reading import read, read_again
 from meshlens.facts.extract import extract
-from meshlens.facts.holes import finished
 from meshlens.facts.mentioned import MAKES_FUNCTIONS, names_of
-from meshlens.facts.reading import read, read_again
 from meshlens.syntax.sections import section_of
 from meshlens.text import Edit, Span
 

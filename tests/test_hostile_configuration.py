@@ -16,12 +16,12 @@ from depth import examples
 from meshlens.devices.interpreters import Wishes, choose_interpreter, find_interpreters
 from meshlens.devices.topology import BadTopology, parse_topology
 from meshlens.devices.trust import interpreter_leads_into
-from meshlens.project.configuration import OWN_FILE, SHARED_FILE, read_configuration
-from meshlens.project.discover import python_files
-from meshlens.project.jax_locks import LOCKS
-from meshlens.project.jax_version import find_jax_version
-from meshlens.project.patterns import matches
-from meshlens.project.toml_text import parse_toml
+from meshlens.project.disk.discover import python_files
+from meshlens.project.disk.patterns import matches
+from meshlens.project.disk.toml_text import parse_toml
+from meshlens.project.settings.configuration import OWN_FILE, SHARED_FILE, read_configuration
+from meshlens.project.settings.jax_locks import LOCKS
+from meshlens.project.settings.jax_version import find_jax_version
 from meshlens.settings import BadSetting, Settings, keys, parse, shown
 from raw_client import served
 

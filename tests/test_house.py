@@ -1,7 +1,8 @@
-"""House rules that tests can tell: nodes are read by their fields."""
+"""The house rules that can be told by looking: how nodes are read, and how many modules lie in a folder."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,16 @@ from meshlens.facts.extract import extract
 from reading_nodes import MAY_READ_BY_NUMBER
 
 SERVER = Path(__file__).parents[1] / "server" / "meshlens"
+MOST_MODULES = 30
+MAY_BE_LONGER = {
+    "rules": "one file for each rule: the listing is the list of rules",
+    "lsp/handlers": "one file for each request of the protocol",
+}
+
+
+def test_no_folder_has_more_modules_than_a_page():
+    counts = Counter(path.parent.relative_to(SERVER).as_posix() for path in SERVER.rglob("*.py"))
+    assert {folder for folder, count in counts.items() if count > MOST_MODULES} == set(MAY_BE_LONGER)
 
 
 def test_a_node_that_is_read_by_number_fails_a_test():

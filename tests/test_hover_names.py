@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from meshlens.cli.formats.json_text import json_text
-from meshlens.ide.outside import OutsideAxis, outside_text
-from meshlens.ide.prose import Prose, as_text
+from meshlens.ide.hovering.prose import Prose, as_text
+from meshlens.ide.naming.outside import OutsideAxis, outside_text
 from meshlens.lsp.handlers.watched_files import PATTERNS
-from meshlens.project.jax_locks import LOCKS
 from meshlens.project.jedi_bridge import Found
+from meshlens.project.settings.jax_locks import LOCKS
 from meshlens.text import Span
 
 PICTURE = "![x](https://example.org/x.png)"

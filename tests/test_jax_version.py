@@ -13,8 +13,8 @@ import pytest
 
 from command_line import meshlens, write
 from meshlens.jaxapi.changes import NEWEST
-from meshlens.project.jax_folders import find_jax_folders, nearest_jax_version, version_in
-from meshlens.project.jax_version import find_jax_version, locate_jax_version
+from meshlens.project.settings.jax_folders import find_jax_folders, nearest_jax_version, version_in
+from meshlens.project.settings.jax_version import find_jax_version, locate_jax_version
 from meshlens.settings import Settings, parse_version
 
 SETTINGS = Settings()
@@ -196,7 +196,7 @@ def test_a_folder_outside_the_project_says_nothing(tmp_path):
 
 
 def test_the_newest_version_is_newer_than_the_last_patches():
-    from meshlens.project.jax_requirements import RELEASES
+    from meshlens.project.settings.jax_requirements import RELEASES
 
     assert sorted(set(RELEASES)) == list(RELEASES)
     assert RELEASES[-1] == NEWEST

@@ -20,6 +20,7 @@ LEVELS = (
     ("axes",),
     ("project",),
     ("tracing",),
+    ("checking", "refactoring"),
     ("rules", "assists", "ide"),
     ("lsp",),
     ("cli",),
@@ -41,7 +42,14 @@ HOMES = {
 }
 CONCURRENCY = {"asyncio", "threading", "concurrent.futures", "_thread", "multiprocessing"}
 # Cold scans go to worker processes, which the command line and the server start and the core only serves.
-MAY_RUN_ASIDE = ("lsp/", "cli/", "devices/runner.py", "tracing/warm.py", "project/pool.py", "project/workers.py")
+MAY_RUN_ASIDE = (
+    "lsp/",
+    "cli/",
+    "devices/runner.py",
+    "tracing/warm.py",
+    "project/disk/pool.py",
+    "project/disk/workers.py",
+)
 
 READING_COMPLAINT = "outside foreign_files: a file of others can be a device, a pipe, or endless"
 MAY_READ = {
@@ -57,7 +65,7 @@ MAY_READ = {
     "tracing/worker/plugin.py": "a file of our own package",
     "project/snippets.py": "a file of our own package",
     "cli/main.py": "the null device, to write to",
-    "lsp/aside.py": "the memory of its own process, as the kernel tells it",
+    "lsp/beside/aside.py": "the memory of its own process, as the kernel tells it",
 }
 
 
@@ -140,19 +148,19 @@ def test_the_package_is_read():
 @pytest.mark.parametrize(
     ("name", "source", "complaint"),
     [
-        ("facts/extract.py", "from meshlens.axes.run import run", "facts imports axes, which is not to its left"),
+        ("facts/extract.py", "from meshlens.axes.runs.run import run", "facts imports axes, which is not to its left"),
         ("facts/extract.py", "from ..rules import _model", "facts imports rules, which is not to its left"),
-        ("rules/unbound_axis.py", "import meshlens.ide.hover", "rules imports ide, which is not to its left"),
+        ("rules/unbound_axis.py", "import meshlens.ide.hovering.hover", "rules imports ide, which is not to its left"),
         ("text.py", "from meshlens import syntax", "text imports syntax, which is not to its left"),
         ("axes/helper.py", "from meshlens.misc import thing", '"misc" has no place in the layers'),
         ("facts/extract.py", "import tree_sitter", "tree_sitter belongs in syntax/"),
         ("project/modules.py", "def f():\n    import jedi", "jedi belongs in project/jedi_bridge.py"),
         ("cli/main.py", "from lsprotocol import types", "lsprotocol belongs in lsp/"),
-        ("rules/_check.py", "from rich.console import Console", "rich belongs in cli/"),
-        ("axes/run.py", "import jax.numpy as jnp", "jax belongs in devices/probe.py tracing/worker/"),
-        ("project/cache.py", "print('hello')", "print outside cli"),
-        ("project/cache.py", "async def f(): ...", "async below lsp"),
-        ("project/cache.py", "import threading", "threading below lsp"),
+        ("checking/check.py", "from rich.console import Console", "rich belongs in cli/"),
+        ("axes/runs/run.py", "import jax.numpy as jnp", "jax belongs in devices/probe.py tracing/worker/"),
+        ("project/disk/cache.py", "print('hello')", "print outside cli"),
+        ("project/disk/cache.py", "async def f(): ...", "async below lsp"),
+        ("project/disk/cache.py", "import threading", "threading below lsp"),
         *(
             ("project/imports.py", source, f"{called} {READING_COMPLAINT}")
             for called, source in (
@@ -179,6 +187,6 @@ def test_every_exception_is_still_needed():
 
 def test_what_is_allowed_is_not_seen(tmp_path):
     (tmp_path / "rules").mkdir()
-    (tmp_path / "rules" / "x.py").write_text("from meshlens.rules._model import Finding\nfrom . import _registry\n")
+    (tmp_path / "rules" / "x.py").write_text("from meshlens.checking.model import Finding\nfrom . import _registry\n")
     (tmp_path / "__init__.py").write_text("")
     assert not complaints(tmp_path)

@@ -11,7 +11,7 @@ import depth
 
 ASKED = {
     "TLS is not loaded, and can be": """
-from meshlens.lsp.without_tls import import_asyncio
+from meshlens.lsp.wire.without_tls import import_asyncio
 import_asyncio()
 import sys, meshlens.lsp.server
 assert "ssl" not in sys.modules and "_ssl" not in sys.modules
@@ -31,13 +31,13 @@ except SystemExit as ended:
     assert not ended.code
 assert not {"packaging", "tomllib", "tomli", "configparser"} & set(sys.modules), sys.modules
 pathlib.Path("requirements.txt").write_text("jax<0.5\\n")
-from meshlens.project.jax_version import find_jax_version
+from meshlens.project.settings.jax_version import find_jax_version
 from meshlens.settings import Settings
 assert find_jax_version(pathlib.Path.cwd(), Settings()) == (0, 4, 38)
 assert "packaging.specifiers" in sys.modules
 """,
     "objects of the protocol are made with what they are given": """
-from meshlens.lsp.light_types import import_light_types
+from meshlens.lsp.wire.light_types import import_light_types
 import_light_types()
 from lsprotocol import converters, types
 given = types.Range(types.Position(1, 2), end=types.Position(3, 4))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from meshlens.axes.run import MOST_CONTEXTS
-from meshlens.axes.specs import possible_specs, specs_in
-from meshlens.axes.spending import MOST_BODIES_OUTSIDE
-from meshlens.axes.values import Const, Dict, Site, Spec, Union, Value
+from meshlens.axes.domain.specs import possible_specs, specs_in
+from meshlens.axes.domain.values import Const, Dict, Site, Spec, Union, Value
+from meshlens.axes.runs.run import MOST_CONTEXTS
+from meshlens.axes.worth.spending import MOST_BODIES_OUTSIDE
+from meshlens.checking.check import check
 from meshlens.project.workspace import open_workspace
-from meshlens.rules._check import check
 from meshlens.settings import Settings
 
 PATH = Path("/limits/program.py")

@@ -56,7 +56,7 @@ def test_the_deep_sessions_run_every_test(collected: list[Collected]):
 
 def test_every_change_runs_what_is_not_deep(collected: list[Collected]):
     quick = {name: one for name, one in selected().items() if name not in tagged_deep()}
-    elsewhere = ("tests/e2e/test_", "tests/e2e/compiled", "tests/e2e/jupyter", "tests/e2e/publishing")
+    elsewhere = tuple(f"tests/e2e/{one}" for one in ("test_", "compiled", "jupyter", "publishing", "tracing"))
     missed = set(left_out(quick, [one for one in collected if "deep" not in one[1]]))
     assert {name for name in missed if not name.startswith(elsewhere)} == set()
 

@@ -16,8 +16,8 @@ import pytest
 import dsl
 import numbers_of_programs
 import projects
-from meshlens.assists._model import Proposal, Wishes
-from meshlens.assists._registry import Assist, assist_named
+from meshlens.refactoring.model import Proposal, Wishes
+from meshlens.refactoring.registry import Assist, assist_named
 from meshlens.text import Span
 
 CASES = Path(__file__).parent / "cases" / "assists" / "make-multi-host-ready.md"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cursors import opened, shown
-from meshlens.ide.definition import definition
-from meshlens.ide.highlight import highlights
-from meshlens.ide.references import references
+from meshlens.ide.naming.definition import definition
+from meshlens.ide.naming.highlight import highlights
+from meshlens.ide.naming.references import references
 
 TRAIN = """
 import jax

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from command_line import write
-from meshlens.project.neighbours import neighbourhoods
-from meshlens.project.solution import Focus
+from meshlens.checking.check import check
+from meshlens.project.solving.neighbours import neighbourhoods
+from meshlens.project.solving.solution import Focus
 from meshlens.project.workspace import open_workspace
-from meshlens.rules._check import check
 from meshlens.settings import Settings
 
 TOUR = Path(__file__).parents[1] / "docs" / "tour"

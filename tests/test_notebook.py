@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import CELL
-from meshlens.project.magics import without_magics
-from meshlens.project.notebook import read_notebook
+from meshlens.project.notebooks.magics import without_magics
+from meshlens.project.notebooks.notebook import read_notebook
 from meshlens.text import Edit, Span
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import depth
 from command_line import TYPO, start, write
-from meshlens.project.patterns import matches
+from meshlens.project.disk.patterns import matches
 
 SECONDS = 60
 

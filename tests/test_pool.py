@@ -18,7 +18,7 @@ import meshlens
 from command_line import write
 from meshlens.facts.extract import extract
 from meshlens.facts.model import FileFacts
-from meshlens.project import pool, workers
+from meshlens.project.disk import pool, workers
 
 PACKAGE = str(Path(meshlens.__file__).parents[1])
 READ = """

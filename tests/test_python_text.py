@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from command_line import meshlens, write
 from meshlens.foreign_files import Unread
-from meshlens.project.python_text import _TEXT_ENCODINGS, as_on_disk, as_utf8
+from meshlens.project.disk.python_text import _TEXT_ENCODINGS, as_on_disk, as_utf8
 from raw_client import served
 
 PULLS = {"textDocument": {"diagnostic": {}}}
@@ -115,7 +115,7 @@ def test_a_name_of_an_encoding_imports_nothing(tmp_path):
     asked = "\n".join(
         [
             "import sys",
-            "from meshlens.project.python_text import as_utf8",
+            "from meshlens.project.disk.python_text import as_utf8",
             "before = set(sys.modules)",
             "for name in ('planted', 'this', 'antigravity', 'encodings.rot_13', 'rot13', 'zlib', 'x' * 5000):",
             "    as_utf8(b'# coding: ' + name.encode() + b'\\n')",

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import depth
+from meshlens.checking.check import Diagnosed, check
+from meshlens.checking.model import Severity
 from meshlens.project.workspace import open_workspace
-from meshlens.rules._check import Diagnosed, check
-from meshlens.rules._model import Severity
 from meshlens.settings import Settings
 
 PROGRAMS = sorted((Path(__file__).parent / "oracle" / "programs").glob("*.py"))

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from cursors import opened, shown
-from meshlens.ide.rename import Refused, Renamable, Renaming, prepare, rename
+from meshlens.checking.check import check
+from meshlens.ide.naming.rename import Refused, Renamable, Renaming, prepare, rename
 from meshlens.project.workspace import Workspace
-from meshlens.rules._check import check
 from meshlens.settings import Settings
 from meshlens.text import Edit, apply
 

@@ -11,7 +11,10 @@ import pytest
 
 import depth
 import projects
-from meshlens.axes.values import Site
+from meshlens.axes.domain.values import Site
+from meshlens.checking.kept_findings import sight_of
+from meshlens.checking.model import Finding
+from meshlens.checking.registry import Rule, all_rules
 from meshlens.facts.content import Content
 from meshlens.facts.model import FileFacts
 from meshlens.facts.nodes import Pass
@@ -19,9 +22,6 @@ from meshlens.facts.paths import SIMPLE
 from meshlens.facts.walking import nodes
 from meshlens.project.view import FileView
 from meshlens.project.workspace import open_workspace
-from meshlens.rules._checked import sight_of
-from meshlens.rules._model import Finding
-from meshlens.rules._registry import Rule, all_rules
 from meshlens.text import Span
 from oracle.rerun import programs
 from test_cases import ALL, Source

@@ -16,8 +16,8 @@ import dsl
 import numbers_of_programs
 import projects
 from dsl import Case
-from meshlens.assists._model import Proposal, Wishes
-from meshlens.assists._registry import assist_named
+from meshlens.refactoring.model import Proposal, Wishes
+from meshlens.refactoring.registry import assist_named
 from meshlens.text import Span, applied
 
 SEEDS = Path(__file__).parent / "cases" / "seeds"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from meshlens.lsp.client import Client
 from meshlens.lsp.handlers.did_change import did_change
 from meshlens.lsp.handlers.did_close import did_close
 from meshlens.lsp.handlers.did_open import did_open
 from meshlens.lsp.session import Session
 from meshlens.lsp.to_lsp import diagnostics
+from meshlens.lsp.wire.client import Client
 
 WRONG = "import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, 'typo'), axis_name='data')\n"
 FILES = 8

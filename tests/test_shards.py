@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from meshlens.axes.values import Made, Mesh, Spec
+from meshlens.axes.domain.values import Made, Mesh, Spec
 from meshlens.devices.virtual import virtual_environment
-from meshlens.ide.mesh_devices import device_ids
-from meshlens.ide.mesh_picture import as_text, drawing_of
-from meshlens.ide.shards import shards_of
+from meshlens.ide.shown.mesh_devices import device_ids
+from meshlens.ide.shown.mesh_picture import as_text, drawing_of
+from meshlens.ide.shown.shards import shards_of
 from meshlens.project.view import FileView
 from meshlens.project.workspace import open_workspace
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from cold_start import ROOT, found, opened
 from depth import examples
-from meshlens.axes.ledger import Key, Ledger, Shared
-from meshlens.axes.values import Const, Seq, Value
-from meshlens.project.ledgers import keep_results
+from meshlens.axes.domain.values import Const, Seq, Value
+from meshlens.axes.runs.ledger import Key, Ledger, Shared
+from meshlens.project.solving.ledgers import keep_results
 
 TRAIN = """\
 import jax

@@ -15,7 +15,7 @@ import pytest
 from command_line import CLEAN, TYPO, Ran, meshlens, write
 from fake_interpreters import ANSWER, program
 from launched import PROGRAM
-from meshlens.cli.device_table import render
+from meshlens.cli.printing.device_table import render
 from meshlens.devices.interpreters import Interpreter
 from meshlens.devices.report import Device, Report
 
@@ -134,7 +134,7 @@ def test_on_a_terminal(tmp_path: Path):
 
 def test_a_name_in_brackets_is_not_markup(tmp_path: Path):
     """The bar of progress is drawn by a library that has a markup of its own."""
-    from meshlens.cli.progress import Progress
+    from meshlens.cli.printing.progress import Progress
 
     bar = Progress()
     bar.stage("Asking [/nobody] [bold", None)

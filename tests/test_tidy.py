@@ -57,7 +57,7 @@ def test_a_rule_file_holds_one_rule_of_its_name(path):
 
 
 def test_codes_and_names_are_unique():
-    from meshlens.rules._registry import all_rules
+    from meshlens.checking.registry import all_rules
 
     codes = [rule.code for rule in all_rules()]
     assert len(codes) == len(RULES)

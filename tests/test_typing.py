@@ -10,11 +10,11 @@ from types import ModuleType
 import pytest
 
 import depth
-from meshlens.axes.records import Records
-from meshlens.project import resolving, watching
+from meshlens.axes.runs.records import Records
+from meshlens.checking import check as _check
+from meshlens.checking.check import check
+from meshlens.project.solving import resolving, watching
 from meshlens.project.workspace import Workspace, open_workspace
-from meshlens.rules import _check
-from meshlens.rules._check import check
 from meshlens.settings import Settings
 from meshlens.text import Edit, Span
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from meshlens.axes import roots
-from meshlens.project import resolving, workspace
+from meshlens.axes.runs import roots
+from meshlens.checking.check import check
+from meshlens.project import workspace
+from meshlens.project.solving import resolving
 from meshlens.project.workspace import Workspace, open_workspace
-from meshlens.rules._check import check
 from meshlens.settings import Settings
 from meshlens.text import Edit, Span
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from meshlens.axes.joining import variation_of
-from meshlens.axes.values import Dict
-from meshlens.axes.variation import COLUMNS, MEAN, ROWS, SUM, Along, is_same
+from meshlens.axes.domain.joining import variation_of
+from meshlens.axes.domain.values import Dict
+from meshlens.axes.domain.variation import COLUMNS, MEAN, ROWS, SUM, Along, is_same
 from meshlens.jaxapi.operations import OPERATIONS
 from meshlens.project.workspace import open_workspace
 

@@ -1,4 +1,4 @@
-"""The laws of `axes/variation.py`: what is known is ordered, joined and handed on and more of it never errs."""
+"""The laws of `axes/domain/variation.py`: what is known is ordered, joined and handed on and more of it never errs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshlens.axes import transfer
-from meshlens.axes.carrying import after_step
-from meshlens.axes.variation import (
+from meshlens.axes.data import transfer
+from meshlens.axes.domain.variation import (
     ABOVE,
     INVARIANT,
     UNTOLD,
@@ -22,6 +21,7 @@ from meshlens.axes.variation import (
     joined_along,
     of,
 )
+from meshlens.axes.jax.carrying import after_step
 
 TYPES = (UNTOLD, INVARIANT, VARYING)
 TRUTHS = (UNTOLD, *(word for word in ABOVE if word not in TYPES))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from meshlens.facts.disk.restored import restored
+from meshlens.facts.disk.stored import stored
+from meshlens.facts.editing.reading import read, read_again
 from meshlens.facts.extract import extract
 from meshlens.facts.model import DevicesSaid
-from meshlens.facts.reading import read, read_again
-from meshlens.facts.restored import restored
-from meshlens.facts.stored import stored
 from meshlens.text import Edit, Span
 
 FLAG = "--xla_force_host_platform_device_count"

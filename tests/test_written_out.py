@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from meshlens.axes import immutable
+from meshlens.axes.domain import immutable
 
 COMPILED = Path(__file__).parents[1] / "compiled"
 SOURCE = '''
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from meshlens.axes.immutable import immutable
+from meshlens.axes.domain.immutable import immutable
 
 
 LIMIT = 2

@@ -1,6 +1,6 @@
 """All settings in one place: the keys of `[tool.meshlens]` with their defaults, their meaning and their checks.
 
-Does not read files; `project/configuration.py` finds and reads them.
+Does not read files; `project/settings/configuration.py` finds and reads them.
 """
 
 from __future__ import annotations

@@ -22,11 +22,11 @@ from pathlib import Path
 
 from inprocess import found_in, open_folder, run_again
 
-from meshlens.assists._everywhere import Job, convert_everywhere
-from meshlens.assists._model import Wishes
-from meshlens.assists._targets import assist_for, places_named
-from meshlens.project.discover import python_files
+from meshlens.project.disk.discover import python_files
 from meshlens.project.workspace import Workspace
+from meshlens.refactoring.everywhere import Job, convert_everywhere
+from meshlens.refactoring.model import Wishes
+from meshlens.refactoring.targets import assist_for, places_named
 
 _KEYWORD = re.compile(r"(?<=[(, ])\w+=(?!=)")
 _WORD = re.compile(r"\w+")

@@ -24,10 +24,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from inprocess import found_in, open_folder
 
-from meshlens.assists._everywhere import Job, convert_everywhere
-from meshlens.assists._model import Wishes
-from meshlens.assists._targets import assist_for, places_named
 from meshlens.project.workspace import Workspace
+from meshlens.refactoring.everywhere import Job, convert_everywhere
+from meshlens.refactoring.model import Wishes
+from meshlens.refactoring.targets import assist_for, places_named
 from programs_run import Printed, Runner, unequal
 from training_programs import Program, program
 

@@ -28,7 +28,6 @@ REPOSITORY = Path(__file__).parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests"))
 
 from bench.edit_world import ENCODING, World, item, notebook_json
-from meshlens.lsp.client import Client
 from meshlens.lsp.folders import Folder, open_folder
 from meshlens.lsp.handlers.definition import definition
 from meshlens.lsp.handlers.did_open import did_open
@@ -37,6 +36,7 @@ from meshlens.lsp.handlers.hover import hover
 from meshlens.lsp.handlers.notebook_did_open import notebook_did_open
 from meshlens.lsp.session import Session
 from meshlens.lsp.to_lsp import diagnostics
+from meshlens.lsp.wire.client import Client
 from oracle.rerun import programs
 from raw_client import Failed, Server
 

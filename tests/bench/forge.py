@@ -31,7 +31,7 @@ sys.path.insert(0, str(REPOSITORY / "tests"))
 import forging
 from meshlens.caches.folder import Cache, cache_of
 from meshlens.caches.sealed import SEAL
-from meshlens.cli.progress import progress
+from meshlens.cli.printing.progress import progress
 from meshlens.cli.request import ask
 from meshlens.cli.run import no_cache, run
 from meshlens.devices.report import BadReport, Report

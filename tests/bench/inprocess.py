@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from meshlens.project.discover import python_files
-from meshlens.project.jax_folders import find_jax_folders
-from meshlens.project.jax_version import find_jax_version
+from meshlens.checking.registry import all_rules
+from meshlens.project.disk.discover import python_files
+from meshlens.project.settings.jax_folders import find_jax_folders
+from meshlens.project.settings.jax_version import find_jax_version
 from meshlens.project.workspace import Workspace, open_workspace
-from meshlens.rules._registry import all_rules
 from meshlens.settings import Settings
 
 

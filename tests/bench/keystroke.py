@@ -20,9 +20,9 @@ from pathlib import Path
 
 from generate import module
 
-from meshlens.facts import reading, windows
+from meshlens.checking.check import check
+from meshlens.facts.editing import reading, windows
 from meshlens.project.workspace import Workspace, open_workspace
-from meshlens.rules._check import check
 from meshlens.settings import Settings
 from meshlens.syntax import sections
 from meshlens.text import Edit, Span

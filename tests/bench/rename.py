@@ -21,8 +21,8 @@ from pathlib import Path
 from inprocess import found_in, open_folder, run_again
 from mutants import literal_pairs
 
-from meshlens.axes.values import Site
-from meshlens.ide.rename import Refused, rename
+from meshlens.axes.domain.values import Site
+from meshlens.ide.naming.rename import Refused, rename
 from meshlens.project.axis_symbols import AxisSymbol, axis_symbols
 from meshlens.project.workspace import Workspace
 from meshlens.text import Edit, apply

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from mutants import CLASSES, SIDES, Mutant
 
-from meshlens.axes.records import AxisUse, literal_name
-from meshlens.axes.values import Binder, Bound, Const, Function, Partial, Site, Value, Wrapped
+from meshlens.axes.domain.values import Binder, Bound, Const, Function, Partial, Site, Value, Wrapped
+from meshlens.axes.runs.records import AxisUse, literal_name
 from meshlens.project.workspace import Workspace
 
 

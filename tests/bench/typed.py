@@ -20,8 +20,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from facts_alike import are_alike
-from meshlens.facts.reading import Reading, read, read_again
-from meshlens.facts.spots import leaves_a_hole
+from meshlens.facts.editing.reading import Reading, read, read_again
+from meshlens.facts.editing.spots import leaves_a_hole
 from meshlens.text import Edit, Span
 
 STATEMENTS = (

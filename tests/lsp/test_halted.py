@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from command_line import write
-from meshlens.lsp import index
-from meshlens.lsp.index import Index, IndexFailed
+from meshlens.lsp.beside import index
+from meshlens.lsp.beside.index import Index, IndexFailed
 from meshlens.settings import Settings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells that a process is halted")

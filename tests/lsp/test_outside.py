@@ -11,9 +11,9 @@ import pytest
 
 from command_line import write
 from launched import SERVER
-from meshlens.lsp import indexing
+from meshlens.lsp.beside import indexing
+from meshlens.lsp.beside.index import Index
 from meshlens.lsp.folders import open_folder
-from meshlens.lsp.index import Index
 from meshlens.lsp.session import Session
 from wire import wire
 
@@ -37,7 +37,7 @@ other = AXIS.upper()
 
 
 # A busy machine may need longer than the five seconds that a user waits.
-PATIENT = "from meshlens.lsp import indexing; indexing.OUTSIDE_SECONDS = 60.0; from meshlens.cli"
+PATIENT = "from meshlens.lsp.beside import indexing; indexing.OUTSIDE_SECONDS = 60.0; from meshlens.cli"
 
 
 def test_definition_and_hover(tmp_path: Path):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_line import write
-from meshlens.lsp.index import Index
+from meshlens.lsp.beside.index import Index
 from meshlens.settings import Settings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process its memory")

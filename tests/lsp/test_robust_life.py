@@ -171,8 +171,8 @@ def test_1000_requests_at_once_with_cancellations(server: Server, tmp_path: Path
 
 CRASHES = """
 import sys
-import meshlens.ide.hover, meshlens.rules.shadowed_axis as rule
-from meshlens.rules._registry import all_rules
+import meshlens.ide.hovering.hover, meshlens.rules.shadowed_axis as rule
+from meshlens.checking.registry import all_rules
 import meshlens.lsp.handlers.hover as handler
 
 def crash(*arguments):

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from meshlens.ide.rename import Renaming, rename
-from meshlens.lsp.client import Client
+from meshlens.ide.naming.rename import Renaming, rename
 from meshlens.lsp.handlers.did_change import did_change
 from meshlens.lsp.handlers.did_open import did_open
 from meshlens.lsp.handlers.rename import _is_stale
 from meshlens.lsp.session import Session
+from meshlens.lsp.wire.client import Client
 
 TEXT = "import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, 'rows'), axis_name='rows')\n"
 

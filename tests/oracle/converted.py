@@ -16,12 +16,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numbers_of_programs
-from meshlens.assists._everywhere import Job, Outcome, convert_everywhere
-from meshlens.assists._model import Wishes
-from meshlens.assists._pmap import applications
-from meshlens.assists._registry import assist_named
 from meshlens.jaxapi.history import NEWEST, parse_version
 from meshlens.project.workspace import open_workspace
+from meshlens.refactoring.everywhere import Job, Outcome, convert_everywhere
+from meshlens.refactoring.maps.pmap import applications
+from meshlens.refactoring.model import Wishes
+from meshlens.refactoring.registry import assist_named
 from oracle.rerun import Program, programs
 
 LABELLED = (0, 10, 2)

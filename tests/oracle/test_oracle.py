@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from meshlens.checking.check import check
+from meshlens.checking.model import Severity
 from meshlens.project.workspace import open_workspace
-from meshlens.rules._check import check
-from meshlens.rules._model import Severity
 from meshlens.settings import Settings
 from oracle.rerun import Program, contradictions, observe, programs, repaired
 

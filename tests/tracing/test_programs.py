@@ -38,7 +38,7 @@ def _has(package):
     return True
 
 
-@pytest.mark.parametrize("entry", entries())
+@pytest.mark.parametrize("entry", list(entries()))
 def test_collectives_by_kind_and_line(traced, entry):
     file, _, name = entry.partition("::")
     # A TPU, so that the partitioner for CPUs is asked whether the plugin is installed or not.

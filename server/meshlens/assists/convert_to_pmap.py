@@ -69,31 +69,7 @@ for _ in range(3):
 
 from __future__ import annotations
 
-from meshlens.assists._calls import PlainCall, wrapped
-from meshlens.assists._devices import count_of_devices, pmap_devices
-from meshlens.assists._form import Form, form_of
-from meshlens.assists._form_around import UNSEEN, form_around
-from meshlens.assists._functions import (
-    Target,
-    dotted_name,
-    function_at,
-    line_of,
-    maps_around,
-    may_use_jax,
-    uses_libraries,
-)
-from meshlens.assists._mapped_by_pmap import mapped_by_pmap
-from meshlens.assists._mentions import mentions_of
-from meshlens.assists._model import Answer, Proposal, Wishes
-from meshlens.assists._offering import offered_as
-from meshlens.assists._on_devices import pmap_helper
-from meshlens.assists._pmap import Obstacle
-from meshlens.assists._scopes import parent_of
-from meshlens.assists._sharding import merge_helper, shard_helper, split_helper, split_or_alone_helper
-from meshlens.assists._spelling import Spelling
-from meshlens.assists._step import Step, averaged, read_step
-from meshlens.assists._writing import in_order, wrapping
-from meshlens.axes.values import Site
+from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import (
     Assign,
     Attribute,
@@ -107,9 +83,33 @@ from meshlens.facts.nodes import (
     UnaryOperation,
     last_name,
 )
-from meshlens.project.new_imports import import_edits
 from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
+from meshlens.project.writing.new_imports import import_edits
+from meshlens.refactoring.maps.form import Form, form_of
+from meshlens.refactoring.maps.form_around import UNSEEN, form_around
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.maps.step import Step, averaged, read_step
+from meshlens.refactoring.model import Answer, Proposal, Wishes
+from meshlens.refactoring.offering import offered_as
+from meshlens.refactoring.reading.calls import PlainCall, wrapped
+from meshlens.refactoring.reading.functions import (
+    Target,
+    dotted_name,
+    function_at,
+    line_of,
+    maps_around,
+    may_use_jax,
+    uses_libraries,
+)
+from meshlens.refactoring.reading.mentions import mentions_of
+from meshlens.refactoring.reading.scopes import parent_of
+from meshlens.refactoring.writing.devices import count_of_devices, pmap_devices
+from meshlens.refactoring.writing.mapped_by_pmap import mapped_by_pmap
+from meshlens.refactoring.writing.on_devices import pmap_helper
+from meshlens.refactoring.writing.sharding import merge_helper, shard_helper, split_helper, split_or_alone_helper
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.refactoring.writing.writing import in_order, wrapping
 from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "convert function to pmap"

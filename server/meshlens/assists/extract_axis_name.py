@@ -41,21 +41,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from meshlens.assists._importing import imported_by, reached_from
-from meshlens.assists._model import Answer, Wishes
-from meshlens.assists._offering import offered
-from meshlens.assists._placing import behind_imports
-from meshlens.assists._pmap import Obstacle
-from meshlens.assists._spelling import fresh
-from meshlens.assists._writing import in_order
-from meshlens.axes.values import Site
+from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Assign, Constant, FString, Match, Name, Opaque
 from meshlens.project.axis_symbols import AxisSymbol, axis_symbols
-from meshlens.project.literals import is_string
-from meshlens.project.new_imports import is_written
 from meshlens.project.trees import path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.project.views import view_of
+from meshlens.project.writing.literals import is_string
+from meshlens.project.writing.new_imports import is_written
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.model import Answer, Wishes
+from meshlens.refactoring.offering import offered
+from meshlens.refactoring.reading.importing import imported_by, reached_from
+from meshlens.refactoring.writing.placing import behind_imports
+from meshlens.refactoring.writing.spelling import fresh
+from meshlens.refactoring.writing.writing import in_order
 from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "extract the axis name"

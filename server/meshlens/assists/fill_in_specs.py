@@ -56,25 +56,25 @@ assert rows.shape == (16,) and abs(mean - 70.5) < 1e-3
 
 from __future__ import annotations
 
-from meshlens.assists._averaging import OutAxes, reductions
-from meshlens.assists._functions import Target, dotted_name, functions, reached
-from meshlens.assists._gradients import differentiated
-from meshlens.assists._model import Answer, Wishes
-from meshlens.assists._offering import offered
-from meshlens.assists._on_one_device import uses_under
-from meshlens.assists._pmap import Obstacle, decorated, pmap_at
-from meshlens.assists._prefix import Items, Prefix, specs_text
-from meshlens.assists._shared import in_axes_of
-from meshlens.assists._spelling import Spelling
-from meshlens.assists._writing import in_order
-from meshlens.axes.joining import labels_of
-from meshlens.axes.records import Binding, literal_name
-from meshlens.axes.values import Const, Data, Function, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.values import Const, Data, Function, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.runs.records import Binding, literal_name
 from meshlens.facts.nodes import Attribute, FunctionDef, FunctionShape, Lambda, Name, Return
-from meshlens.project.new_arguments import with_argument
-from meshlens.project.new_imports import import_edits
 from meshlens.project.trees import path_to, walk
 from meshlens.project.view import FileView
+from meshlens.project.writing.new_arguments import with_argument
+from meshlens.project.writing.new_imports import import_edits
+from meshlens.refactoring.following.averaging import OutAxes, reductions
+from meshlens.refactoring.following.gradients import differentiated
+from meshlens.refactoring.following.shared import in_axes_of
+from meshlens.refactoring.maps.on_one_device import uses_under
+from meshlens.refactoring.maps.pmap import Obstacle, decorated, pmap_at
+from meshlens.refactoring.maps.prefix import Items, Prefix, specs_text
+from meshlens.refactoring.model import Answer, Wishes
+from meshlens.refactoring.offering import offered
+from meshlens.refactoring.reading.functions import Target, dotted_name, functions, reached
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.refactoring.writing.writing import in_order
 from meshlens.text import FileEdit, Span
 
 _TITLE = "fill in the specs"

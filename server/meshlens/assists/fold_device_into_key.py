@@ -60,17 +60,17 @@ out = augment(key, jnp.ones((8, 4)))
 
 from __future__ import annotations
 
-from meshlens.assists._functions import Target, dotted_name, function_at, maps_around, reached
-from meshlens.assists._model import Answer, Wishes
-from meshlens.assists._offering import offered
-from meshlens.assists._pmap import Obstacle
-from meshlens.assists._spelling import Spelling
-from meshlens.assists._writing import in_order, lines_before, quoted
-from meshlens.axes.values import Binder, Const, Seq
+from meshlens.axes.domain.values import Binder, Const, Seq
 from meshlens.facts.nodes import Attribute, Constant, ExpressionStatement
-from meshlens.project.new_imports import import_edits
 from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
+from meshlens.project.writing.new_imports import import_edits
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.model import Answer, Wishes
+from meshlens.refactoring.offering import offered
+from meshlens.refactoring.reading.functions import Target, dotted_name, function_at, maps_around, reached
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.refactoring.writing.writing import in_order, lines_before, quoted
 from meshlens.text import FileEdit, Span
 
 _TITLE = "use different random numbers on each device"

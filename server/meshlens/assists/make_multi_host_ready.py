@@ -103,23 +103,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.assists._across_processes import Crossing, crossings, must_be_laid_out_plainly
-from meshlens.assists._assigned import name_at, results_of
-from meshlens.assists._functions import function_at, maps_around
-from meshlens.assists._helpers import with_helper
-from meshlens.assists._model import Answer, Wishes
-from meshlens.assists._offering import offered
-from meshlens.assists._pmap import Obstacle, pmap_at
-from meshlens.assists._processes import joining
-from meshlens.assists._spelling import Spelling
-from meshlens.assists._writing import in_order
-from meshlens.axes.records import Binding
-from meshlens.axes.values import Site
+from meshlens.axes.domain.values import Site
+from meshlens.axes.runs.records import Binding
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
-from meshlens.project.drafts import Import
-from meshlens.project.import_statements import name_of_module
-from meshlens.project.new_imports import import_edits, is_written
 from meshlens.project.view import FileView
+from meshlens.project.writing.drafts import Import
+from meshlens.project.writing.import_statements import name_of_module
+from meshlens.project.writing.new_imports import import_edits, is_written
+from meshlens.refactoring.maps.across_processes import Crossing, crossings, must_be_laid_out_plainly
+from meshlens.refactoring.maps.pmap import Obstacle, pmap_at
+from meshlens.refactoring.model import Answer, Wishes
+from meshlens.refactoring.offering import offered
+from meshlens.refactoring.reading.assigned import name_at, results_of
+from meshlens.refactoring.reading.functions import function_at, maps_around
+from meshlens.refactoring.writing.helpers import with_helper
+from meshlens.refactoring.writing.processes import joining
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.refactoring.writing.writing import in_order
 from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "prepare for multiple hosts"

@@ -39,15 +39,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
-from meshlens.assists._pmap import Obstacle, decorated, pmap_at
-from meshlens.assists._readable import must_be_spelled_here
-from meshlens.assists._spelling import Spelling
-from meshlens.axes.records import AxisUse, Binding, literal_name
-from meshlens.axes.values import Const, Site
-from meshlens.project.new_arguments import with_argument
-from meshlens.project.new_imports import import_edits
+from meshlens.axes.domain.values import Const, Site
+from meshlens.axes.runs.records import AxisUse, Binding, literal_name
 from meshlens.project.view import FileView
+from meshlens.project.writing.new_arguments import with_argument
+from meshlens.project.writing.new_imports import import_edits
+from meshlens.refactoring.maps.pmap import Obstacle, decorated, pmap_at
+from meshlens.refactoring.maps.readable import must_be_spelled_here
+from meshlens.refactoring.model import Answer, Proposal, Refused, Wishes
+from meshlens.refactoring.writing.spelling import Spelling
 from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "name the axis"

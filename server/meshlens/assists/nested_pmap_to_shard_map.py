@@ -70,24 +70,24 @@ from __future__ import annotations
 
 from math import prod
 
-from meshlens.assists._application import Layer, applied, kept
-from meshlens.assists._mapped_axis import mapped_axis_helper
-from meshlens.assists._mesh import axis_text
-from meshlens.assists._mesh_on_call import mesh_for
-from meshlens.assists._model import Answer, Refused, Wishes
-from meshlens.assists._nested import Axes, Nest, nest_at, specs_of
-from meshlens.assists._placing import place_before
-from meshlens.assists._pmap import Obstacle
-from meshlens.assists._readable import (
+from meshlens.project.view import FileView
+from meshlens.refactoring.maps.nested import Axes, Nest, nest_at, specs_of
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.maps.readable import (
     must_be_spelled_here,
     must_be_the_real_pmap,
     must_not_be_unwrapped,
     must_run_in_one_process,
 )
-from meshlens.assists._sharding import OnMesh
-from meshlens.assists._spelling import Spelling
-from meshlens.assists._together import in_parts
-from meshlens.project.view import FileView
+from meshlens.refactoring.model import Answer, Refused, Wishes
+from meshlens.refactoring.together import in_parts
+from meshlens.refactoring.writing.application import Layer, applied, kept
+from meshlens.refactoring.writing.mapped_axis import mapped_axis_helper
+from meshlens.refactoring.writing.mesh import axis_text
+from meshlens.refactoring.writing.mesh_on_call import mesh_for
+from meshlens.refactoring.writing.placing import place_before
+from meshlens.refactoring.writing.sharding import OnMesh
+from meshlens.refactoring.writing.spelling import Spelling
 from meshlens.text import FileEdit, Span
 
 _TITLE = "convert nested pmaps to one shard_map"

@@ -76,26 +76,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from meshlens.assists._keyword_calls import by_position
-from meshlens.assists._mapped_axis import keywords_helper, mapped_axis_helper
-from meshlens.assists._mesh import axis_text, mesh_text
-from meshlens.assists._mesh_on_call import MeshUse, mesh_for
-from meshlens.assists._model import Answer, Refused, Wishes
-from meshlens.assists._placing import Place, place_before
-from meshlens.assists._pmap import Obstacle, Pmap, argument_count, mentions, pmap_at, read_pmap
-from meshlens.assists._prefix import Items, Prefix, axes_text, specs_text
-from meshlens.assists._readable import (
+from meshlens.project.view import FileView
+from meshlens.refactoring.maps.pmap import Obstacle, Pmap, argument_count, mentions, pmap_at, read_pmap
+from meshlens.refactoring.maps.prefix import Items, Prefix, axes_text, specs_text
+from meshlens.refactoring.maps.readable import (
     must_be_spelled_here,
     must_be_the_real_pmap,
     must_not_be_unwrapped,
     must_run_in_one_process,
     must_use_all_devices,
 )
-from meshlens.assists._sharding import OnMesh
-from meshlens.assists._spelling import Spelling
-from meshlens.assists._together import in_parts
-from meshlens.assists._writing import Call, Source, around, call_text, comments_in, quoted, width_of
-from meshlens.project.view import FileView
+from meshlens.refactoring.model import Answer, Refused, Wishes
+from meshlens.refactoring.reading.keyword_calls import by_position
+from meshlens.refactoring.together import in_parts
+from meshlens.refactoring.writing.mapped_axis import keywords_helper, mapped_axis_helper
+from meshlens.refactoring.writing.mesh import axis_text, mesh_text
+from meshlens.refactoring.writing.mesh_on_call import MeshUse, mesh_for
+from meshlens.refactoring.writing.placing import Place, place_before
+from meshlens.refactoring.writing.sharding import OnMesh
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.refactoring.writing.writing import Call, Source, around, call_text, comments_in, quoted, width_of
 from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "convert pmap to shard_map"

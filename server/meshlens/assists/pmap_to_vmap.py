@@ -45,15 +45,20 @@ from __future__ import annotations
 
 import re
 
-from meshlens.assists._application import Layer, applied, kept
-from meshlens.assists._model import Answer, Refused, Wishes
-from meshlens.assists._on_one_device import must_work_under_vmap
-from meshlens.assists._pmap import Obstacle, Pmap, argument_count, mentions, pmap_at, read_pmap
-from meshlens.assists._prefix import Items, axes_text
-from meshlens.assists._readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process, paths_of
-from meshlens.assists._spelling import Spelling
-from meshlens.assists._together import in_parts
 from meshlens.project.view import FileView
+from meshlens.refactoring.maps.on_one_device import must_work_under_vmap
+from meshlens.refactoring.maps.pmap import Obstacle, Pmap, argument_count, mentions, pmap_at, read_pmap
+from meshlens.refactoring.maps.prefix import Items, axes_text
+from meshlens.refactoring.maps.readable import (
+    must_be_spelled_here,
+    must_not_be_unwrapped,
+    must_run_in_one_process,
+    paths_of,
+)
+from meshlens.refactoring.model import Answer, Refused, Wishes
+from meshlens.refactoring.together import in_parts
+from meshlens.refactoring.writing.application import Layer, applied, kept
+from meshlens.refactoring.writing.spelling import Spelling
 from meshlens.text import FileEdit, Span
 
 _TITLE = "convert pmap to vmap"

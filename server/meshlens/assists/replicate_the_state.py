@@ -94,19 +94,19 @@ for _ in range(3):
 
 from __future__ import annotations
 
-from meshlens.assists._mapped_call import Handed, device_list, handed_over, mapped_call_at
-from meshlens.assists._model import Answer, Wishes
-from meshlens.assists._offering import offered
-from meshlens.assists._pmap import Obstacle
-from meshlens.assists._sharding import replicate_helper
-from meshlens.assists._spelling import Spelling
-from meshlens.assists._writing import around, in_order, wrapping
-from meshlens.axes.records import MappedCall
-from meshlens.axes.values import Site
+from meshlens.axes.domain.values import Site
+from meshlens.axes.runs.records import MappedCall
 from meshlens.facts.nodes import AnnAssign, Assign, AugAssign, Call, For, FunctionDef, Lambda, Name, Walrus, While, With
-from meshlens.project.new_imports import import_edits
 from meshlens.project.trees import Node, names_bound, path_to, walk
 from meshlens.project.view import FileView
+from meshlens.project.writing.new_imports import import_edits
+from meshlens.refactoring.maps.mapped_call import Handed, device_list, handed_over, mapped_call_at
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.model import Answer, Wishes
+from meshlens.refactoring.offering import offered
+from meshlens.refactoring.writing.sharding import replicate_helper
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.refactoring.writing.writing import around, in_order, wrapping
 from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "copy the state to every device"

@@ -90,19 +90,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from meshlens.assists._by_row import may_convolve, takes_gradients_by_row
-from meshlens.assists._carried import carried_state, placing_lines
-from meshlens.assists._devices import device_mesh
-from meshlens.assists._elsewhere import Elsewhere, called_elsewhere, spelled_elsewhere
-from meshlens.assists._functions import Target, dotted_name, function_at, maps_around
-from meshlens.assists._host_calls import Callee, HostCall, callee_at, host_calls
-from meshlens.assists._jitting import compiled, jitting
-from meshlens.assists._model import Answer, Wishes
-from meshlens.assists._offering import offered
-from meshlens.assists._pmap import Obstacle
-from meshlens.assists._roles import Given, batch_parameters, batches_made, read_roles, underlying
-from meshlens.assists._scopes import parent_of
-from meshlens.assists._sharding import (
+from meshlens.axes.domain.values import Site
+from meshlens.facts.nodes import Assign, Call, Constant, ExpressionStatement, last_name
+from meshlens.project.trees import Node
+from meshlens.project.view import FileView
+from meshlens.project.writing.new_imports import import_edits
+from meshlens.refactoring.following.by_row import may_convolve, takes_gradients_by_row
+from meshlens.refactoring.following.carried import carried_state, placing_lines
+from meshlens.refactoring.following.jitting import compiled, jitting
+from meshlens.refactoring.following.roles import Given, batch_parameters, batches_made, read_roles, underlying
+from meshlens.refactoring.following.tracing import traced
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.model import Answer, Wishes
+from meshlens.refactoring.offering import offered
+from meshlens.refactoring.reading.elsewhere import Elsewhere, called_elsewhere, spelled_elsewhere
+from meshlens.refactoring.reading.functions import Target, dotted_name, function_at, maps_around
+from meshlens.refactoring.reading.host_calls import Callee, HostCall, callee_at, host_calls
+from meshlens.refactoring.reading.scopes import parent_of
+from meshlens.refactoring.writing.devices import device_mesh
+from meshlens.refactoring.writing.sharding import (
     Helper,
     OnMesh,
     axis_helper,
@@ -112,12 +118,11 @@ from meshlens.assists._sharding import (
     state_helper,
     traced_batch_helper,
 )
-from meshlens.assists._spelling import Spelling
-from meshlens.assists._tracing import traced
-from meshlens.assists._writing import (
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.refactoring.writing.writing import (
     Call as CallToWrite,
 )
-from meshlens.assists._writing import (
+from meshlens.refactoring.writing.writing import (
     apply_within,
     around,
     call_text,
@@ -128,11 +133,6 @@ from meshlens.assists._writing import (
     width_of,
     wrapping,
 )
-from meshlens.axes.values import Site
-from meshlens.facts.nodes import Assign, Call, Constant, ExpressionStatement, last_name
-from meshlens.project.new_imports import import_edits
-from meshlens.project.trees import Node
-from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "parallelize with jit and sharding"

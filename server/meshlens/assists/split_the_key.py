@@ -52,14 +52,14 @@ out = augment(jnp.ones((8, 4)), jax.random.split(key, jax.local_device_count()))
 
 from __future__ import annotations
 
-from meshlens.assists._mapped_call import Handed, device_count, handed_over, mapped_call_at
-from meshlens.assists._model import Answer, Wishes
-from meshlens.assists._offering import offered
-from meshlens.assists._spelling import Spelling
-from meshlens.assists._writing import in_order, wrapping
-from meshlens.axes.records import MappedCall
-from meshlens.project.new_imports import import_edits
+from meshlens.axes.runs.records import MappedCall
 from meshlens.project.view import FileView
+from meshlens.project.writing.new_imports import import_edits
+from meshlens.refactoring.maps.mapped_call import Handed, device_count, handed_over, mapped_call_at
+from meshlens.refactoring.model import Answer, Wishes
+from meshlens.refactoring.offering import offered
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.refactoring.writing.writing import in_order, wrapping
 from meshlens.text import FileEdit, Span
 
 _TITLE = "split the key over the devices"

@@ -52,18 +52,18 @@ params, losses = step(jnp.ones(3), jnp.ones((8, 4, 3)))
 
 from __future__ import annotations
 
-from meshlens.assists._averaging import reducing, reductions
-from meshlens.assists._functions import Target, function_at, maps_around, reached
-from meshlens.assists._gradients import differentiated, named_makers, takes
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
-from meshlens.assists._pmap import Obstacle
-from meshlens.assists._shared import axis_of_parameter
-from meshlens.assists._spelling import Spelling
-from meshlens.assists._writing import in_order, quoted
-from meshlens.axes.values import Binder, Const, Seq
-from meshlens.project.new_imports import import_edits
+from meshlens.axes.domain.values import Binder, Const, Seq
 from meshlens.project.trees import Node, names_used, walk
 from meshlens.project.view import FileView
+from meshlens.project.writing.new_imports import import_edits
+from meshlens.refactoring.following.averaging import reducing, reductions
+from meshlens.refactoring.following.gradients import differentiated, named_makers, takes
+from meshlens.refactoring.following.shared import axis_of_parameter
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.model import Answer, Proposal, Refused, Wishes
+from meshlens.refactoring.reading.functions import Target, function_at, maps_around, reached
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.refactoring.writing.writing import in_order, quoted
 from meshlens.text import Span
 
 _TITLE = "average the gradients over the devices"

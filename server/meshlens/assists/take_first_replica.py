@@ -46,13 +46,13 @@ average = np.mean(metrics["loss"][0])
 
 from __future__ import annotations
 
-from meshlens.assists._model import Answer, Proposal, Wishes
-from meshlens.assists._replicas import Replica, replica_at
-from meshlens.assists._sharding import first_replica_helper
-from meshlens.assists._spelling import Spelling
-from meshlens.assists._writing import in_order, wrapping
-from meshlens.project.new_imports import import_edits
 from meshlens.project.view import FileView
+from meshlens.project.writing.new_imports import import_edits
+from meshlens.refactoring.maps.replicas import Replica, replica_at
+from meshlens.refactoring.model import Answer, Proposal, Wishes
+from meshlens.refactoring.writing.sharding import first_replica_helper
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.refactoring.writing.writing import in_order, wrapping
 from meshlens.text import FileEdit, Span
 
 _TITLE = "take the first device's copy"

@@ -45,20 +45,20 @@ from __future__ import annotations
 
 from math import prod
 
-from meshlens.assists._application import Layer, applied, kept
-from meshlens.assists._devices import count_of_devices, pmap_devices
-from meshlens.assists._jit_around import Outer, jit_around
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
-from meshlens.assists._on_devices import pmap_helper
-from meshlens.assists._pmap import Obstacle, Pmap, argument_count, pmap_at
-from meshlens.assists._prefix import Items, Prefix, axes_text
-from meshlens.assists._readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
-from meshlens.assists._sharding import merge_helper, split_helper
-from meshlens.assists._spelling import Spelling
-from meshlens.assists._vmap import must_work_on_devices, plain_arguments, read_plainly
-from meshlens.assists._writing import Source, in_order
-from meshlens.project.new_imports import import_edits
 from meshlens.project.view import FileView
+from meshlens.project.writing.new_imports import import_edits
+from meshlens.refactoring.maps.pmap import Obstacle, Pmap, argument_count, pmap_at
+from meshlens.refactoring.maps.prefix import Items, Prefix, axes_text
+from meshlens.refactoring.maps.readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
+from meshlens.refactoring.maps.vmap import must_work_on_devices, plain_arguments, read_plainly
+from meshlens.refactoring.model import Answer, Proposal, Refused, Wishes
+from meshlens.refactoring.reading.jit_around import Outer, jit_around
+from meshlens.refactoring.writing.application import Layer, applied, kept
+from meshlens.refactoring.writing.devices import count_of_devices, pmap_devices
+from meshlens.refactoring.writing.on_devices import pmap_helper
+from meshlens.refactoring.writing.sharding import merge_helper, split_helper
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.refactoring.writing.writing import Source, in_order
 from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "convert vmap to pmap"

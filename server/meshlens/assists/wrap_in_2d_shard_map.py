@@ -92,9 +92,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from meshlens.assists._model import Answer, Proposal, Refused, Wishes
 from meshlens.assists.wrap_in_shard_map import wrap_in_shard_map
 from meshlens.project.view import FileView
+from meshlens.refactoring.model import Answer, Proposal, Refused, Wishes
 from meshlens.text import Span
 
 _TITLE = "wrap in shard_map on a two-axis mesh"

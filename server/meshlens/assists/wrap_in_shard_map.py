@@ -92,25 +92,25 @@ for _ in range(3):
 
 from __future__ import annotations
 
-from meshlens.assists._calls import wrapped
-from meshlens.assists._devices import device_mesh
-from meshlens.assists._form import Form, as_decorator, form_of
-from meshlens.assists._form_around import UNSEEN, form_around
-from meshlens.assists._functions import Target, function_at, maps_around, may_use_jax, uses_libraries
-from meshlens.assists._mentions import mentions_of
-from meshlens.assists._model import Answer, Proposal, Wishes
-from meshlens.assists._offering import offered_as
-from meshlens.assists._on_devices import Wanted, each_device, shard_map_helper
-from meshlens.assists._pmap import Obstacle
-from meshlens.assists._prefix import Items, specs_text
-from meshlens.assists._sharding import OnMesh, mesh_helper
-from meshlens.assists._spelling import Spelling
-from meshlens.assists._step import Step, averaged, read_step
-from meshlens.assists._writing import Call, around, call_text, in_order, width_of
-from meshlens.axes.values import Site
-from meshlens.project.new_imports import import_edits
+from meshlens.axes.domain.values import Site
 from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
+from meshlens.project.writing.new_imports import import_edits
+from meshlens.refactoring.maps.form import Form, as_decorator, form_of
+from meshlens.refactoring.maps.form_around import UNSEEN, form_around
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.maps.prefix import Items, specs_text
+from meshlens.refactoring.maps.step import Step, averaged, read_step
+from meshlens.refactoring.model import Answer, Proposal, Wishes
+from meshlens.refactoring.offering import offered_as
+from meshlens.refactoring.reading.calls import wrapped
+from meshlens.refactoring.reading.functions import Target, function_at, maps_around, may_use_jax, uses_libraries
+from meshlens.refactoring.reading.mentions import mentions_of
+from meshlens.refactoring.writing.devices import device_mesh
+from meshlens.refactoring.writing.on_devices import Wanted, each_device, shard_map_helper
+from meshlens.refactoring.writing.sharding import OnMesh, mesh_helper
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.refactoring.writing.writing import Call, around, call_text, in_order, width_of
 from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "wrap in shard_map"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from meshlens.cli.formats.fingerprints import line_text, relative
-from meshlens.cli.report import Report, Reported
+from meshlens.cli.printing.report import Report, Reported
 from meshlens.foreign_files import BASELINE, Unread, read_bytes
 
 _VERSION = 1

@@ -14,13 +14,13 @@ import click
 from meshlens.caches.folder import VARIABLE, OpenCache, cache_of
 from meshlens.cli.formats import NAMES, render
 from meshlens.cli.options import options_from, settings_options
-from meshlens.cli.progress import progress
+from meshlens.cli.printing.progress import progress
+from meshlens.cli.printing.terminal import complain, print_full, speak_utf8, write_patch
+from meshlens.cli.printing.visible import visible
 from meshlens.cli.request import STDIN, Group, Request, absolute, ask, shown
 from meshlens.cli.run import Outcome, no_cache, run
-from meshlens.cli.terminal import complain, print_full, speak_utf8, write_patch
-from meshlens.cli.visible import visible
 from meshlens.foreign_files import NOTEBOOK, SOURCE, Unread, too_large
-from meshlens.project.python_text import as_utf8
+from meshlens.project.disk.python_text import as_utf8
 
 CLEAN, FOUND, BROKEN = 0, 1, 2
 _MOST_COMPLAINTS = 20
@@ -129,14 +129,14 @@ def _as_utf8(typed: Mapping[Path, bytes] | None) -> dict[Path, bytes] | None:
 def _safeties(options: Mapping[str, Any]) -> Any:
     if not options["fix"] and not options["diff"]:
         return frozenset()
-    from meshlens.rules._fixes import SAFE, SAFE_AND_UNSAFE
+    from meshlens.checking.fixes import SAFE, SAFE_AND_UNSAFE
 
     return SAFE_AND_UNSAFE if options["unsafe_fixes"] else SAFE
 
 
 def _without_bad_selectors(request: Request) -> Request:
     """The request without groups whose configuration names rules that there are not."""
-    from meshlens.rules._select import unknown_selectors
+    from meshlens.checking.select import unknown_selectors
 
     kept: list[Group] = []
     errors = list(request.errors)

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from meshlens.caches.folder import Cache
-from meshlens.cli.progress import Progress
-from meshlens.cli.report import Places, Reported
+from meshlens.checking.check import Diagnosed, check
+from meshlens.cli.printing.progress import Progress
+from meshlens.cli.printing.report import Places, Reported
+from meshlens.cli.printing.terminal import complain
 from meshlens.cli.request import Group, shown
-from meshlens.cli.terminal import complain
 from meshlens.foreign_files import Unread
-from meshlens.project.devices import target_of
+from meshlens.project.disk.python_text import read_source
 from meshlens.project.imports import imported_files, importing_files
-from meshlens.project.notebook import Notebook
-from meshlens.project.python_text import read_source
+from meshlens.project.notebooks.notebook import Notebook
+from meshlens.project.settings.devices import target_of
 from meshlens.project.workspace import Workspace, open_workspace
-from meshlens.rules._check import Diagnosed, check
 
 MOST_AROUND = 1_000_000
 """Bytes of files that are read because they import those that are checked."""

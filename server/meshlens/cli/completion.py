@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from meshlens.cli.terminal import speak_utf8
+from meshlens.cli.printing.terminal import speak_utf8
 
 VARIABLE = "_MESHLENS_COMPLETE"
 """The variable in which a shell asks click for completions."""

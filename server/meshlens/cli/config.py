@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
+from meshlens.checking.select import selected_rules, unknown_selectors
 from meshlens.cli.options import options_from, settings_options
+from meshlens.cli.printing.terminal import complain, speak_utf8
+from meshlens.cli.printing.visible import visible
 from meshlens.cli.request import absolute, shown, with_options
 from meshlens.cli.schema import schema
-from meshlens.cli.terminal import complain, speak_utf8
-from meshlens.cli.visible import visible
-from meshlens.project.configuration import find_configuration, project_root, read_configuration
-from meshlens.project.jax_folders import nearest_jax_version
-from meshlens.project.jax_version import JaxVersion, default_jax_version
-from meshlens.rules._select import selected_rules, unknown_selectors
+from meshlens.project.settings.configuration import find_configuration, project_root, read_configuration
+from meshlens.project.settings.jax_folders import nearest_jax_version
+from meshlens.project.settings.jax_version import JaxVersion, default_jax_version
 from meshlens.settings import Settings, keys, spell_version
 from meshlens.settings import shown as written
 

@@ -13,11 +13,11 @@ import click
 from meshlens.cli.baseline import BadBaseline
 from meshlens.cli.cost_baseline import Excess, against, beyond, parse_limit, written
 from meshlens.cli.options import read_by
+from meshlens.cli.printing.terminal import complain, speak_utf8
+from meshlens.cli.printing.trace_table import cost_report
+from meshlens.cli.printing.visible import visible
 from meshlens.cli.request import absolute, shown
-from meshlens.cli.terminal import complain, speak_utf8
-from meshlens.cli.trace_table import cost_report
 from meshlens.cli.tracing import failed, trace_options, traces_for
-from meshlens.cli.visible import visible
 from meshlens.cli.writing import CannotWrite, write_all
 from meshlens.tracing.model import Trace, to_json
 

@@ -11,11 +11,11 @@ from dataclasses import replace
 import click
 
 from meshlens.caches.folder import cache_of
-from meshlens.cli.device_table import render
 from meshlens.cli.options import read_by
-from meshlens.cli.progress import progress
+from meshlens.cli.printing.device_table import render
+from meshlens.cli.printing.progress import progress
+from meshlens.cli.printing.terminal import complain, speak_utf8
 from meshlens.cli.request import absolute, shown
-from meshlens.cli.terminal import complain, speak_utf8
 from meshlens.devices import failures
 from meshlens.devices.interpreters import Interpreter, Wishes, choose_interpreter
 from meshlens.devices.report import Report, summary, to_json
@@ -24,8 +24,8 @@ from meshlens.devices.runner import Question
 from meshlens.devices.topology import BadTopology, Topology, parse_topology
 from meshlens.devices.trust import enclosing
 from meshlens.devices.virtual import virtual_environment
-from meshlens.project.configuration import find_configuration, project_root, read_configuration
-from meshlens.project.devices import target_of
+from meshlens.project.settings.configuration import find_configuration, project_root, read_configuration
+from meshlens.project.settings.devices import target_of
 from meshlens.settings import BadSetting
 
 _NO_PYTHON = 'found no Python for this folder; pass the one that has JAX as --interpreter, or set "interpreter"'

@@ -8,8 +8,8 @@ import click
 
 from meshlens.cli.manifest import with_settings
 from meshlens.cli.pages import NOTICE, assists_page, rules_page, settings_page
+from meshlens.cli.printing.terminal import complain
 from meshlens.cli.schema import schema
-from meshlens.cli.terminal import complain
 from meshlens.cli.writing import CannotWrite, write_all
 from meshlens.foreign_files import CONFIGURATION, Unread, read_bytes, read_text
 

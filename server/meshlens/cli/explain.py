@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from meshlens.checking.registry import all_rules
+from meshlens.checking.select import did_you_mean
 from meshlens.cli.pages import page
-from meshlens.cli.terminal import print_markdown, speak_utf8
-from meshlens.rules._registry import all_rules
-from meshlens.rules._select import did_you_mean
+from meshlens.cli.printing.terminal import print_markdown, speak_utf8
 
 
 class _Explain(click.Command):

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
+from meshlens.checking.fixes import plan
+from meshlens.checking.model import Safety
 from meshlens.cli.checking import Checked, check_workspace
-from meshlens.cli.progress import Progress
+from meshlens.cli.printing.progress import Progress
 from meshlens.cli.request import Group, shown
 from meshlens.project.workspace import Workspace
-from meshlens.rules._fixes import plan
-from meshlens.rules._model import Safety
 from meshlens.text import Edit, applied
 
 _ROUNDS = 10

@@ -12,19 +12,19 @@ import click
 
 from meshlens.caches.folder import cache_of
 from meshlens.cli.options import read_by
-from meshlens.cli.progress import progress
+from meshlens.cli.printing.progress import progress
+from meshlens.cli.printing.terminal import speak_utf8
+from meshlens.cli.printing.visible import visible
 from meshlens.cli.request import absolute, shown
-from meshlens.cli.terminal import speak_utf8
-from meshlens.cli.visible import visible
 from meshlens.cli.writing import CannotWrite, write_all
 from meshlens.devices.interpreters import choose_interpreter
 from meshlens.devices.report import Report, summary
 from meshlens.devices.reports import report_of
 from meshlens.devices.runner import Question
 from meshlens.foreign_files import CONFIGURATION, Unread, read_bytes, read_text
-from meshlens.project.configuration import OWN_FILE, SHARED_FILE, configuration_in, project_root
-from meshlens.project.jax_folders import nearest_jax_version
-from meshlens.project.jax_version import JaxVersion
+from meshlens.project.settings.configuration import OWN_FILE, SHARED_FILE, configuration_in, project_root
+from meshlens.project.settings.jax_folders import nearest_jax_version
+from meshlens.project.settings.jax_version import JaxVersion
 from meshlens.settings import DevicesWanted, Settings, parse_devices, spell_version
 from meshlens.settings import shown as written
 

@@ -15,7 +15,7 @@ from typing import NoReturn
 import click
 
 import meshlens
-from meshlens.cli.visible import VisibleFormatter, visible
+from meshlens.cli.printing.visible import VisibleFormatter, visible
 
 CLEAN, FOUND, BROKEN, STOPPED = 0, 1, 2, 130
 

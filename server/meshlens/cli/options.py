@@ -64,7 +64,7 @@ def options_from(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, .
     Raises:
         click.BadParameter: a selector names no rule.
     """
-    from meshlens.rules._select import unknown_selectors
+    from meshlens.checking.select import unknown_selectors
     from meshlens.settings import Settings
 
     lists = {key: tuple(one for part in given[key] for one in part) for key in ("select", "extend_select", "ignore")}

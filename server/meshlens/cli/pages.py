@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from meshlens.assists._registry import Assist, all_assists
-from meshlens.project.discover import ALWAYS_LEFT_OUT
-from meshlens.rules._registry import Rule, all_rules
+from meshlens.checking.registry import Rule, all_rules
+from meshlens.project.disk.discover import ALWAYS_LEFT_OUT
+from meshlens.refactoring.registry import Assist, all_assists
 from meshlens.settings import EDITOR_GROUPS, EditorSettings, Settings, keys, shown
 
 NOTICE = "<!-- Made by `meshlens docs`; edit the code instead. -->\n"

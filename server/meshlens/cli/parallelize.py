@@ -10,22 +10,22 @@ from pathlib import Path
 
 import click
 
-from meshlens.assists._everywhere import Job, Outcome, convert_everywhere
-from meshlens.assists._model import Strategy, Wishes
-from meshlens.assists._targets import TARGETS, assist_for, places_named
 from meshlens.cli.checking import open_group
 from meshlens.cli.fixing import patch
 from meshlens.cli.options import read_by
-from meshlens.cli.parallelize_report import report
-from meshlens.cli.progress import progress
+from meshlens.cli.printing.parallelize_report import report
+from meshlens.cli.printing.progress import progress
+from meshlens.cli.printing.terminal import complain, speak_utf8, write_patch
+from meshlens.cli.printing.visible import visible
 from meshlens.cli.request import Group, ask, shown
-from meshlens.cli.terminal import complain, speak_utf8, write_patch
-from meshlens.cli.visible import visible
 from meshlens.cli.writing import CannotWrite, write_sources
 from meshlens.foreign_files import Unread
-from meshlens.project.discover import walk_files
-from meshlens.project.python_text import read_source
+from meshlens.project.disk.discover import walk_files
+from meshlens.project.disk.python_text import read_source
 from meshlens.project.workspace import Workspace
+from meshlens.refactoring.everywhere import Job, Outcome, convert_everywhere
+from meshlens.refactoring.model import Strategy, Wishes
+from meshlens.refactoring.targets import TARGETS, assist_for, places_named
 from meshlens.settings import BadSetting, parse_device_sizes
 
 DONE, NOT_DONE, BROKEN = 0, 1, 2

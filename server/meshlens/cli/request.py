@@ -10,17 +10,17 @@ from typing import Any
 
 from meshlens.caches.folder import OpenCache, cache_of
 from meshlens.cli.detected import with_detected
-from meshlens.project.configuration import (
+from meshlens.project.disk.discover import files_below
+from meshlens.project.disk.patterns import matches
+from meshlens.project.settings.configuration import (
     Configuration,
     find_configuration,
     is_project,
     project_root,
     read_configuration,
 )
-from meshlens.project.discover import files_below
-from meshlens.project.jax_folders import JaxFolders, find_jax_folders
-from meshlens.project.jax_version import JaxVersion, default_jax_version, locate_jax_version
-from meshlens.project.patterns import matches
+from meshlens.project.settings.jax_folders import JaxFolders, find_jax_folders
+from meshlens.project.settings.jax_version import JaxVersion, default_jax_version, locate_jax_version
 from meshlens.settings import Settings
 
 STDIN = "-"

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshlens.caches.folder import Cache, OpenCache
-from meshlens.cli.progress import Progress
+from meshlens.cli.printing.progress import Progress
 from meshlens.cli.request import Group, Request
-from meshlens.project.configuration import is_project
+from meshlens.project.settings.configuration import is_project
 
 if TYPE_CHECKING:
+    from meshlens.checking.model import Safety
     from meshlens.cli.checking import Checked
     from meshlens.cli.fixing import Repaired
-    from meshlens.cli.report import Report, Reported
-    from meshlens.rules._model import Safety
+    from meshlens.cli.printing.report import Report, Reported
 
 _WORTH_CACHING = 20
 _log = logging.getLogger("meshlens")
@@ -64,8 +64,8 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cach
         bar: shows how far it has come.
         open_cache: gives the caches of a project.
     """
-    from meshlens.cli.report import Report, in_order
-    from meshlens.cli.sources import line_reader
+    from meshlens.cli.printing.report import Report, in_order
+    from meshlens.cli.printing.sources import line_reader
 
     gc.disable()
     _log.debug("%d files to check", sum(len(group.files) for group in request.groups))
@@ -107,20 +107,20 @@ def _check(
     group: Group, bar: Progress, cache: Cache | None
 ) -> tuple[tuple[Reported, ...], tuple[str, ...], tuple[str, ...]]:
     """Returns the findings, and a line for each problem and each internal error."""
-    from meshlens.project.results import ResultsCache, question
+    from meshlens.project.disk.results import ResultsCache, question
 
     started = time.time_ns()
     others = tuple(map(str, group.others))
     asked = question(group.settings, group.jax_folders, str(group.root), tuple(map(str, group.files)), others)
     results = ResultsCache(cache) if cache is not None else None
     if results is not None:
-        from meshlens.cli.report import unpacked
+        from meshlens.cli.printing.report import unpacked
 
         known = results.get(asked, map(str, group.files), unpacked)
         if known is not None:
             return known, (), ()
     from meshlens.cli.checking import reported
-    from meshlens.cli.report import packed
+    from meshlens.cli.printing.report import packed
 
     checked = _checked(group, bar, cache)
     workspace = checked.workspace

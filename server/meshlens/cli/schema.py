@@ -7,7 +7,7 @@ import re
 from dataclasses import Field
 from typing import Any
 
-from meshlens.rules._registry import all_rules
+from meshlens.checking.registry import all_rules
 from meshlens.settings import MACHINE_NAMES, MACHINE_NUMBERS, Settings, keys
 
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")

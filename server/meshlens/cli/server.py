@@ -19,8 +19,8 @@ def command(stdio: bool, tcp: int | None, client: int | None) -> None:
     """
     # What is imported here stays to the end; looking for dead cycles in it would be a sixth of the start.
     gc.disable()
-    from meshlens.lsp.light_types import import_light_types
-    from meshlens.lsp.without_tls import import_asyncio
+    from meshlens.lsp.wire.light_types import import_light_types
+    from meshlens.lsp.wire.without_tls import import_asyncio
 
     import_asyncio()
     import_light_types()

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from meshlens.cli.report import Reported
-from meshlens.project.python_text import read_source
+from meshlens.checking.silence import silencing
+from meshlens.cli.printing.report import Reported
+from meshlens.project.disk.python_text import read_source
 from meshlens.project.workspace import open_workspace
-from meshlens.rules._silence import silencing
 from meshlens.text import Span, apply
 
 

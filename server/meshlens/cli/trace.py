@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from meshlens.cli.terminal import speak_utf8
-from meshlens.cli.trace_table import trace_report
+from meshlens.cli.printing.terminal import speak_utf8
+from meshlens.cli.printing.trace_table import trace_report
 from meshlens.cli.tracing import failed, trace_options, traces_for
 from meshlens.tracing.model import to_json
 

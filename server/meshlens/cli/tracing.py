@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 import click
 
 from meshlens.cli.options import read_by
-from meshlens.cli.progress import progress
+from meshlens.cli.printing.progress import progress
+from meshlens.cli.printing.terminal import complain
 from meshlens.cli.request import absolute, shown
-from meshlens.cli.terminal import complain
 from meshlens.devices.interpreters import Wishes, choose_interpreter
 from meshlens.devices.topology import BadTopology, Topology, parse_topology
 from meshlens.devices.trust import enclosing
-from meshlens.project.configuration import find_configuration, project_root, read_configuration
+from meshlens.project.settings.configuration import find_configuration, project_root, read_configuration
 from meshlens.settings import BadSetting, Settings
 from meshlens.tracing.machines import MACHINES, Machine, machine_from, machine_of
 from meshlens.tracing.model import REMATERIALIZATION, Trace

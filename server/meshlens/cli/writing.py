@@ -20,7 +20,7 @@ from io import FileIO
 from pathlib import Path
 
 from meshlens.foreign_files import NOTEBOOK, SOURCE, Unread, read_bytes
-from meshlens.project.python_text import as_on_disk, as_utf8
+from meshlens.project.disk.python_text import as_on_disk, as_utf8
 
 _PART = re.compile(r"\.meshlens-(\d+)-\w+\.part")
 _STALE_SECONDS = 3600.0

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from meshlens.facts.broken.holes import Finished, Holes, finished
+from meshlens.facts.broken.members import Members, members_of
 from meshlens.facts.content import Content
-from meshlens.facts.holes import Finished, Holes, finished
-from meshlens.facts.lower_blocks import STATEMENTS, lower_block, relative
-from meshlens.facts.lower_functions import (
+from meshlens.facts.lower.blocks import STATEMENTS, lower_block, relative
+from meshlens.facts.lower.functions import (
     body_of,
     definition_of,
     functions_in,
     is_function,
     name_of,
 )
-from meshlens.facts.members import Members, members_of
 from meshlens.facts.model import Block, FileFacts
 from meshlens.facts.suppressions import suppressions_in
 from meshlens.syntax.kinds import EXTRAS, items, kind

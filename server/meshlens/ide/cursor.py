@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from meshlens.axes.values import Site
+from meshlens.axes.domain.values import Site
 from meshlens.facts.model import Block
 from meshlens.facts.nodes import (
     Call,

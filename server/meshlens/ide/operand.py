@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from meshlens.axes.values import Bound, Function, Mapped, Partial, Site, Union, Value, Wrapped
+from meshlens.axes.domain.values import Bound, Function, Mapped, Partial, Site, Union, Value, Wrapped
 from meshlens.project.view import FileView
 
 _RETURNS = re.compile(rb"(?:[\s,/*]|#[^\n]*\n)*\)\s*->\s*([^\n:#]+?)\s*:")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.values import Site
+from meshlens.axes.domain.values import Site
 from meshlens.project.view import FileView
 
 

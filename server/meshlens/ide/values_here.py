@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.axes.values import UNKNOWN, Const, Ext, Mapped, Module, Partial, Site, Union, Value, Wrapped
+from meshlens.axes.domain.values import UNKNOWN, Const, Ext, Mapped, Module, Partial, Site, Union, Value, Wrapped
 from meshlens.facts.content import function_in
 from meshlens.facts.nodes import Assign, Attribute, Call, Constant, FunctionDef, FunctionShape, Name, SeparateDef
 from meshlens.ide.cursor import Part, parts_at, statements_in

@@ -33,7 +33,7 @@ SUMMARIES: dict[str, str] = {
     "jax.smap": "Maps a function over one axis of the mesh in force.",
     "jax.make_mesh": "Makes a mesh of devices with named axes.",
 }
-"""What each map does, in a sentence; of a collective `ide/collective_words.py` knows more."""
+"""What each map does, in a sentence; of a collective `ide/hovering/collective_words.py` knows more."""
 
 _NONE = "None"
 _DEFAULTS: dict[tuple[str, str], str] = {

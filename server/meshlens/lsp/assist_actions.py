@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from meshlens.assists._model import Proposal, Refused, Wishes
-from meshlens.assists._registry import all_assists, assist_named
-from meshlens.assists._subject import subject_at
-from meshlens.lsp.documents import Document
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import Document
 from meshlens.lsp.to_lsp import in_boxes, workspace_edit
+from meshlens.refactoring.model import Proposal, Refused, Wishes
+from meshlens.refactoring.registry import all_assists, assist_named
+from meshlens.refactoring.subject import subject_at
 from meshlens.text import Span
 
 REWRITE = "refactor.rewrite"

@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from meshlens.lsp.client import read_client
+from meshlens.lsp.beside.indexing import Indexing
 from meshlens.lsp.collector import Collector
 from meshlens.lsp.devices_shown import begin_probing
-from meshlens.lsp.documents import path_of
 from meshlens.lsp.handlers.configuration import ask_for_settings, take
 from meshlens.lsp.handlers.watched_files import PATTERNS
-from meshlens.lsp.indexing import Indexing
 from meshlens.lsp.looking import Looking
-from meshlens.lsp.protocol import Protocol
 from meshlens.lsp.publishing import Publisher
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import path_of
+from meshlens.lsp.wire.client import read_client
+from meshlens.lsp.wire.protocol import Protocol
 
 
 def begin(protocol: Protocol, params: Mapping[str, Any]) -> Session:

@@ -8,11 +8,11 @@ from typing import Any
 
 from meshlens.devices.report import to_json
 from meshlens.devices.topology import Topology, coordinates, describe
-from meshlens.lsp.documents import path_of, uri_of
 from meshlens.lsp.probing import Probing
 from meshlens.lsp.session import Session
-from meshlens.project.configuration import OWN_FILE
-from meshlens.project.devices import devices_for
+from meshlens.lsp.texts.documents import path_of, uri_of
+from meshlens.project.settings.configuration import OWN_FILE
+from meshlens.project.settings.devices import devices_for
 
 DID_CHANGE = "meshlens/devicesDidChange"
 _MOST_COORDINATES = 4096
@@ -48,7 +48,7 @@ def devices_shown(session: Session, root: Path, path: Path | None = None) -> dic
         root: the project.
         path: the file, which may say itself what it is meant for.
     """
-    from meshlens.ide.device_words import status
+    from meshlens.ide.hovering.device_words import status
 
     folder = session.folders.get(root)
     report = session.probing.report_of(root)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from meshlens.project.configuration import Configuration, find_configuration, project_root, read_configuration
-from meshlens.project.devices import target_of
-from meshlens.project.jax_version import JaxVersion, default_jax_version, locate_jax_version
-from meshlens.project.patterns import matches
+from meshlens.project.disk.patterns import matches
+from meshlens.project.settings.configuration import Configuration, find_configuration, project_root, read_configuration
+from meshlens.project.settings.devices import target_of
+from meshlens.project.settings.jax_version import JaxVersion, default_jax_version, locate_jax_version
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.settings import EDITOR_GROUPS, BadSetting, EditorSettings, Settings, parse, parse_editor
 

@@ -14,16 +14,16 @@ from pathlib import Path
 from meshlens.caches.folder import cache_of
 from meshlens.facts.model import FileFacts
 from meshlens.foreign_files import Unread
-from meshlens.lsp.documents import is_nowhere
 from meshlens.lsp.folders import Folder
-from meshlens.lsp.notebooks import written
 from meshlens.lsp.session import Session
-from meshlens.project.cache import FactsCache
-from meshlens.project.discover import walk_files
+from meshlens.lsp.texts.documents import is_nowhere
+from meshlens.lsp.texts.notebooks import written
+from meshlens.project.disk.cache import FactsCache
+from meshlens.project.disk.discover import walk_files
+from meshlens.project.disk.python_text import read_source, utf8
 from meshlens.project.imports import imported_files
-from meshlens.project.jax_folders import find_jax_folders
-from meshlens.project.magics import without_magics
-from meshlens.project.python_text import read_source, utf8
+from meshlens.project.notebooks.magics import without_magics
+from meshlens.project.settings.jax_folders import find_jax_folders
 
 SMALL = 200_000
 """Bytes of Python up to which a project is loaded whole."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from meshlens.lsp.documents import is_nowhere, uri_of
 from meshlens.lsp.handlers.watched_files import DELETED, did_change_watched_files
 from meshlens.lsp.session import Session
-from meshlens.project.configuration import OWN_FILE, SHARED_FILE
+from meshlens.lsp.texts.documents import is_nowhere, uri_of
+from meshlens.project.settings.configuration import OWN_FILE, SHARED_FILE
 
 SECONDS = 2.0
 """How long after something has come from the client."""

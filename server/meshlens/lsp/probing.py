@@ -19,8 +19,8 @@ from meshlens.devices.report import Report
 from meshlens.devices.trust import enclosing
 from meshlens.lsp.folders import Folder
 from meshlens.lsp.session import Session
-from meshlens.project.configuration import is_project
-from meshlens.project.devices import target_of
+from meshlens.project.settings.configuration import is_project
+from meshlens.project.settings.devices import target_of
 
 if TYPE_CHECKING:
     from meshlens.devices.interpreters import Interpreter

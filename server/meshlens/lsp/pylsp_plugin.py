@@ -14,8 +14,6 @@ from typing import Any, TypeVar
 from pylsp import hookimpl
 
 from meshlens.ide.target import sites_at
-from meshlens.lsp.client import read_client
-from meshlens.lsp.documents import is_nowhere, opened, path_of
 from meshlens.lsp.handlers.code_action import code_action
 from meshlens.lsp.handlers.completion import completion
 from meshlens.lsp.handlers.configuration import take
@@ -28,7 +26,9 @@ from meshlens.lsp.handlers.rename import rename
 from meshlens.lsp.handlers.signature_help import signature_help
 from meshlens.lsp.loading import load
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import is_nowhere, opened, path_of
 from meshlens.lsp.to_lsp import diagnostics
+from meshlens.lsp.wire.client import read_client
 
 NAME = "meshlens"
 _F = TypeVar("_F", bound=Callable[..., Any])

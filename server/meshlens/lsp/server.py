@@ -16,10 +16,10 @@ from pygls.lsp.server import LanguageServer
 
 import meshlens
 from meshlens.lsp.commands import COMMANDS
-from meshlens.lsp.lazily import lazily
-from meshlens.lsp.protocol import Handle, Protocol
 from meshlens.lsp.token_types import TOKEN_MODIFIERS, TOKEN_TYPES
-from meshlens.lsp.transport import Framing, PipeWriter, claim_stdout, read_pipe
+from meshlens.lsp.wire.lazily import lazily
+from meshlens.lsp.wire.protocol import Handle, Protocol
+from meshlens.lsp.wire.transport import Framing, PipeWriter, claim_stdout, read_pipe
 
 NAME = "meshlens"
 PARENT_SECONDS = 0.4

@@ -14,16 +14,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from meshlens.checking.check import Diagnosed, check
 from meshlens.foreign_files import Unread
-from meshlens.lsp.client import Client
-from meshlens.lsp.documents import Document, uri_of
 from meshlens.lsp.folders import Folder, jax_version_of, open_folder, root_for
-from meshlens.lsp.notebooks import OpenNotebook
+from meshlens.lsp.texts.documents import Document, uri_of
+from meshlens.lsp.texts.notebooks import OpenNotebook
+from meshlens.lsp.wire.client import Client
+from meshlens.project.disk.python_text import read_source
 from meshlens.project.failures import failure_of
-from meshlens.project.python_text import read_source
 from meshlens.project.view import FileView
 from meshlens.project.workspace import Workspace
-from meshlens.rules._check import Diagnosed, check
 from meshlens.settings import EditorSettings
 from meshlens.text import LineIndex, Span
 

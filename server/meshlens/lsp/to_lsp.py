@@ -9,10 +9,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from meshlens.lsp.documents import Document
+from meshlens.checking.check import Diagnosed
+from meshlens.checking.model import Severity
 from meshlens.lsp.session import Session
-from meshlens.rules._check import Diagnosed
-from meshlens.rules._model import Severity
+from meshlens.lsp.texts.documents import Document
 from meshlens.text import Edit, FileEdit, Span, joined
 
 SOURCE = "meshlens"

@@ -10,12 +10,12 @@ from threading import Event
 
 from meshlens.devices.topology import Topology, parse_topology
 from meshlens.foreign_files import Unread
-from meshlens.ide.traced import KeptTrace, is_stale, keep
-from meshlens.lsp.documents import uri_of
+from meshlens.ide.shown.traced import KeptTrace, is_stale, keep
 from meshlens.lsp.progress import working
-from meshlens.lsp.refusal import Refusal
 from meshlens.lsp.session import Session
-from meshlens.project.python_text import read_source
+from meshlens.lsp.texts.documents import uri_of
+from meshlens.lsp.wire.refusal import Refusal
+from meshlens.project.disk.python_text import read_source
 from meshlens.project.view import FileView
 from meshlens.tracing.machines import machine_of
 from meshlens.tracing.model import Trace

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from meshlens.ide.traced import (
+from meshlens.checking.check import Diagnosed
+from meshlens.ide.shown.traced import (
     REMATERIALIZATION,
     KeptTrace,
     TracedFault,
@@ -16,12 +17,11 @@ from meshlens.ide.traced import (
     traced_faults,
     traced_lines,
 )
-from meshlens.lsp.documents import Document, uri_of
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import Document, uri_of
 from meshlens.lsp.to_lsp import diagnostic
 from meshlens.lsp.traces import Traces
 from meshlens.project.view import FileView
-from meshlens.rules._check import Diagnosed
 from meshlens.text import LineIndex, Span
 from meshlens.tracing.model import Collective, Place, to_json
 from meshlens.tracing.words import size_in_words, time_in_words

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from meshlens.axes.joining import options
-from meshlens.axes.naming import by_parameter, names_in
-from meshlens.axes.records import ApiCall, AxisUse, Records, SameName, literal_name
-from meshlens.axes.specs import sharding_parts, spec_names, specs_in
-from meshlens.axes.values import Arg, Binder, Const, Made, Mesh, Site, Spec, Value
+from meshlens.axes.domain.joining import options
+from meshlens.axes.domain.specs import sharding_parts, spec_names, specs_in
+from meshlens.axes.domain.values import Arg, Binder, Const, Made, Mesh, Site, Spec, Value
+from meshlens.axes.jax.naming import by_parameter, names_in
+from meshlens.axes.runs.records import ApiCall, AxisUse, Records, SameName, literal_name
 from meshlens.facts.nodes import FunctionDef, FunctionShape
 from meshlens.jaxapi.meshes import MESHES
-from meshlens.project.solution import Solution
+from meshlens.project.solving.solution import Solution
 
 Role = Literal["binds", "uses", "names"]
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from meshlens.axes.records import Records
-from meshlens.axes.roots import RootResult
+from meshlens.axes.runs.records import Records
+from meshlens.axes.runs.roots import RootResult
 
 if TYPE_CHECKING:
-    from meshlens.project.solution import RootKey, Solution
+    from meshlens.project.solving.solution import RootKey, Solution
 
 _log = logging.getLogger("meshlens")
 

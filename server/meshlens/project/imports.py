@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from meshlens.foreign_files import Unread
+from meshlens.project.disk.python_text import read_source
 from meshlens.project.modules import LIBRARIES, SOURCE_FOLDERS
-from meshlens.project.python_text import read_source
 
 _IMPORT = re.compile(
     rb"[ \t]*(?:from[ \t]+(?P<dots>\.*)[ \t]*(?P<module>[\w.]*)[ \t]+import[ \t]*(?P<names>\([^)]*\)|[^\n#;]*)"

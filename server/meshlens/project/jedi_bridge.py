@@ -16,8 +16,8 @@ from typing import Any
 
 from meshlens.devices.environments import environment_of, packages_of
 from meshlens.foreign_files import Unread
-from meshlens.project.jax_version import package_folders
-from meshlens.project.python_text import read_source
+from meshlens.project.disk.python_text import read_source
+from meshlens.project.settings.jax_version import package_folders
 from meshlens.settings import Settings
 from meshlens.text import LineIndex, Span
 

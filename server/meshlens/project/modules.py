@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from meshlens.axes.programs import is_program
-from meshlens.axes.values import Module
+from meshlens.axes.domain.values import Module
+from meshlens.axes.runs.programs import is_program
 from meshlens.facts.model import FileFacts, Shape
 from meshlens.facts.nodes import If, Import, ImportFrom, Try, With
 from meshlens.facts.walking import nodes

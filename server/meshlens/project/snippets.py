@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from meshlens.project.drafts import Import
+from meshlens.project.writing.drafts import Import
 
 NAME = "meshlens.code-snippets"
 

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from meshlens.axes.values import Site
+from meshlens.axes.domain.values import Site
 from meshlens.facts.model import Block
 from meshlens.facts.nodes import (
     AnnAssign,

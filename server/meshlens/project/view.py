@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from meshlens.axes.records import Records
-from meshlens.axes.values import Site
+from meshlens.axes.domain.values import Site
+from meshlens.axes.runs.records import Records
 from meshlens.devices.report import Report
 from meshlens.facts.model import FileFacts
-from meshlens.project.devices import Devices, devices_for
-from meshlens.project.drafts import NO_DRAFT, Draft
-from meshlens.project.jax_folders import version_in
-from meshlens.project.solution import Solution
+from meshlens.project.settings.devices import Devices, devices_for
+from meshlens.project.settings.jax_folders import version_in
+from meshlens.project.solving.solution import Solution
+from meshlens.project.writing.drafts import NO_DRAFT, Draft
 from meshlens.text import LineIndex, Span
 
 

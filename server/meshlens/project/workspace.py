@@ -10,18 +10,18 @@ from pathlib import Path
 from meshlens.caches.folder import Cache
 from meshlens.devices.report import Report
 from meshlens.devices.topology import Topology, parse_topology
+from meshlens.facts.editing.reading import read_again, resume, whole_edit
 from meshlens.facts.model import FileFacts
-from meshlens.facts.reading import read_again, resume, whole_edit
 from meshlens.foreign_files import Unread
 from meshlens.jaxapi.changes import SETTLED
-from meshlens.project.cache import FactsCache
-from meshlens.project.jax_folders import JaxFolders
+from meshlens.project.disk.cache import FactsCache
+from meshlens.project.disk.python_text import read_source, utf8
+from meshlens.project.disk.source_files import SourceFile, read_all, read_file
 from meshlens.project.modules import ModuleIndex
-from meshlens.project.python_text import read_source, utf8
-from meshlens.project.resolving import solve_again
-from meshlens.project.room import enough_room
-from meshlens.project.solution import Focus, Solution, solve
-from meshlens.project.source_files import SourceFile, read_all, read_file
+from meshlens.project.settings.jax_folders import JaxFolders
+from meshlens.project.solving.resolving import solve_again
+from meshlens.project.solving.room import enough_room
+from meshlens.project.solving.solution import Focus, Solution, solve
 from meshlens.project.texts import Texts
 from meshlens.project.view import FileView
 from meshlens.text import Edit, LineIndex

@@ -55,17 +55,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.arrays import shape_of
-from meshlens.axes.axis_sizes import size_along_all
-from meshlens.axes.collected_shapes import flag, integer
-from meshlens.axes.collecting import names_of
-from meshlens.axes.records import AxisUse
-from meshlens.axes.values import Site
+from meshlens.axes.data.arrays import shape_of
+from meshlens.axes.data.collected_shapes import flag, integer
+from meshlens.axes.domain.axis_sizes import size_along_all
+from meshlens.axes.domain.values import Site
+from meshlens.axes.jax.collecting import names_of
+from meshlens.axes.runs.records import AxisUse
+from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.places import quoted
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Related, Severity
-from meshlens.rules._places import quoted
-from meshlens.rules._registry import rule
-from meshlens.rules._routes import certain
 
 _SPLIT = {"all_to_all": "split_axis", "psum_scatter": "scatter_dimension"}
 _CONCAT = "concat_axis"

@@ -47,13 +47,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.records import AxisUse
-from meshlens.axes.values import Const, Site
+from meshlens.axes.domain.values import Const, Site
+from meshlens.axes.runs.records import AxisUse
+from meshlens.checking.model import Finding, Fix, Related, Severity
+from meshlens.checking.places import route_places
+from meshlens.checking.registry import rule
 from meshlens.jaxapi.collectives import COLLECTIVES
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Fix, Related, Severity
-from meshlens.rules._places import route_places
-from meshlens.rules._registry import rule
 from meshlens.text import Edit, FileEdit
 
 _REFUSE_NONE = frozenset(row.name for row in COLLECTIVES.values() if row.none == "error")

@@ -32,24 +32,24 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.context import Context
-from meshlens.axes.logical_rules import PARTITIONED, TO_SHARDINGS, assigned
-from meshlens.axes.meshes import takes_mesh_in_force
-from meshlens.axes.naming import names_in
-from meshlens.axes.records import ApiCall, Records
-from meshlens.axes.specs import possible_specs, sharding_parts, spec_names
-from meshlens.axes.values import Arg, Const, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.domain.specs import possible_specs, sharding_parts, spec_names
+from meshlens.axes.domain.values import Arg, Const, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.jax.logical_rules import PARTITIONED, TO_SHARDINGS, assigned
+from meshlens.axes.jax.meshes import takes_mesh_in_force
+from meshlens.axes.jax.naming import names_in
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.records import ApiCall, Records
+from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.places import quoted
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
 from meshlens.jaxapi.meshes import OUT_SHARDING, TAKE_SPECS
-from meshlens.project.did_you_mean import closest
-from meshlens.project.solution import Solution
+from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Related, Severity
-from meshlens.rules._places import quoted
-from meshlens.rules._registry import rule
-from meshlens.rules._rename_axis import write_name
-from meshlens.rules._routes import certain
-from meshlens.rules._specs import argument_of, blamed, mesh_axes, mesh_place
-from meshlens.rules._spmd_names import spmd_names
+from meshlens.project.writing.did_you_mean import closest
+from meshlens.rules.helpers.rename_axis import write_name
+from meshlens.rules.helpers.specs import argument_of, blamed, mesh_axes, mesh_place
+from meshlens.rules.helpers.spmd_names import spmd_names
 
 _MOST_RELATED = 4
 _Named = tuple[Const, Site, Arg, Value, Context, Spec | None]

@@ -46,17 +46,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.naming import names_in
-from meshlens.axes.records import Binding
-from meshlens.axes.specs import spec_names, specs_in
-from meshlens.axes.values import Seq, Site
+from meshlens.axes.domain.specs import spec_names, specs_in
+from meshlens.axes.domain.values import Seq, Site
+from meshlens.axes.jax.naming import names_in
+from meshlens.axes.runs.records import Binding
+from meshlens.checking.model import Finding, Fix, Related, Severity
+from meshlens.checking.places import quoted
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Fix, Related, Severity
-from meshlens.rules._places import quoted
-from meshlens.rules._registry import rule
-from meshlens.rules._routes import certain
-from meshlens.rules._specs import blamed, mesh_axes
+from meshlens.rules.helpers.specs import blamed, mesh_axes
 from meshlens.text import Edit, FileEdit, Span
 
 

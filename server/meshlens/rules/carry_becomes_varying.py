@@ -30,12 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.variation import SOME_AXIS
+from meshlens.axes.domain.variation import SOME_AXIS
+from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.registry import rule
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Related, Severity
-from meshlens.rules._registry import rule
-from meshlens.rules._unbound import maps_that_lack_an_axis
+from meshlens.rules.helpers.unbound import maps_that_lack_an_axis
 from meshlens.text import Span
 
 _CHECKED_SINCE = (0, 6, 0)

@@ -42,12 +42,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.records import ApiCall
-from meshlens.axes.values import Arg, Const, Data, Site
+from meshlens.axes.domain.values import Arg, Const, Data, Site
+from meshlens.axes.runs.records import ApiCall
+from meshlens.checking.model import Finding, Fix, Severity
+from meshlens.checking.registry import rule
 from meshlens.jaxapi.collectives import NAMED_METHODS, NAMED_REDUCTIONS, NamedReduction
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Fix, Severity
-from meshlens.rules._registry import rule
 from meshlens.text import Edit, FileEdit
 
 _METHOD = "numpy.ndarray."

@@ -39,14 +39,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from meshlens.axes.context import AxisEnv, Context
-from meshlens.axes.records import AxisUse
-from meshlens.axes.values import Bound, Class, Const, Ext, Function, Mapped, Partial, Seq, Site, Value, Wrapped
+from meshlens.axes.domain.values import Bound, Class, Const, Ext, Function, Mapped, Partial, Seq, Site, Value, Wrapped
+from meshlens.axes.runs.context import AxisEnv, Context
+from meshlens.axes.runs.records import AxisUse
+from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.registry import rule
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.collectives import COLLECTIVES, PROCESS_COLLECTIVES
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Related, Severity
-from meshlens.rules._registry import rule
 
 _WAITS = frozenset(row.name for row in COLLECTIVES.values() if row.communicates and row.outside == "error")
 _CONDITIONALS = frozenset({"jax.lax.cond", "jax.lax.switch"})

@@ -33,14 +33,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.values import Const, Data
+from meshlens.axes.domain.values import Const, Data
+from meshlens.checking.model import Finding, Fix, Severity
+from meshlens.checking.registry import rule
 from meshlens.jaxapi.history import BEHAVIOURS, Change, KeywordChange, holds, keyword_change
-from meshlens.project.import_statements import name_of_module
 from meshlens.project.view import FileView
-from meshlens.rules._history import dated_keywords, dated_names
-from meshlens.rules._history_fixes import history_fixes, keyword_finding, version_words, wording
-from meshlens.rules._model import Finding, Fix, Severity
-from meshlens.rules._registry import rule
+from meshlens.project.writing.import_statements import name_of_module
+from meshlens.rules.helpers.history import dated_keywords, dated_names
+from meshlens.rules.helpers.history_fixes import history_fixes, keyword_finding, version_words, wording
 from meshlens.text import Edit, FileEdit, Span
 
 _MESH_ENTERED = "jax.sharding.Mesh.__enter__"

@@ -53,18 +53,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.arrays import product, shape_of, sizes
-from meshlens.axes.records import ApiCall
-from meshlens.axes.values import Arg, Data, Mesh, Seq, Site
+from meshlens.axes.data.arrays import product, shape_of, sizes
+from meshlens.axes.domain.values import Arg, Data, Mesh, Seq, Site
+from meshlens.axes.runs.records import ApiCall
+from meshlens.checking.model import Finding, Severity
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
 from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES
-from meshlens.project.devices import Devices, local_there_are, there_are
+from meshlens.project.settings.devices import Devices, local_there_are, there_are
 from meshlens.project.view import FileView
-from meshlens.rules._device_sharing import shared_badly
-from meshlens.rules._model import Finding, Severity
-from meshlens.rules._registry import rule
-from meshlens.rules._routes import certain
-from meshlens.rules._specs import argument_of
-from meshlens.rules._splitting import split_badly
+from meshlens.rules.helpers.device_sharing import shared_badly
+from meshlens.rules.helpers.specs import argument_of
+from meshlens.rules.helpers.splitting import split_badly
 from meshlens.text import Span
 
 

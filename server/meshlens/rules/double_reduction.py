@@ -47,13 +47,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.records import AxisUse, literal_name
-from meshlens.axes.values import Binder, Spec, Value
+from meshlens.axes.domain.values import Binder, Spec, Value
+from meshlens.axes.runs.records import AxisUse, literal_name
+from meshlens.checking.callees import callee_span
+from meshlens.checking.model import Finding, Fix, Related, Severity
+from meshlens.checking.registry import rule
 from meshlens.project.view import FileView
-from meshlens.rules._callees import callee_span
-from meshlens.rules._keywords import with_keyword
-from meshlens.rules._model import Finding, Fix, Related, Severity
-from meshlens.rules._registry import rule
+from meshlens.rules.helpers.keywords import with_keyword
 from meshlens.text import Span
 
 

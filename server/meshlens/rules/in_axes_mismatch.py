@@ -44,18 +44,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from meshlens.axes.mapping import name_of
+from meshlens.axes.jax.mapping import name_of
+from meshlens.checking.model import Finding, Fix, Related, Severity
+from meshlens.checking.registry import rule
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
-from meshlens.rules._axis_entries import badly_written
-from meshlens.rules._axis_sizes import unlike_sizes
-from meshlens.rules._axis_structures import unlike_values
-from meshlens.rules._entries import with_entry
-from meshlens.rules._miscounts import Miscount, explained, keyword_arguments, miscounts
-from meshlens.rules._model import Finding, Fix, Related, Severity
-from meshlens.rules._plain_objects import mapped_by_vmap
-from meshlens.rules._registry import rule
-from meshlens.rules._static import static_places
+from meshlens.rules.helpers.axis_entries import badly_written
+from meshlens.rules.helpers.axis_sizes import unlike_sizes
+from meshlens.rules.helpers.axis_structures import unlike_values
+from meshlens.rules.helpers.entries import with_entry
+from meshlens.rules.helpers.miscounts import Miscount, explained, keyword_arguments, miscounts
+from meshlens.rules.helpers.plain_objects import mapped_by_vmap
+from meshlens.rules.helpers.static import static_places
 from meshlens.text import Edit, FileEdit, Span
 
 _MAPS = frozenset({"jax.pmap", "jax.vmap"})

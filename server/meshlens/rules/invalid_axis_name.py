@@ -37,13 +37,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.records import Binding
-from meshlens.axes.values import Arg, Binder, Const, Dict, Seq, Site, Value
+from meshlens.axes.domain.values import Arg, Binder, Const, Dict, Seq, Site, Value
+from meshlens.axes.runs.records import Binding
+from meshlens.checking.model import Finding, Fix, Severity
+from meshlens.checking.registry import rule
 from meshlens.project.view import FileView
-from meshlens.rules._displays import only_item
-from meshlens.rules._model import Finding, Fix, Severity
-from meshlens.rules._registry import rule
-from meshlens.rules._swapped import swapped_arguments
+from meshlens.rules.helpers.displays import only_item
+from meshlens.rules.helpers.swapped import swapped_arguments
 from meshlens.text import Edit, FileEdit
 
 _STRINGS_ONLY = (0, 8, 1)

@@ -35,14 +35,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.context import Step
-from meshlens.axes.records import ApiCall, MappedCall
-from meshlens.axes.values import Mapped, Site
+from meshlens.axes.domain.values import Mapped, Site
+from meshlens.axes.runs.context import Step
+from meshlens.axes.runs.records import ApiCall, MappedCall
+from meshlens.checking.model import Finding, Fix, Related, Severity
+from meshlens.checking.registry import rule
 from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.trees import callee_of
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Fix, Related, Severity
-from meshlens.rules._registry import rule
 from meshlens.text import Edit, FileEdit, Span
 
 _MERGED = (0, 8, 0)

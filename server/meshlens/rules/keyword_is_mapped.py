@@ -37,16 +37,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.arrays import shape_of
-from meshlens.axes.joining import labels_of
-from meshlens.axes.records import MappedCall
-from meshlens.axes.values import Arg, Const, Site
+from meshlens.axes.data.arrays import shape_of
+from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.values import Arg, Const, Site
+from meshlens.axes.runs.records import MappedCall
+from meshlens.checking.model import Finding, Fix, Related, Severity
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
-from meshlens.rules._miscounts import keyword_arguments, positional
-from meshlens.rules._model import Finding, Fix, Related, Severity
-from meshlens.rules._registry import rule
-from meshlens.rules._routes import certain
+from meshlens.rules.helpers.miscounts import keyword_arguments, positional
 from meshlens.text import Edit, FileEdit, Span
 
 _MAPS = frozenset({"jax.pmap", "jax.vmap"})

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from meshlens.checking.callees import callee_span
+from meshlens.checking.model import Finding, Severity
+from meshlens.checking.registry import rule
 from meshlens.jaxapi.history import holds
 from meshlens.project.view import FileView
-from meshlens.rules._callees import callee_span
-from meshlens.rules._model import Finding, Severity
-from meshlens.rules._registry import rule
 from meshlens.text import Span
 
 

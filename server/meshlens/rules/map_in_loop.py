@@ -35,8 +35,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from meshlens.axes.context import Context
-from meshlens.axes.values import Function, Mapped, Partial, Site, Value, Wrapped
+from meshlens.axes.domain.values import Function, Mapped, Partial, Site, Value, Wrapped
+from meshlens.axes.runs.context import Context
+from meshlens.checking.callees import callee_span
+from meshlens.checking.model import Finding, Fix, Related, Severity
+from meshlens.checking.registry import rule
 from meshlens.facts.nodes import (
     Assign,
     BoolOperation,
@@ -55,10 +58,7 @@ from meshlens.facts.nodes import (
 from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.trees import Node, names_used, path_to, tree, walk
 from meshlens.project.view import FileView
-from meshlens.rules._callees import callee_span
-from meshlens.rules._loops import changing_names, enclosing_loop, turns_often
-from meshlens.rules._model import Finding, Fix, Related, Severity
-from meshlens.rules._registry import rule
+from meshlens.rules.helpers.loops import changing_names, enclosing_loop, turns_often
 from meshlens.text import Edit, FileEdit, Span
 
 _TESTS = re.compile(r"(^|[_.])(tests?|conftest|bench\w*|profile)([_.]|$)", re.IGNORECASE)

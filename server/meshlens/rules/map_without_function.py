@@ -37,16 +37,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.arrays import is_array
-from meshlens.axes.records import ApiCall
-from meshlens.axes.values import Arg, Const, Dict, Seq, Site
+from meshlens.axes.data.arrays import is_array
+from meshlens.axes.domain.values import Arg, Const, Dict, Seq, Site
+from meshlens.axes.runs.records import ApiCall
+from meshlens.checking.model import Finding, Fix, Severity
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
 from meshlens.jaxapi.binders import BINDERS
-from meshlens.project.literals import is_string
-from meshlens.project.new_imports import spelled_or_imported
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Fix, Severity
-from meshlens.rules._registry import rule
-from meshlens.rules._routes import certain
+from meshlens.project.writing.literals import is_string
+from meshlens.project.writing.new_imports import spelled_or_imported
 from meshlens.text import Edit, FileEdit, Span
 
 

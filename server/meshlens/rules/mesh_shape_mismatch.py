@@ -35,15 +35,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.records import ApiCall
-from meshlens.axes.values import Mesh, Seq, Site
+from meshlens.axes.domain.values import Mesh, Seq, Site
+from meshlens.axes.runs.records import ApiCall
+from meshlens.checking.counting import counted
+from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
 from meshlens.jaxapi.meshes import MESHES
 from meshlens.project.view import FileView
-from meshlens.rules._counting import counted
-from meshlens.rules._model import Finding, Related, Severity
-from meshlens.rules._registry import rule
-from meshlens.rules._routes import certain
-from meshlens.rules._specs import argument_of
+from meshlens.rules.helpers.specs import argument_of
 
 
 @rule("AX203", Severity.ERROR, reads="places")

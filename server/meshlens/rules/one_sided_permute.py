@@ -36,12 +36,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.axis_sizes import size_along
-from meshlens.axes.records import AxisUse
-from meshlens.axes.values import Arg, Const, Seq, Site, Value
+from meshlens.axes.domain.axis_sizes import size_along
+from meshlens.axes.domain.values import Arg, Const, Seq, Site, Value
+from meshlens.axes.runs.records import AxisUse
+from meshlens.checking.model import Finding, Severity
+from meshlens.checking.registry import rule
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Severity
-from meshlens.rules._registry import rule
 
 _PERMUTES = frozenset({"ppermute", "psend", "precv"})
 

@@ -31,13 +31,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from meshlens.checking.callees import callee_span
+from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.registry import rule
 from meshlens.jaxapi.history import Change, holds
 from meshlens.project.view import FileView
-from meshlens.rules._callees import callee_span
-from meshlens.rules._history import dated_keywords, dated_names
-from meshlens.rules._history_fixes import history_fixes, keyword_finding, version_words, wording
-from meshlens.rules._model import Finding, Related, Severity
-from meshlens.rules._registry import rule
+from meshlens.rules.helpers.history import dated_keywords, dated_names
+from meshlens.rules.helpers.history_fixes import history_fixes, keyword_finding, version_words, wording
 from meshlens.text import Span
 
 

@@ -36,17 +36,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.context import Context
-from meshlens.axes.records import AxisUse
-from meshlens.axes.specs import sharding_parts, spec_names
-from meshlens.axes.values import Const, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.domain.specs import sharding_parts, spec_names
+from meshlens.axes.domain.values import Const, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.records import AxisUse
+from meshlens.checking.model import Finding, Fix, Related, Severity
+from meshlens.checking.registry import rule
 from meshlens.project.view import FileView
-from meshlens.rules._displays import is_display, without_item
-from meshlens.rules._model import Finding, Fix, Related, Severity
-from meshlens.rules._registry import rule
-from meshlens.rules._specs import argument_of, blamed
-from meshlens.rules._specs_in_use import specs_in_use
-from meshlens.rules._spmd_names import spmd_names
+from meshlens.rules.helpers.displays import is_display, without_item
+from meshlens.rules.helpers.specs import argument_of, blamed
+from meshlens.rules.helpers.specs_in_use import specs_in_use
+from meshlens.rules.helpers.spmd_names import spmd_names
 
 _HARMLESS = frozenset({"axis_index", "axis_size", "pcast", "pvary"})
 

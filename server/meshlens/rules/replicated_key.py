@@ -40,13 +40,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from meshlens.axes.records import RandomUse
-from meshlens.axes.values import Binder
+from meshlens.axes.domain.values import Binder
+from meshlens.axes.runs.records import RandomUse
+from meshlens.checking.model import Finding, Fix, Related, Severity
+from meshlens.checking.registry import rule
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Fix, Related, Severity
-from meshlens.rules._registry import rule
-from meshlens.rules._renames import spelled
+from meshlens.rules.helpers.renames import spelled
 from meshlens.text import Edit, FileEdit, Span
 
 _LIKE_THE_DATA = re.compile(r"\bshape\b|_like\b|\b(bernoulli|categorical|rademacher|gumbel|multinomial|poisson)\b")

@@ -49,13 +49,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.records import MappedCall, literal_name
-from meshlens.axes.values import Binder, Const, Site
-from meshlens.project.solution import Solution
+from meshlens.axes.domain.values import Binder, Const, Site
+from meshlens.axes.runs.records import MappedCall, literal_name
+from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.registry import rule
+from meshlens.project.solving.solution import Solution
 from meshlens.project.trees import callee_of
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Related, Severity
-from meshlens.rules._registry import rule
 
 _NAMED_BY_ARGUMENT = frozenset({"pmap", "vmap", "smap"})
 

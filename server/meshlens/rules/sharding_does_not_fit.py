@@ -45,20 +45,20 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from meshlens.axes.arrays import shape_of
-from meshlens.axes.compiled_calls import CALLED
-from meshlens.axes.context import Context
-from meshlens.axes.records import ApiCall
-from meshlens.axes.sharded_shapes import parts_along
-from meshlens.axes.specs import sharding_parts
-from meshlens.axes.values import Arg, Dict, Made, Seq, Site, Spec, Value
+from meshlens.axes.data.arrays import shape_of
+from meshlens.axes.data.sharded_shapes import parts_along
+from meshlens.axes.domain.specs import sharding_parts
+from meshlens.axes.domain.values import Arg, Dict, Made, Seq, Site, Spec, Value
+from meshlens.axes.jax.compiled_calls import CALLED
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.records import ApiCall
+from meshlens.checking.counting import counted
+from meshlens.checking.model import Finding, Severity
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
 from meshlens.jaxapi.meshes import TAKE_SPECS
 from meshlens.project.view import FileView
-from meshlens.rules._counting import counted
-from meshlens.rules._model import Finding, Severity
-from meshlens.rules._registry import rule
-from meshlens.rules._routes import certain
-from meshlens.rules._specs import argument_of, mesh_place
+from meshlens.rules.helpers.specs import argument_of, mesh_place
 
 _CONSTRAINT = "jax.lax.with_sharding_constraint"
 

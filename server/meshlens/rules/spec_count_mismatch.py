@@ -49,22 +49,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.arrays import shape_of
-from meshlens.axes.mapped_values import axis_of
-from meshlens.axes.mapping import name_of
-from meshlens.axes.records import Binding, MappedCall
-from meshlens.axes.values import Arg, Const, Seq, Site, Spec
+from meshlens.axes.data.arrays import shape_of
+from meshlens.axes.domain.values import Arg, Const, Seq, Site, Spec
+from meshlens.axes.jax.mapped_values import axis_of
+from meshlens.axes.jax.mapping import name_of
+from meshlens.axes.runs.records import Binding, MappedCall
+from meshlens.checking.counting import counted
+from meshlens.checking.model import Finding, Fix, Related, Severity
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
 from meshlens.jaxapi.names import canonical
-from meshlens.project.import_statements import name_of_module
 from meshlens.project.view import FileView
-from meshlens.rules._binder_calls import is_accepted
-from meshlens.rules._counting import counted
-from meshlens.rules._entries import as_tuple, entries_at, place_of, with_entry
-from meshlens.rules._miscounts import Miscount, explained, miscounts, positional
-from meshlens.rules._model import Finding, Fix, Related, Severity
-from meshlens.rules._prefixes import Mismatch, mismatch
-from meshlens.rules._registry import rule
-from meshlens.rules._routes import certain
+from meshlens.project.writing.import_statements import name_of_module
+from meshlens.rules.helpers.binder_calls import is_accepted
+from meshlens.rules.helpers.entries import as_tuple, entries_at, place_of, with_entry
+from meshlens.rules.helpers.miscounts import Miscount, explained, miscounts, positional
+from meshlens.rules.helpers.prefixes import Mismatch, mismatch
 from meshlens.text import Edit, FileEdit
 
 _MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})

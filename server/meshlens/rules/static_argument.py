@@ -47,19 +47,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.objects import class_attribute
-from meshlens.axes.records import Binding, MappedCall
-from meshlens.axes.values import Arg, Const, Data, Dict, Instance, Seq, Site
+from meshlens.axes.domain.values import Arg, Const, Data, Dict, Instance, Seq, Site
+from meshlens.axes.python.objects import class_attribute
+from meshlens.axes.runs.records import Binding, MappedCall
+from meshlens.checking.counting import counted
+from meshlens.checking.model import Finding, Fix, Related, Severity
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
-from meshlens.rules._counting import counted
-from meshlens.rules._entries import as_tuple, entries_at
-from meshlens.rules._miscounts import keyword_arguments, positional
-from meshlens.rules._model import Finding, Fix, Related, Severity
-from meshlens.rules._plain_objects import handed_to_pmap, texts_handed_to_pmap
-from meshlens.rules._registry import rule
-from meshlens.rules._routes import certain
-from meshlens.rules._static import integers, static_places
+from meshlens.rules.helpers.entries import as_tuple, entries_at
+from meshlens.rules.helpers.miscounts import keyword_arguments, positional
+from meshlens.rules.helpers.plain_objects import handed_to_pmap, texts_handed_to_pmap
+from meshlens.rules.helpers.static import integers, static_places
 from meshlens.text import Edit, FileEdit, Span
 
 

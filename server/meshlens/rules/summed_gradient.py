@@ -51,15 +51,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from meshlens.axes.records import AxisUse, literal_name
-from meshlens.axes.values import Site
+from meshlens.axes.domain.values import Site
+from meshlens.axes.runs.records import AxisUse, literal_name
+from meshlens.checking.callees import callee_span
+from meshlens.checking.model import Finding, Fix, Related, Severity
+from meshlens.checking.registry import rule
 from meshlens.facts.nodes import BinaryOperation, FunctionDef
 from meshlens.project.trees import path_to, walk
 from meshlens.project.view import FileView
-from meshlens.rules._callees import callee_span
-from meshlens.rules._model import Finding, Fix, Related, Severity
-from meshlens.rules._reductions import has, unchecked_map
-from meshlens.rules._registry import rule
+from meshlens.rules.helpers.reductions import has, unchecked_map
 from meshlens.text import Edit, FileEdit, Span
 
 _COUNT = re.compile(r"device_count\(|axis_size\(|psum\(1\b")

@@ -35,17 +35,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.context import Step
-from meshlens.axes.records import AxisUse, literal_name
-from meshlens.axes.values import Binder, Const, Site
-from meshlens.project.did_you_mean import closest
-from meshlens.project.solution import Solution
+from meshlens.axes.domain.values import Binder, Const, Site
+from meshlens.axes.runs.context import Step
+from meshlens.axes.runs.records import AxisUse, literal_name
+from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.places import axis_site, quoted, route_places
+from meshlens.checking.registry import rule
+from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
-from meshlens.rules._binding_fixes import fixes_for
-from meshlens.rules._model import Finding, Related, Severity
-from meshlens.rules._places import axis_site, quoted, route_places
-from meshlens.rules._registry import rule
-from meshlens.rules._unbound import Unbound, unbound_uses
+from meshlens.project.writing.did_you_mean import closest
+from meshlens.rules.helpers.binding_fixes import fixes_for
+from meshlens.rules.helpers.unbound import Unbound, unbound_uses
 
 _MOST_REPEATED = 4
 

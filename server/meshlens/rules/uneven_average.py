@@ -29,10 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.records import GradientUse
+from meshlens.axes.runs.records import GradientUse
+from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.registry import rule
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Related, Severity
-from meshlens.rules._registry import rule
 from meshlens.text import Span
 
 _HINTS = {

@@ -40,18 +40,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.records import ApiCall
-from meshlens.axes.values import Arg, Site
+from meshlens.axes.domain.values import Arg, Site
+from meshlens.axes.runs.records import ApiCall
+from meshlens.checking.counting import counted
+from meshlens.checking.model import Finding, Fix, Severity
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.history import NEWEST, keyword_change
 from meshlens.jaxapi.keywords import BY_NAME_TOO, MEANT, keywords, may_take
-from meshlens.project.did_you_mean import closest
 from meshlens.project.view import FileView
-from meshlens.rules._counting import counted
-from meshlens.rules._model import Finding, Fix, Severity
-from meshlens.rules._registry import rule
-from meshlens.rules._routes import certain
-from meshlens.rules._shard_map_keywords import keywords_of_shard_maps
+from meshlens.project.writing.did_you_mean import closest
+from meshlens.rules.helpers.shard_map_keywords import keywords_of_shard_maps
 from meshlens.text import Edit, FileEdit, Span
 
 _CHECKED = ("jax.jit", "jax.pmap", "jax.vmap", "jax.shard_map", "jax.experimental.shard_map.shard_map", "jax.smap")

@@ -26,10 +26,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from meshlens.checking.model import Finding, Severity
+from meshlens.checking.registry import rule
 from meshlens.devices.topology import BadTopology, parse_topology
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Severity
-from meshlens.rules._registry import rule
 from meshlens.text import Span
 
 

@@ -21,16 +21,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.joining import variation_of
-from meshlens.axes.outside import axes_of
-from meshlens.axes.records import MappedCall
-from meshlens.axes.values import Arg, Binder, Const, Dict, Seq, Site, Spec, Value
-from meshlens.axes.variation import SOME_AXIS, VARYING, is_different
+from meshlens.axes.domain.joining import variation_of
+from meshlens.axes.domain.values import Arg, Binder, Const, Dict, Seq, Site, Spec, Value
+from meshlens.axes.domain.variation import SOME_AXIS, VARYING, is_different
+from meshlens.axes.python.outside import axes_of
+from meshlens.axes.runs.records import MappedCall
+from meshlens.checking.model import Finding, Severity
+from meshlens.checking.registry import rule
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Severity
-from meshlens.rules._registry import rule
-from meshlens.rules._specs import mesh_axes
-from meshlens.rules._unbound import maps_that_lack_an_axis
+from meshlens.rules.helpers.specs import mesh_axes
+from meshlens.rules.helpers.unbound import maps_that_lack_an_axis
 from meshlens.text import Span
 
 

@@ -43,19 +43,19 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.mapped_values import axis_of
-from meshlens.axes.mapping import name_of
-from meshlens.axes.records import MappedCall
-from meshlens.axes.values import Arg, Const, Data, Dict, Made, Seq, Site, Value
+from meshlens.axes.domain.values import Arg, Const, Data, Dict, Made, Seq, Site, Value
+from meshlens.axes.jax.mapped_values import axis_of
+from meshlens.axes.jax.mapping import name_of
+from meshlens.axes.runs.records import MappedCall
+from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
-from meshlens.rules._binder_calls import is_accepted
-from meshlens.rules._leaves import leaves
-from meshlens.rules._miscounts import positional
-from meshlens.rules._model import Finding, Related, Severity
-from meshlens.rules._registry import rule
-from meshlens.rules._routes import certain
-from meshlens.rules._static import static_places
+from meshlens.rules.helpers.binder_calls import is_accepted
+from meshlens.rules.helpers.leaves import leaves
+from meshlens.rules.helpers.miscounts import positional
+from meshlens.rules.helpers.static import static_places
 
 _ATTRIBUTE = re.compile(r"[^\W\d]\w*(\.\w+)+")
 

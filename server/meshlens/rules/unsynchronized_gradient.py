@@ -53,16 +53,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from meshlens.axes.joining import labels_of
-from meshlens.axes.records import AxisUse, MappedCall
-from meshlens.axes.values import Binder, Site
-from meshlens.project.solution import Solution
+from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.values import Binder, Site
+from meshlens.axes.runs.records import AxisUse, MappedCall
+from meshlens.checking.callees import callee_span
+from meshlens.checking.model import Finding, Fix, Related, Severity
+from meshlens.checking.places import quoted
+from meshlens.checking.registry import rule
+from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
-from meshlens.rules._callees import callee_span
-from meshlens.rules._model import Finding, Fix, Related, Severity
-from meshlens.rules._places import quoted
-from meshlens.rules._reductions import has, in_own_optimizer, reductions_of, unchecked_map
-from meshlens.rules._registry import rule
+from meshlens.rules.helpers.reductions import has, in_own_optimizer, reductions_of, unchecked_map
 from meshlens.text import Edit, FileEdit, Span
 
 _WORD = re.compile(rb"[A-Za-z_][\w.]*")

@@ -38,12 +38,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.records import Binding
-from meshlens.axes.values import Binder, Const, Function, Partial, Site, Value, Wrapped
+from meshlens.axes.domain.values import Binder, Const, Function, Partial, Site, Value, Wrapped
+from meshlens.axes.runs.records import Binding
+from meshlens.checking.model import Finding, Fix, Severity
+from meshlens.checking.registry import rule
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Fix, Severity
-from meshlens.rules._registry import rule
-from meshlens.rules._whole_body import strings_in_sight
+from meshlens.rules.helpers.whole_body import strings_in_sight
 from meshlens.text import Edit, FileEdit, Span
 
 

@@ -31,11 +31,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from meshlens.checking.model import Finding, Fix, Severity
+from meshlens.checking.registry import rule
+from meshlens.checking.select import did_you_mean
+from meshlens.checking.suppress import CheckedView, Idle
 from meshlens.project.view import FileView
-from meshlens.rules._model import Finding, Fix, Severity
-from meshlens.rules._registry import rule
-from meshlens.rules._select import did_you_mean
-from meshlens.rules._suppress import CheckedView, Idle
 from meshlens.text import Edit, FileEdit, Span
 
 _CODES = re.compile(rb"(?i:noqa)\s*:\s*(?P<noqa>[A-Za-z]+[0-9]\w*(?:[\s,]+[A-Za-z]+[0-9]\w*)*)|\[(?P<ours>[^\]#]*)\]")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from meshlens.axes.values import Const, Data
+from meshlens.axes.domain.values import Const, Data
 
 pytestmark = pytest.mark.editors
 ROOT = Path(__file__).parents[3]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from meshlens.cli.report import Report
+from meshlens.cli.printing.report import Report
 
 NAMES = ("full", "concise", "json", "github", "gitlab", "sarif", "junit")
 

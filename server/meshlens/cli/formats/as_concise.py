@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from meshlens.cli.formats.summary import summary
-from meshlens.cli.report import Place, Report, Reported
-from meshlens.cli.visible import visible
+from meshlens.cli.printing.report import Place, Report, Reported
+from meshlens.cli.printing.visible import visible
 
 
 def render(report: Report) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from meshlens.cli.formats.as_concise import where
 from meshlens.cli.formats.frames import Line, Mark, frame
 from meshlens.cli.formats.summary import summary
-from meshlens.cli.report import Report, Reported
-from meshlens.cli.visible import visible
+from meshlens.cli.printing.report import Report, Reported
+from meshlens.cli.printing.visible import visible
 
 _MOST_RELATED = 8
 _ROOM_IN_PIPES = 160

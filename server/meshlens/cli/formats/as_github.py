@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from meshlens.cli.report import Place, Report, Reported
-from meshlens.cli.visible import visible
+from meshlens.cli.printing.report import Place, Report, Reported
+from meshlens.cli.printing.visible import visible
 
 _COMMANDS = {"error": "error", "warning": "warning", "hint": "notice"}
 

@@ -6,7 +6,7 @@ import os
 
 from meshlens.cli.formats.fingerprints import fingerprinted, relative
 from meshlens.cli.formats.json_text import json_text
-from meshlens.cli.report import Report
+from meshlens.cli.printing.report import Report
 
 _SEVERITIES = {"error": "critical", "warning": "major", "hint": "info"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.cli.formats.json_text import json_text
-from meshlens.cli.report import Place, Report, Reported
+from meshlens.cli.printing.report import Place, Report, Reported
 
 _APPLICABILITY = {"safe": "safe", "unsafe": "unsafe", "suggestion": "display"}
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
 from meshlens.cli.formats.as_concise import where
-from meshlens.cli.report import Report, Reported
+from meshlens.cli.printing.report import Report, Reported
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

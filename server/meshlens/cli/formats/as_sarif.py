@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import quote
 
 import meshlens
+from meshlens.checking.registry import Rule, all_rules
 from meshlens.cli.formats.fingerprints import fingerprinted, relative
 from meshlens.cli.formats.json_text import json_text
-from meshlens.cli.report import Place, Report, Reported
-from meshlens.rules._registry import Rule, all_rules
+from meshlens.cli.printing.report import Place, Report, Reported
 
 _LEVELS = {"error": "error", "warning": "warning", "hint": "note"}
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 
-from meshlens.cli.report import Report, Reported
+from meshlens.cli.printing.report import Report, Reported
 
 
 def relative(path: str, folder: str) -> str:

@@ -6,8 +6,8 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from meshlens.cli.report import Place
-from meshlens.cli.visible import picture_of, visible
+from meshlens.cli.printing.report import Place
+from meshlens.cli.printing.visible import picture_of, visible
 
 Line = list[tuple[str, str]]
 """One line of output: texts with their styles."""

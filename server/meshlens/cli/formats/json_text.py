@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from meshlens.cli.visible import picture_of
+from meshlens.cli.printing.visible import picture_of
 
 _OTHER_THAN_ASCII = re.compile(r"[^\x00-\x7e]")
 

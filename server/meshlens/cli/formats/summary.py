@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from meshlens.cli.report import Report
+from meshlens.cli.printing.report import Report
 
 _PLURALS = {"error": "errors", "warning": "warnings", "hint": "hints"}
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from meshlens.ide.axis_colors import ColoredName, colored_names
-from meshlens.lsp.documents import Document
+from meshlens.ide.shown.axis_colors import ColoredName, colored_names
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import Document
 
 
 def axis_names(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:

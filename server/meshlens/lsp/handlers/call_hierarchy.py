@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from meshlens.axes.values import Site
-from meshlens.ide.call_hierarchy import CallItem
-from meshlens.lsp.documents import path_of
+from meshlens.axes.domain.values import Site
+from meshlens.ide.shown.call_hierarchy import CallItem
+from meshlens.lsp.beside.whole import ask_whole
 from meshlens.lsp.session import Session
-from meshlens.lsp.whole import ask_whole
+from meshlens.lsp.texts.documents import path_of
 from meshlens.text import Span
 
 _KINDS = {"function": 12, "module": 2, "collective": 24}

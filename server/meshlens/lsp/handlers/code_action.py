@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from meshlens.checking.check import Diagnosed
+from meshlens.checking.fixes import SAFE, plan
+from meshlens.checking.model import Fix
+from meshlens.checking.silence import silencing
 from meshlens.lsp.assist_actions import REWRITE, assist_actions, resolved_assist
-from meshlens.lsp.documents import Document
-from meshlens.lsp.from_lsp import span_of
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import Document
 from meshlens.lsp.to_lsp import diagnostic, workspace_edit
-from meshlens.rules._check import Diagnosed
-from meshlens.rules._fixes import SAFE, plan
-from meshlens.rules._model import Fix
-from meshlens.rules._silence import silencing
+from meshlens.lsp.wire.from_lsp import span_of
 from meshlens.text import FileEdit, Span
 
 QUICK_FIX, FIX_ALL = "quickfix", "source.fixAll.meshlens"

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from meshlens.axes.values import Site
-from meshlens.ide.entries import entries
-from meshlens.ide.lenses import Lens, lenses
+from meshlens.axes.domain.values import Site
+from meshlens.ide.shown.entries import entries
+from meshlens.ide.shown.lenses import Lens, lenses
 from meshlens.lsp.commands import SHOW_COSTS, SHOW_MAP, SHOW_PLACE, SHOW_PLACES, TRACE
-from meshlens.lsp.documents import Document
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import Document
 from meshlens.lsp.to_lsp import location
 from meshlens.project.view import FileView
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.ide.completion import Completion, CompletionWants, complete
-from meshlens.lsp.client import known_kind
-from meshlens.lsp.documents import Document
+from meshlens.ide.completing.completion import Completion, CompletionWants, complete
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import Document
+from meshlens.lsp.wire.client import known_kind
 from meshlens.project.snippets import read_snippets
 
 _TEXT, _VALUE, _SNIPPET, _ENUM_MEMBER = (1,), (12,), (15,), (20, 12)

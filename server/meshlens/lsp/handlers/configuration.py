@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import Any
 
-from meshlens.lsp.documents import uri_of
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import uri_of
 
 SECTION = "meshlens"
 _log = logging.getLogger("meshlens")

@@ -10,19 +10,19 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, get_args
 
-from meshlens.assists._functions import function_at
-from meshlens.assists._model import Proposal, Refused, Strategy, Wishes
-from meshlens.assists._pmap import Obstacle
-from meshlens.assists._step import axis_name_of
-from meshlens.assists._subject import subject_at
-from meshlens.assists._targets import TARGETS, assist_for
 from meshlens.lsp.assist_actions import project_wishes
-from meshlens.lsp.documents import Document
-from meshlens.lsp.from_lsp import offset_of
-from meshlens.lsp.refusal import CONTENT_MODIFIED, INVALID_PARAMS, Refusal
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import Document
 from meshlens.lsp.to_lsp import in_boxes, workspace_edit
+from meshlens.lsp.wire.from_lsp import offset_of
+from meshlens.lsp.wire.refusal import CONTENT_MODIFIED, INVALID_PARAMS, Refusal
 from meshlens.project.view import FileView
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.maps.step import axis_name_of
+from meshlens.refactoring.model import Proposal, Refused, Strategy, Wishes
+from meshlens.refactoring.reading.functions import function_at
+from meshlens.refactoring.subject import subject_at
+from meshlens.refactoring.targets import TARGETS, assist_for
 from meshlens.settings import BadSetting, parse_device_sizes
 from meshlens.text import Span
 

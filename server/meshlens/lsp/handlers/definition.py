@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from meshlens.foreign_files import Unread
-from meshlens.ide.definition import definition as places_of
-from meshlens.ide.outside import outside_axis
-from meshlens.lsp.documents import uri_of
+from meshlens.ide.naming.definition import definition as places_of
+from meshlens.ide.naming.outside import outside_axis
 from meshlens.lsp.session import Session, ranged
+from meshlens.lsp.texts.documents import uri_of
 from meshlens.lsp.to_lsp import location
-from meshlens.project.python_text import read_source
+from meshlens.project.disk.python_text import read_source
 from meshlens.text import LineIndex
 
 Places = list[dict[str, Any]] | None

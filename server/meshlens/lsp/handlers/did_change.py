@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from meshlens.lsp.documents import edits_of
 from meshlens.lsp.loading import is_too_large, load, source_of
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import edits_of
 
 
 def did_change(session: Session, params: dict[str, Any]) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.lsp.documents import opened
 from meshlens.lsp.loading import load
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import opened
 
 PYTHON = frozenset({"python"})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.ide.highlight import highlights
+from meshlens.ide.naming.highlight import highlights
 from meshlens.lsp.session import Session
 
 _KINDS = {"text": 1, "read": 2, "write": 3}

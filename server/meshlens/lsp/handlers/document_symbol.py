@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.ide.symbols import Symbol, document_symbols
-from meshlens.lsp.client import known_kind
+from meshlens.ide.shown.symbols import Symbol, document_symbols
 from meshlens.lsp.session import Session
+from meshlens.lsp.wire.client import known_kind
 
 KINDS = {"map": (24, 12), "mesh": (23, 18)}
 """An event and a struct: there is no kind for either, and these two do not look like functions.

@@ -12,9 +12,9 @@ from typing import Any
 
 from meshlens.devices.report import summary
 from meshlens.lsp.commands import DEBUG, FORGET_TRACES, SHOW_PLACE, TRACE
-from meshlens.lsp.refusal import INVALID_PARAMS, Refusal
 from meshlens.lsp.session import Session
-from meshlens.project.jax_version import spelled
+from meshlens.lsp.wire.refusal import INVALID_PARAMS, Refusal
+from meshlens.project.settings.jax_version import spelled
 from meshlens.settings import shown
 
 _PACKAGES = ("meshlens", "pygls", "lsprotocol", "jedi", "tree-sitter", "tree-sitter-python")

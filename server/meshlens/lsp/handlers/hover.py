@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any
 
-from meshlens.ide.hover import Hover
-from meshlens.ide.hover import hover as hover_at
-from meshlens.ide.outside import OutsideAxis, outside_axis, outside_text
-from meshlens.ide.prose import HoverStyle
-from meshlens.lsp.documents import Document
+from meshlens.ide.hovering.hover import Hover
+from meshlens.ide.hovering.hover import hover as hover_at
+from meshlens.ide.hovering.prose import HoverStyle
+from meshlens.ide.naming.outside import OutsideAxis, outside_axis, outside_text
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import Document
 from meshlens.project.view import FileView
 
 Shown = dict[str, Any] | None

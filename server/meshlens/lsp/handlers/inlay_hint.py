@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.ide.inlay_hints import InlayHintsWanted, inlay_hints
-from meshlens.lsp.from_lsp import span_of
+from meshlens.ide.shown.inlay_hints import InlayHintsWanted, inlay_hints
 from meshlens.lsp.session import Session
+from meshlens.lsp.wire.from_lsp import span_of
 from meshlens.text import Span
 
 _AFTER_A_NAME = 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.lsp.documents import path_of
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import path_of
 
 
 def did_change_interpreter(session: Session, params: dict[str, Any]) -> None:

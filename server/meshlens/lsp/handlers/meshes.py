@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from meshlens.ide.axis_colors import axis_colors
-from meshlens.ide.mesh_focus import Focus, focus_at
-from meshlens.ide.mesh_list import Axis, mapped_functions, meshes_in
-from meshlens.lsp.documents import path_of
-from meshlens.lsp.from_lsp import offset_of
+from meshlens.ide.shown.axis_colors import axis_colors
+from meshlens.ide.shown.mesh_focus import Focus, focus_at
+from meshlens.ide.shown.mesh_list import Axis, mapped_functions, meshes_in
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import path_of
+from meshlens.lsp.wire.from_lsp import offset_of
 from meshlens.text import Span
 
 

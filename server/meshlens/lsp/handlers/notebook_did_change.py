@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from meshlens.lsp.documents import edits_of, opened
 from meshlens.lsp.handlers.did_open import PYTHON
 from meshlens.lsp.handlers.notebook_did_open import CODE
-from meshlens.lsp.notebook_texts import settle
-from meshlens.lsp.notebooks import OpenNotebook
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import edits_of, opened
+from meshlens.lsp.texts.notebook_texts import settle
+from meshlens.lsp.texts.notebooks import OpenNotebook
 
 
 def notebook_did_change(session: Session, params: dict[str, Any]) -> None:

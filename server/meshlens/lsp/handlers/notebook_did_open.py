@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.lsp.documents import opened, path_of
 from meshlens.lsp.handlers.did_open import PYTHON
-from meshlens.lsp.notebook_texts import settle
-from meshlens.lsp.notebooks import OpenNotebook
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import opened, path_of
+from meshlens.lsp.texts.notebook_texts import settle
+from meshlens.lsp.texts.notebooks import OpenNotebook
 
 CODE = 2
 

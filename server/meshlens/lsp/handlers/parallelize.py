@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from meshlens.assists._functions import function_at
-from meshlens.assists._host_calls import callee_at
-from meshlens.assists._jitting import UNTRACEABLE
-from meshlens.assists._model import Proposal, Refused, Strategy, Wishes
-from meshlens.assists._roles import underlying
-from meshlens.assists._subject import subject_at
-from meshlens.assists._targets import assist_for
-from meshlens.lsp.from_lsp import offset_of
 from meshlens.lsp.handlers.convert import asked_for, defaults_at, wishes_of
 from meshlens.lsp.session import Session
+from meshlens.lsp.wire.from_lsp import offset_of
 from meshlens.project.view import FileView
+from meshlens.refactoring.following.jitting import UNTRACEABLE
+from meshlens.refactoring.following.roles import underlying
+from meshlens.refactoring.model import Proposal, Refused, Strategy, Wishes
+from meshlens.refactoring.reading.functions import function_at
+from meshlens.refactoring.reading.host_calls import callee_at
+from meshlens.refactoring.subject import subject_at
+from meshlens.refactoring.targets import assist_for
 from meshlens.text import Span
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from meshlens.lsp.beside.whole import ask_whole
 from meshlens.lsp.session import Session
 from meshlens.lsp.to_lsp import location
-from meshlens.lsp.whole import ask_whole
 
 
 async def references(session: Session, params: dict[str, Any]) -> list[dict[str, Any]] | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.ide.rename import Refused
-from meshlens.lsp.refusal import Refusal
+from meshlens.ide.naming.rename import Refused
+from meshlens.lsp.beside.whole import ask_whole
 from meshlens.lsp.session import Session
 from meshlens.lsp.to_lsp import workspace_edit
-from meshlens.lsp.whole import ask_whole
+from meshlens.lsp.wire.refusal import Refusal
 from meshlens.text import FileEdit, LineIndex
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.ide.signature import signature
+from meshlens.ide.completing.signature import signature
 from meshlens.lsp.session import Session
 
 

@@ -6,14 +6,14 @@ from collections.abc import Awaitable
 from typing import Any
 
 from meshlens.devices.topology import BadTopology, Topology
-from meshlens.ide.entries import function_around
-from meshlens.lsp.documents import Document
-from meshlens.lsp.from_lsp import offset_of
+from meshlens.ide.shown.entries import function_around
 from meshlens.lsp.handlers.convert import asked_for
-from meshlens.lsp.refusal import INVALID_PARAMS, Refusal
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import Document
 from meshlens.lsp.traces import target_of, traces_of
 from meshlens.lsp.traces_shown import listed, told
+from meshlens.lsp.wire.from_lsp import offset_of
+from meshlens.lsp.wire.refusal import INVALID_PARAMS, Refusal
 
 
 def trace(session: Session, params: dict[str, Any]) -> Awaitable[dict[str, Any]]:

@@ -9,8 +9,8 @@ from meshlens.devices.topology import BadTopology, parse_topology
 from meshlens.devices.virtual import virtual_environment
 from meshlens.lsp.devices_shown import project_named
 from meshlens.lsp.probing import NO_PYTHON
-from meshlens.lsp.refusal import INVALID_PARAMS, Refusal
 from meshlens.lsp.session import Session
+from meshlens.lsp.wire.refusal import INVALID_PARAMS, Refusal
 
 NOT_TRUSTED = "the workspace is not trusted; trust it to run its programs"
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from meshlens.lsp.documents import is_nowhere, path_of
 from meshlens.lsp.loading import raw_of
 from meshlens.lsp.session import Session
-from meshlens.project.configuration import OWN_FILE, SHARED_FILE
-from meshlens.project.jax_locks import LOCKS
+from meshlens.lsp.texts.documents import is_nowhere, path_of
+from meshlens.project.settings.configuration import OWN_FILE, SHARED_FILE
+from meshlens.project.settings.jax_locks import LOCKS
 
 PATTERNS = (
     "**/*.{py,ipynb}",

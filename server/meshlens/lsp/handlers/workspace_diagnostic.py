@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from meshlens.checking.check import Diagnosed
 from meshlens.foreign_files import Unread
-from meshlens.lsp.documents import Document, uri_of
+from meshlens.lsp.beside.whole import findings_of_project
 from meshlens.lsp.handlers.diagnostic import report
 from meshlens.lsp.progress import reporting
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import Document, uri_of
 from meshlens.lsp.to_lsp import diagnostic
-from meshlens.lsp.whole import findings_of_project
-from meshlens.project.python_text import read_source
-from meshlens.rules._check import Diagnosed
+from meshlens.project.disk.python_text import read_source
 from meshlens.text import LineIndex
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.lsp.documents import path_of
 from meshlens.lsp.handlers.configuration import ask_for_settings
 from meshlens.lsp.session import Session
+from meshlens.lsp.texts.documents import path_of
 
 
 async def did_change_workspace_folders(session: Session, params: dict[str, Any]) -> None:

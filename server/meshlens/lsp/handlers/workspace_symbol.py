@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.lsp.client import known_kind
+from meshlens.lsp.beside.whole import ask_whole
 from meshlens.lsp.handlers.document_symbol import KINDS
 from meshlens.lsp.session import Session
 from meshlens.lsp.to_lsp import location
-from meshlens.lsp.whole import ask_whole
+from meshlens.lsp.wire.client import known_kind
 
 
 async def workspace_symbol(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:

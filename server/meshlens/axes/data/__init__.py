@@ -1,0 +1,1 @@
+"""Knowledge of arrays: their shapes, and which operations keep a value the same on all devices."""

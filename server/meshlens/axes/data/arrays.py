@@ -1,0 +1,130 @@
+"""What is known of arrays and numbers: shapes of simple constructors, arithmetic of constants."""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.constants import worked_out
+from meshlens.axes.domain.values import Const, Data, Dict, Seq, Value
+
+Sizes = tuple[int | None, ...]
+
+_MOST_ELEMENTS = 1 << 128
+
+
+def shape_of(value: Value) -> Sizes | None:
+    """The shape of a value as an array; () for a number, None if not known."""
+    if isinstance(value, Data):
+        return value.shape
+    if isinstance(value, Const) and isinstance(value.value, (int, float)):
+        return ()
+    return None
+
+
+def is_array(value: Value) -> bool:
+    """Whether a value is certainly one array or number, no container and no function."""
+    if isinstance(value, Data):
+        return value.array or value.shape is not None
+    return isinstance(value, Const) and isinstance(value.value, (int, float))
+
+
+def gives_array(operator: str, left: Value, right: Value) -> bool:
+    """Whether the result of an operator is certainly an array or number; `+` and `*` also work on containers."""
+    if operator in ("@", "-", "/", "//", "**"):
+        return True
+    if operator == "+":
+        return is_array(left) or is_array(right)
+    if operator == "*":
+        return (is_array(left) and is_array(right)) or _scales(left) or _scales(right)
+    return operator == "%" and is_array(left)
+
+
+def _scales(value: Value) -> bool:
+    """Whether a factor cannot repeat a list: a float, or an array that has axes."""
+    if isinstance(value, Const):
+        return isinstance(value.value, float)
+    return isinstance(value, Data) and bool(value.shape)
+
+
+def constant_operation(operator: str, left: Value, right: Value) -> Value | None:
+    """The result of an operation on known values: numbers, strings, tuples, dictionaries."""
+    if isinstance(left, Const) and isinstance(right, Const):
+        result = worked_out(operator, left.value, right.value)
+        return Const(result) if result is not None else None
+    if operator == "+" and isinstance(left, Seq) and isinstance(right, Seq):
+        return Seq(left.kind, left.items + right.items, left.open or right.open)
+    if operator == "+" and isinstance(left, Seq) and left.kind in ("tuple", "list"):
+        return Seq(left.kind, left.items, True)
+    if operator == "*" and isinstance(left, Seq) and isinstance(right, Const) and isinstance(right.value, int):
+        count = right.value * len(left.items)
+        return (
+            Seq(left.kind, left.items * right.value, left.open)
+            if 0 <= count <= 64
+            else Seq(left.kind, left.items, True)
+        )
+    if operator == "|" and isinstance(left, Dict) and isinstance(right, Dict):
+        return Dict(tuple({**dict(left.items), **dict(right.items)}.items()), left.open or right.open)
+    return None
+
+
+def broadcast(left: Sizes | None, right: Sizes | None) -> Sizes | None:
+    """The shape of an elementwise operation."""
+    if left is None or right is None:
+        return None
+    if len(left) < len(right):
+        left, right = right, left
+    padded = (1,) * (len(left) - len(right)) + right
+    return tuple(_size(a, b) for a, b in zip(left, padded, strict=True))
+
+
+def _size(left: int | None, right: int | None) -> int | None:
+    if left == right:
+        return left
+    if left == 1:
+        return right
+    return left if right == 1 else None
+
+
+def sizes(value: Value) -> Sizes | None:
+    """A shape argument as sizes: `(8, n)` or `8`."""
+    if isinstance(value, Const) and isinstance(value.value, int):
+        return (value.value,)
+    if isinstance(value, Seq) and not value.open:
+        return tuple(
+            item.value if isinstance(item, Const) and isinstance(item.value, int) else None for item in value.items
+        )
+    return None
+
+
+def literal_shape(value: Value) -> Sizes | None:
+    """The shape of `array([[…], […]])`."""
+    if isinstance(value, Seq) and value.kind in ("list", "tuple") and not value.open and value.items:
+        inner = literal_shape(value.items[0])
+        return None if inner is None else (len(value.items), *inner)
+    if isinstance(value, Data) and "devices" in value.labels:
+        return value.shape
+    return shape_of(value)
+
+
+def reshaped(shape: Sizes | None, wanted: Sizes | None) -> Sizes | None:
+    """The shape after `reshape`, with a `-1` worked out where all else is known."""
+    if wanted is None:
+        return None
+    if -1 not in wanted:
+        return wanted
+    for size in wanted:
+        if size is None:
+            return tuple(None if size == -1 else size for size in wanted)
+    total, known = product(shape), product(tuple([size for size in wanted if size != -1]))
+    rest = total // known if total is not None and known is not None and known > 0 and total % known == 0 else None
+    return tuple(rest if size == -1 else size for size in wanted)
+
+
+def product(shape: Sizes | None) -> int | None:
+    """How many elements an array of this shape has; None if unknown, or more than any computer can hold."""
+    if shape is None:
+        return None
+    total = 1
+    for size in shape:
+        if size is None or not -_MOST_ELEMENTS < total < _MOST_ELEMENTS:
+            return None
+        total *= size
+    return total

@@ -1,0 +1,133 @@
+"""What becomes of gradients and of sums over the devices in arithmetic: steps along them, divisions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from meshlens.axes.domain.joining import labels_of, variation_of
+from meshlens.axes.domain.values import Const, Data, Dict, Ext, Made, Seq, Site, Value
+from meshlens.axes.domain.variation import SUM, SUMS_AVERAGED, TOTAL, is_different, is_same
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame, site_of
+from meshlens.axes.runs.records import GradientUse
+from meshlens.axes.runs.run import Run
+from meshlens.facts.nodes import BinaryOperation, Constant
+
+_LIBRARIES = frozenset("optax flax jax haiku equinox chex numpy objax jaxopt lineax optimistix dataclasses".split())
+
+
+def may_reduce(callee: Value) -> bool:
+    """Whether a callee that is not seen may reduce gradients by itself; optimizers of libraries do not."""
+    if isinstance(callee, (Ext, Made)):
+        return callee.dotted.split(".")[0] not in _LIBRARIES
+    return isinstance(callee, Data) and not callee.labels
+
+
+def without_gradient(labels: frozenset[Any]) -> frozenset[Any]:
+    """Labels without those that say that a gradient has met no reduction."""
+    kept = (label for label in labels if not (isinstance(label, tuple) and label[0] == "wrt"))
+    return frozenset(kept) - {"gradient", "auto-summed"}
+
+
+def gradient_step(
+    run: Run, labels: frozenset[Any], parts: tuple[tuple[Any, Any], ...], frame: Frame, ctx: Context
+) -> frozenset[Any]:
+    """The labels to add where an unreduced gradient meets the argument that it is taken for."""
+    if "gradient" not in labels:
+        return frozenset()
+    for label in labels:
+        if not isinstance(label, tuple) or label[0] != "wrt" or label[1] not in labels:
+            continue
+        for part_labels, node in parts:
+            if "gradient" in part_labels and label[1] not in part_labels:
+                site = node if isinstance(node, Site) else site_of(frame, node)
+                run.records.gradient_uses.append(GradientUse("stepped", site, None, ctx))
+                return frozenset({("stepped", site, label[1])})
+    return frozenset()
+
+
+def drift(parts: Iterable[Value]) -> frozenset[Any]:
+    """The labels to add where what is the same over an axis meets a gradient that differs over it.
+
+    Only of gradients that were reduced over another axis: of one that was not, nobody may have wanted it.
+    """
+    values = [value for value in parts if isinstance(value, (Data, Dict, Seq, Made))]
+    gradients = [value for value in values if "of-gradient" in labels_of(value)]
+    if not gradients or len(gradients) == len(values):
+        return frozenset()
+    found: set[Any] = set()
+    for gradient in gradients:
+        over = variation_of(gradient)
+        places = [label[2] for label in labels_of(gradient) if isinstance(label, tuple) and label[0] == "reduced-at"]
+        differing = [axis for axis, along in over.axes if is_different(along.truth)]
+        for other in values:
+            if other not in gradients and places:
+                same = variation_of(other)
+                found.update(("drifted", min(places), axis) for axis in differing if is_same(same.over(axis).truth))
+    return frozenset(found)
+
+
+def divided(
+    run: Run, operator: str, left: Value, right: Value, sides: tuple[Any, Any], site: Site, ctx: Context
+) -> frozenset[Any]:
+    """The labels that end at a `/` or `*`, because a sum over the devices is divided by their number, say.
+
+    Args:
+        run: the run.
+        operator: `/`, `//` or `*`.
+        left: the left operand.
+        right: the right one.
+        sides: their expressions.
+        site: the operation.
+        ctx: the circumstances.
+    """
+    sums = {
+        label
+        for label in labels_of(left) | labels_of(right)
+        if isinstance(label, tuple) and label[0] in ("summed", "psum", "host-sum")
+    }
+    if operator == "*":
+        on_left = any(label in labels_of(left) for label in sums)
+        factor, node = (right, sides[1]) if on_left else (left, sides[0])
+        quotient = isinstance(node, BinaryOperation) and node.operator == "/"
+        if isinstance(factor, Const) and not quotient and not _is_share(run, factor.value, site):
+            return frozenset()
+        if isinstance(factor, Data) and any(
+            isinstance(label, tuple) and label[0] == "argument" for label in factor.labels
+        ):
+            return frozenset()
+        sums = {label for label in sums if label[0] != "psum"}
+    elif isinstance(sides[1], Constant):
+        return frozenset()
+    for label in sums:
+        if label[0] != "psum":
+            run.records.gradient_uses.append(GradientUse("divided", site, label[1], ctx))
+    return frozenset(sums | ({"mean"} if operator == "/" else set()))
+
+
+def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context) -> None:
+    """Notes a quotient of which one side is of all devices and the other one of one device, or of all once more."""
+    above, below = variation_of(left), variation_of(right)
+    for axis, along in above.axes:
+        if along.truth == TOTAL and below.over(axis).truth == SUM:
+            run.records.gradient_uses.append(GradientUse("of-one-device", site, _counted_at(right), ctx, axis))
+        elif along.truth == SUMS_AVERAGED and "axis-size" in labels_of(right):
+            run.records.gradient_uses.append(GradientUse("divided-twice", site, _reduced_at(left, axis), ctx, axis))
+
+
+def _counted_at(value: Value) -> Site | None:
+    """Where a count of the rows of the device was made."""
+    sites = [label[1] for label in labels_of(value) if isinstance(label, tuple) and label[0] == "counted"]
+    return sites[0] if len(sites) == 1 else None
+
+
+def _reduced_at(value: Value, axis: str) -> Site | None:
+    """Where a value was reduced over an axis."""
+    sites = [label[-1] for label in labels_of(value) if isinstance(label, tuple) and label[:2] == ("reduced-at", axis)]
+    return sites[0] if len(sites) == 1 else None
+
+
+def _is_share(run: Run, factor: Any, site: Site) -> bool:
+    target = run.world.devices_of(site.path)
+    return target is not None and isinstance(factor, float) and abs(factor * target.count - 1) < 1e-6

@@ -1,0 +1,64 @@
+"""Random numbers that are the same on every device: notes where they meet data that differ between the devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.domain.joining import labels_of, variation_of
+from meshlens.axes.domain.values import Arg, Dict, Site, Value
+from meshlens.axes.domain.variation import is_same
+from meshlens.axes.python.outside import axes_of
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.records import GradientUse, RandomUse
+from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+
+
+def on_devices(ctx: Context) -> bool:
+    """Whether this runs inside a map over devices."""
+    maps = ctx.env.maps
+    return bool(maps) and any(binder.kind in MAPS_ON_DEVICES for binder in maps)
+
+
+def is_shared(value: Value, ctx: Context) -> bool:
+    """Whether a value is certainly the same on every device of the innermost map over devices."""
+    binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
+    over = variation_of(value)
+    return binder is not None and all(is_same(over.over(axis).truth) for axis in axes_of(binder))
+
+
+def handed_to_model(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
+    """Notes a shared key among the `rngs` that a model is applied with."""
+    for arg in args:
+        if arg.label != "rngs" or arg.site is None or not on_devices(ctx):
+            continue
+        keys = tuple(value for _, value in arg.value.items) if isinstance(arg.value, Dict) else (arg.value,)
+        for key in keys:
+            if is_shared(key, ctx):
+                run.records.random_uses.append(RandomUse(site, arg.site, labels_of(key), ctx, "apply"))
+
+
+def summed_on_host(run: Run, labels: frozenset[Any], site: Site, ctx: Context) -> frozenset[Any]:
+    """Notes a sum, outside every map, of a value that all devices hold; gives the labels of the sum."""
+    if "replicated-result" not in labels or ctx.env.maps:
+        return frozenset()
+    run.records.gradient_uses.append(GradientUse("host-reduced", site, None, ctx))
+    return frozenset({("host-sum", site)})
+
+
+def meet(run: Run, parts: tuple[frozenset[Any], ...], ctx: Context) -> None:
+    """Notes the meeting of shared random numbers and differing data in an elementwise operation.
+
+    Args:
+        run: the run.
+        parts: the labels of the values that are combined.
+        ctx: the circumstances.
+    """
+    if not on_devices(ctx) or not any("varying" in labels for labels in parts):
+        return
+    for labels in parts:
+        if "varying" in labels:
+            continue
+        for label in labels:
+            if isinstance(label, tuple) and label[0] == "drawn":
+                run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "noise"))

@@ -1,0 +1,205 @@
+"""What the operations of `jaxapi/operations.py` make of the variation of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from meshlens.axes.data import transfer
+from meshlens.axes.data.transfer import across
+from meshlens.axes.domain.joining import variation_of, variations_in
+from meshlens.axes.domain.values import Arg, Const, Data, Seq, Value
+from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE, SUM, ZEROS, Along, Variation, joined
+from meshlens.jaxapi.operations import METHODS, OPERATIONS, Kind
+
+_ONE: dict[Kind, Callable[[Along], Along]] = {"linear": transfer.linear, "transposed": transfer.transposed}
+_TWO: dict[Kind, Callable[[Along, Along], Along]] = {
+    "added": transfer.added,
+    "multiplied": transfer.multiplied,
+    "divided": transfer.divided,
+    "product": transfer.product,
+}
+_ANY: dict[Kind, Callable[..., Along]] = {
+    "rowwise": transfer.rowwise,
+    "judged": transfer.judged,
+    "chosen": transfer.chosen,
+    "mixed": transfer.mixed,
+    **_ONE,
+    **_TWO,
+}
+_OPERATORS: dict[str, Callable[[Along, Along], Along]] = {
+    "+": transfer.added,
+    "-": transfer.added,
+    "*": transfer.multiplied,
+    "/": transfer.divided,
+    "@": transfer.product,
+}
+SIZES = frozenset({"constant", "zeros"})
+"""Kinds of operations whose results hang on no array."""
+
+_NO_ARRAYS = frozenset({"dtype", "axis", "keepdims", "axes", "precision", "out", "promote_integers", "dimension"})
+
+
+def of_operator(operator: str, left: Value, right: Value, denominator_is_written: bool) -> Variation:
+    """The variation of `left operator right`."""
+    one, other = variation_of(left), variation_of(right)
+    if operator == "/" and denominator_is_written:
+        return across(transfer.linear, one)
+    return across(_OPERATORS.get(operator, transfer.rowwise), one, other)
+
+
+def of_function(dotted: str, args: tuple[Arg, ...]) -> Variation | None:
+    """The variation of what a function of JAX gives; None if the tables do not say what kind it is of."""
+    kind = OPERATIONS.get(dotted)
+    return _of_kind(kind, args, dotted) if kind is not None else None
+
+
+_ANY_ARRAY = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.scipy.")
+_BUILTIN = frozenset({"int", "float", "bool", "abs", "max", "min", "round", "range", "str", "sum"})
+
+
+def of_library(dotted: str, args: tuple[Arg, ...]) -> Variation | None:
+    """The variation of what a function gives that is no workspace function; None if nothing is known of it."""
+    known = of_function(dotted, args)
+    if known is not None:
+        return known
+    if dotted.startswith("jax.random."):
+        return of_all(arg.value for arg in args)
+    if dotted.startswith(_ANY_ARRAY) or dotted in _BUILTIN:
+        return across(transfer.judged, of_all(arg.value for arg in args))
+    return None
+
+
+def of_method(receiver: Data, name: str, args: tuple[Arg, ...], site: object = None) -> Variation:
+    """The variation of what a method of an array gives."""
+    kind = METHODS.get(name)
+    if kind is None:
+        return ANYTHING
+    return _of_kind(kind, (Arg(None, receiver, None, None), *args), f"method.{name}")
+
+
+def counts_rows(over: Variation) -> bool:
+    """Whether a value is a sum over the rows of each device."""
+    return any(along.truth == SUM for _, along in over.axes)
+
+
+def of_all(values: Iterable[Value]) -> Variation:
+    """The variation of what is made of all of these by a function that reduces over no axis."""
+    parts = tuple(dict.fromkeys(one for value in values for one in variations_in(value)))
+    return across(transfer.mixed, *parts) if parts else EVERYWHERE
+
+
+def of_network(value: Value, args: tuple[Arg, ...]) -> Variation:
+    """The variation of what a model gives: what running it told, else rows of what it is given rows of."""
+    own = variation_of(value)
+    parts = tuple(dict.fromkeys(one for arg in args for one in variations_in(arg.value)))
+    return own if own != ANYTHING or not parts else across(transfer.rowwise, *parts)
+
+
+def _of_kind(kind: Kind, args: tuple[Arg, ...], dotted: str) -> Variation:
+    if kind in SIZES:
+        return ZEROS if kind == "zeros" else EVERYWHERE
+    if kind == "untold" or any(arg.label in ("*", "**") for arg in args):
+        return ANYTHING
+    arrays = [arg for arg in args if arg.label not in _NO_ARRAYS]
+    if not arrays:
+        return ANYTHING
+    first = variation_of(arrays[0].value)
+    if kind == "second":
+        return variation_of(arrays[1].value) if len(arrays) > 1 else ANYTHING
+    if kind == "zeros_like":
+        return across(transfer.as_zeros, first)
+    if kind == "constant_like":
+        return across(transfer.as_constant, first)
+    if kind in ("sum", "mean", "reduction", "verdict"):
+        return _reduced(kind, arrays, args, dotted)
+    if kind == "along":
+        axis = _axis(args, 1)
+        return across(transfer.within_rows if _is_within(axis, arrays[0].value, -1) else transfer.mixed, first)
+    if kind == "bounded":
+        others = [arg for arg in arrays if not isinstance(arg.value, Const)]
+        if len(arrays) == 2 and len(others) == 1:
+            return across(transfer.bounded, variation_of(others[0].value))
+        kind = "rowwise"
+    if (kind in _TWO and len(arrays) != 2) or (kind in _ONE and len(arrays) != 1):
+        if kind not in ("linear", "transposed"):
+            return of_all(arg.value for arg in arrays)
+        return across(transfer.linear if kind == "linear" else transfer.mixed, first)
+    if kind == "mixed":
+        return of_all(arg.value for arg in arrays)
+    return across(_ANY[kind], *(variation_of(arg.value) for arg in arrays))
+
+
+def _axis(args: tuple[Arg, ...], place: int) -> Value | None:
+    for arg in args:
+        if arg.label in ("axis", "dimension"):
+            return arg.value
+    positional = [arg for arg in args if arg.label is None]
+    return positional[place].value if len(positional) > place else None
+
+
+def _is_within(axis: Value | None, array: Value, default: int | None) -> bool:
+    """Whether a function works along other dimensions than the first, so that rows stay rows."""
+    if axis is None:
+        if default is None:
+            return False
+        axis = Const(default)
+    places = axis.items if isinstance(axis, Seq) and not axis.open else (axis,)
+    rank = len(array.shape) if isinstance(array, Data) and array.shape is not None else None
+
+    def is_inner(place: Value) -> bool:
+        number = place.value if isinstance(place, Const) else None
+        if not isinstance(number, int) or isinstance(number, bool):
+            return False
+        # Whoever means the first dimension says 0.
+        return number > 0 or (number < 0 and (rank is None or rank + number > 0))
+
+    return all(is_inner(place) for place in places)
+
+
+def _takes_first(axis: Value | None) -> bool:
+    """Whether a reduction certainly takes the first dimension with it."""
+    if axis is None or (isinstance(axis, Const) and axis.value is None):
+        return True
+    places = axis.items if isinstance(axis, Seq) and not axis.open else (axis,)
+    return any(isinstance(place, Const) and place.value == 0 and type(place.value) is int for place in places)
+
+
+def _reduced(kind: Kind, arrays: list[Arg], args: tuple[Arg, ...], dotted: str) -> Variation:
+    axis = _axis(args, 1)
+    value = arrays[0].value
+    given = [arg for arg in arrays if not (arg.label is None and arg is not arrays[0] and arg.value is axis)]
+    within = _is_within(axis, value, None)
+    if len(given) > 1:
+        whole = of_all(arg.value for arg in given)
+        return across(transfer.judged, whole) if kind == "verdict" else whole
+    first = variation_of(value)
+    if within:
+        return across(transfer.picked if kind in ("sum", "mean") else transfer.within_rows, first)
+    if kind in ("sum", "mean") and _takes_first(axis):
+        return across(transfer.summed if kind == "sum" else transfer.averaged, first)
+    mixed = across(transfer.mixed, first)
+    return across(transfer.judged, mixed) if kind == "verdict" else mixed
+
+
+def of_sliced(array: Data, index: Seq) -> Variation:
+    """The variation of `array[start:stop]`: some of the rows of each device, or all of them."""
+    return array.over if all(_is_none(part) for part in index.items) else of_all((array, index))
+
+
+def of_picked(array: Data, index: Value) -> Variation:
+    """The variation of `array[index]`; of a container it is that of an entry."""
+    if isinstance(index, Const) and (isinstance(index.value, str) or index.value is Ellipsis):
+        return array.over
+    if isinstance(index, Seq) and index.kind == "tuple" and index.items:
+        first = index.items[0]
+        is_whole = isinstance(first, Seq) and first.kind == "slice" and all(_is_none(part) for part in first.items)
+        if is_whole or _is_none(first) or (isinstance(first, Const) and first.value is Ellipsis):
+            return across(transfer.picked, array.over) if not _is_none(first) else of_all((array,))
+    if isinstance(index, Const) and not array.array and array.shape is None:
+        # An entry of a container, or a row of an array.
+        return joined(array.over, of_all((array,)))
+    return of_all((array, index))
+
+
+def _is_none(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is None

@@ -1,0 +1,370 @@
+"""The shapes of what functions and methods of arrays return, where the shapes of their arguments are known.
+
+A size that is not known is None, and so is a shape of which not even the rank is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from meshlens.axes.data.arrays import Sizes, broadcast, is_array, product, reshaped, sizes
+from meshlens.axes.data.contractions import dot_of, einsum_of, matmul_of, shape_or_none
+from meshlens.axes.domain.values import Arg, Const, Data, Seq, Value
+from meshlens.axes.jax.naming import by_parameter
+
+_MODULES = ("jax.numpy.", "numpy.", "jax.nn.", "jax.lax.", "jax.scipy.special.")
+
+_SAME = frozenset(
+    (
+        "softmax log_softmax standardize flip sort roll tril triu stop_gradient nan_to_num logical_not "
+        "exp log log1p expm1 sqrt rsqrt square abs sign sin cos tan sinh cosh tanh arctan arcsin arccos negative "
+        "reciprocal floor ceil round rint isnan isfinite isinf relu relu6 gelu silu swish elu selu celu sigmoid "
+        "hard_sigmoid hard_tanh hard_silu hard_swish softplus soft_sign leaky_relu mish erf logistic copy astype "
+        "real imag conj conjugate fliplr flipud"
+    ).split()
+)
+_BROADCAST = frozenset(
+    (
+        "add subtract multiply divide true_divide floor_divide mod remainder power maximum minimum where clip arctan2 "
+        "logical_and logical_or logical_xor equal not_equal less less_equal greater greater_equal hypot logaddexp "
+        "fmod float_power bitwise_and bitwise_or bitwise_xor"
+    ).split()
+)
+_REDUCTIONS = frozenset(
+    (
+        "sum mean max min prod any all std var median nansum nanmean nanmax nanmin nanstd nanvar amax amin "
+        "logsumexp argmax argmin count_nonzero"
+    ).split()
+)
+_CUMULATIVE = frozenset("cumsum cumprod cummax cummin".split())
+
+
+def shape_of_result(name: str, args: tuple[Arg, ...]) -> Sizes | None:
+    """The shape of what a function of arrays returns.
+
+    Args:
+        name: its canonical name.
+        args: its arguments; a method's array goes first.
+    """
+    short = name.rpartition(".")[2]
+    if not name.startswith(_MODULES) or not args or any(arg.label in ("*", "**") for arg in args):
+        return None
+    if short in _SAME:
+        return shape_or_none(args[0].value)
+    if short in _BROADCAST:
+        return _broadcast(args)
+    if short in _REDUCTIONS:
+        return _reduced(args, short)
+    if short in _CUMULATIVE:
+        of_lax = name.startswith("jax.lax.")
+        return shape_or_none(args[0].value) if of_lax or "axis" in by_parameter(("a", "axis"), args) else None
+    found = _KNOWN.get(short)
+    return found(args) if found is not None else None
+
+
+def _broadcast(args: tuple[Arg, ...]) -> Sizes | None:
+    shape: Sizes | None = ()
+    for arg in args:
+        if arg.label in ("dtype", "out"):
+            return None
+        if isinstance(arg.value, Const) and arg.value.value is None:
+            continue
+        shape = broadcast(shape, shape_or_none(arg.value))
+    return shape
+
+
+def _axes(value: Value | None, rank: int) -> tuple[int, ...] | None:
+    """The axes that an argument names, counted from the front; None if one is not known or not there."""
+    given = value.items if isinstance(value, Seq) and not value.open else (value,)
+    found = []
+    for one in given:
+        if not isinstance(one, Const) or type(one.value) is not int or not -rank <= one.value < rank:
+            return None
+        found.append(one.value % rank)
+    return tuple(found)
+
+
+def _axis(value: Value | None, rank: int) -> int | None:
+    found = _axes(value, rank) if not isinstance(value, Seq) else None
+    return found[0] if found is not None else None
+
+
+def _reduced(args: tuple[Arg, ...], short: str) -> Sizes | None:
+    found = by_parameter(("a", "axis"), args)
+    shape = shape_or_none(args[0].value)
+    kept = found.get("keepdims")
+    keeps = kept.value if kept is not None else Const(False)
+    axis = found["axis"].value if "axis" in found else Const(None)
+    if not isinstance(keeps, Const) or (len([arg for arg in args if arg.label is None]) > 2):
+        return None
+    if isinstance(axis, Const) and axis.value is None:
+        if keeps.value:
+            return (1,) * len(shape) if shape is not None else None
+        return () if is_array(args[0].value) else None
+    axes = _axes(axis, len(shape)) if shape is not None else None
+    if shape is None or axes is None:
+        return None
+    if keeps.value:
+        return tuple(1 if place in axes else size for place, size in enumerate(shape))
+    return tuple(size for place, size in enumerate(shape) if place not in axes)
+
+
+def _transpose(args: tuple[Arg, ...]) -> Sizes | None:
+    shape = shape_or_none(args[0].value)
+    found = by_parameter(("a", "axes"), args)
+    axes = found.get("axes") or found.get("permutation")
+    if shape is None:
+        return None
+    if axes is None or (isinstance(axes.value, Const) and axes.value.value is None):
+        return shape[::-1]
+    order = _axes(axes.value, len(shape))
+    return tuple(shape[place] for place in order) if order is not None and len(order) == len(shape) else None
+
+
+def _swapaxes(args: tuple[Arg, ...]) -> Sizes | None:
+    shape = shape_or_none(args[0].value)
+    found = by_parameter(("a", "axis1", "axis2"), args)
+    if shape is None or "axis1" not in found or "axis2" not in found:
+        return None
+    first, second = _axis(found["axis1"].value, len(shape)), _axis(found["axis2"].value, len(shape))
+    if first is None or second is None:
+        return None
+    order = list(shape)
+    order[first], order[second] = order[second], order[first]
+    return tuple(order)
+
+
+def _moveaxis(args: tuple[Arg, ...]) -> Sizes | None:
+    shape = shape_or_none(args[0].value)
+    found = by_parameter(("a", "source", "destination"), args)
+    if shape is None or "source" not in found or "destination" not in found:
+        return None
+    source = _axes(found["source"].value, len(shape))
+    destination = _axes(found["destination"].value, len(shape))
+    if source is None or destination is None or len(source) != len(destination) or len(set(source)) != len(source):
+        return None
+    order = [place for place in range(len(shape)) if place not in source]
+    for to, place in sorted(zip(destination, source, strict=True)):
+        order.insert(to, place)
+    return tuple(shape[place] for place in order)
+
+
+def _expand(args: tuple[Arg, ...]) -> Sizes | None:
+    shape = shape_or_none(args[0].value)
+    found = by_parameter(("a", "axis"), args)
+    axis = found.get("axis") or found.get("dimensions")
+    if shape is None or axis is None:
+        return None
+    count = len(axis.value.items) if isinstance(axis.value, Seq) else 1
+    axes = _axes(axis.value, len(shape) + count)
+    if axes is None or len(set(axes)) != count:
+        return None
+    rest = iter(shape)
+    return tuple(1 if place in axes else next(rest) for place in range(len(shape) + count))
+
+
+def _squeeze(args: tuple[Arg, ...]) -> Sizes | None:
+    shape = shape_or_none(args[0].value)
+    found = by_parameter(("a", "axis"), args)
+    axis = found.get("axis") or found.get("dimensions")
+    if shape is None:
+        return None
+    if axis is None or (isinstance(axis.value, Const) and axis.value.value is None):
+        return tuple(size for size in shape if size != 1) if None not in shape else None
+    axes = _axes(axis.value, len(shape))
+    return tuple(size for place, size in enumerate(shape) if place not in axes) if axes is not None else None
+
+
+def _parts(value: Value) -> list[Sizes] | None:
+    if not isinstance(value, Seq) or value.open or not value.items:
+        return None
+    shapes = [shape_or_none(item) for item in value.items]
+    known = [shape for shape in shapes if shape is not None]
+    return known if len(known) == len(shapes) and len({len(shape) for shape in known}) == 1 else None
+
+
+def _alike(shapes: list[Sizes]) -> list[int | None]:
+    """The sizes on which all shapes agree; an unknown one is what the others are."""
+    found: list[int | None] = []
+    for column in zip(*shapes, strict=True):
+        known = {size for size in column if size is not None}
+        found.append(known.pop() if len(known) == 1 else None)
+    return found
+
+
+def _concatenate(args: tuple[Arg, ...]) -> Sizes | None:
+    found = by_parameter(("arrays", "axis"), args)
+    parts = _parts(args[0].value)
+    given = found.get("axis") or found.get("dimension")
+    if parts is None or not parts[0]:
+        return None
+    axis = _axis(given.value if given is not None else Const(0), len(parts[0]))
+    if axis is None:
+        return None
+    alike = _alike(parts)
+    along = [shape[axis] for shape in parts]
+    alike[axis] = sum(size for size in along if size is not None) if None not in along else None
+    return tuple(alike)
+
+
+def _stack(args: tuple[Arg, ...]) -> Sizes | None:
+    found = by_parameter(("arrays", "axis"), args)
+    parts = _parts(args[0].value)
+    if parts is None:
+        return None
+    axis = _axis(found["axis"].value if "axis" in found else Const(0), len(parts[0]) + 1)
+    if axis is None:
+        return None
+    alike = _alike(parts)
+    return (*alike[:axis], len(parts), *alike[axis:])
+
+
+def _reshape(args: tuple[Arg, ...]) -> Sizes | None:
+    found = by_parameter(("a", "shape"), args)
+    given = found.get("shape") or found.get("newshape") or found.get("new_sizes")
+    return reshaped(shape_or_none(args[0].value), sizes(given.value)) if given is not None else None
+
+
+def _broadcast_to(args: tuple[Arg, ...]) -> Sizes | None:
+    found = by_parameter(("array", "shape"), args)
+    return sizes(found["shape"].value) if "shape" in found else None
+
+
+def _one_hot(args: tuple[Arg, ...]) -> Sizes | None:
+    found = by_parameter(("x", "num_classes"), args)
+    shape = shape_or_none(args[0].value)
+    count = found["num_classes"].value if "num_classes" in found else None
+    if shape is None or not _is_last(found.get("axis")):
+        return None
+    return (*shape, count.value if isinstance(count, Const) and type(count.value) is int else None)
+
+
+def _is_last(axis: Arg | None) -> bool:
+    return axis is None or axis.value == Const(-1)
+
+
+def _ravel(args: tuple[Arg, ...]) -> Sizes | None:
+    shape = shape_or_none(args[0].value)
+    return (product(shape),) if shape is not None else None
+
+
+def _repeat(args: tuple[Arg, ...]) -> Sizes | None:
+    found = by_parameter(("a", "repeats", "axis"), args)
+    shape = shape_or_none(args[0].value)
+    if shape is None or "axis" not in found or "repeats" not in found or "total_repeat_length" in found:
+        return None
+    axis = _axis(found["axis"].value, len(shape))
+    times = found["repeats"].value
+    if axis is None:
+        return None
+    size = shape[axis]
+    known = isinstance(times, Const) and type(times.value) is int and size is not None
+    grown = size * times.value if known and isinstance(times, Const) and size is not None else None
+    return (*shape[:axis], grown, *shape[axis + 1 :])
+
+
+def _tile(args: tuple[Arg, ...]) -> Sizes | None:
+    found = by_parameter(("A", "reps"), args)
+    shape, reps = shape_or_none(args[0].value), sizes(found["reps"].value) if "reps" in found else None
+    if shape is None or reps is None:
+        return None
+    rank = max(len(shape), len(reps))
+    shape, reps = (1,) * (rank - len(shape)) + shape, (1,) * (rank - len(reps)) + reps
+    return tuple(
+        size * times if size is not None and times is not None else None
+        for size, times in zip(shape, reps, strict=True)
+    )
+
+
+def _square(args: tuple[Arg, ...]) -> Sizes | None:
+    found = by_parameter(("N", "M"), args)
+    rows = found.get("N") or found.get("n")
+    columns = found.get("M") or rows
+    if rows is None or columns is None:
+        return None
+    given = [one.value.value if isinstance(one.value, Const) else None for one in (rows, columns)]
+    return tuple(size if type(size) is int else None for size in given)
+
+
+def _outer(args: tuple[Arg, ...]) -> Sizes | None:
+    shapes = [shape_or_none(arg.value) for arg in args if arg.label is None]
+    first, second = shapes if len(shapes) == 2 else (None, None)
+    return (product(first), product(second)) if first is not None and second is not None else None
+
+
+_KNOWN: dict[str, Callable[[tuple[Arg, ...]], Sizes | None]] = {
+    "matmul": matmul_of,
+    "dot": dot_of,
+    "einsum": einsum_of,
+    "transpose": _transpose,
+    "swapaxes": _swapaxes,
+    "moveaxis": _moveaxis,
+    "expand_dims": _expand,
+    "squeeze": _squeeze,
+    "concatenate": _concatenate,
+    "stack": _stack,
+    "reshape": _reshape,
+    "broadcast_to": _broadcast_to,
+    "one_hot": _one_hot,
+    "ravel": _ravel,
+    "repeat": _repeat,
+    "tile": _tile,
+    "eye": _square,
+    "identity": _square,
+    "outer": _outer,
+}
+
+
+def split_in(name: str, args: tuple[Arg, ...]) -> Value | None:
+    """The parts that `split` gives, each with its shape; None if their number is not known."""
+    if name.rpartition(".")[2] != "split" or not name.startswith(("jax.numpy.", "numpy.")):
+        return None
+    found = by_parameter(("ary", "indices_or_sections", "axis"), args)
+    shape = shape_or_none(args[0].value) if args else None
+    sections = found.get("indices_or_sections")
+    if shape is None or sections is None or not isinstance(args[0].value, Data):
+        return None
+    axis = _axis(found["axis"].value if "axis" in found else Const(0), len(shape))
+    count = sections.value.value if isinstance(sections.value, Const) else None
+    if axis is None or type(count) is not int or not 0 < count <= 16:
+        return None
+    size = shape[axis]
+    part = (*shape[:axis], size // count if size is not None else None, *shape[axis + 1 :])
+    return Seq("list", (Data(args[0].value.labels, part, None, True),) * count)
+
+
+def indexed(shape: Sizes, index: Value) -> Sizes | None:
+    """The shape of `array[index]`, where the index consists of numbers, slices, None and an ellipsis."""
+    parts = index.items if isinstance(index, Seq) and index.kind == "tuple" and not index.open else (index,)
+    taken = sum(not _is(part, None) and not _is(part, Ellipsis) for part in parts)
+    if taken > len(shape) or sum(_is(part, Ellipsis) for part in parts) > 1:
+        return None
+    rest = list(shape)
+    found: list[int | None] = []
+    for place, part in enumerate(parts):
+        if _is(part, None):
+            found.append(1)
+        elif _is(part, Ellipsis):
+            behind = sum(not _is(other, None) for other in parts[place + 1 :])
+            found += rest[: len(rest) - behind]
+            rest = rest[len(rest) - behind :]
+        elif isinstance(part, Const) and type(part.value) is int:
+            rest.pop(0)
+        elif isinstance(part, Seq) and part.kind == "slice":
+            found.append(_sliced(rest.pop(0), part))
+        else:
+            return None
+    return (*found, *rest)
+
+
+def _is(value: Value, constant: object) -> bool:
+    return isinstance(value, Const) and value.value is constant
+
+
+def _sliced(size: int | None, given: Seq) -> int | None:
+    bounds = [part.value if isinstance(part, Const) else "?" for part in given.items]
+    if bounds == [None, None, None]:
+        return size
+    if size is None or not all(bound is None or type(bound) is int for bound in bounds) or bounds[2] == 0:
+        return None
+    return len(range(*slice(*bounds).indices(size)))

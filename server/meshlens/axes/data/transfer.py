@@ -1,0 +1,315 @@
+"""How operations hand on what is known of the variation of their arguments: one function for each kind of operation.
+
+Which kind a function of JAX is of stands in `jaxapi/operations.py`.
+Each function here works on what is known over one axis; `across` does so for all axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from meshlens.axes.domain.variation import (
+    ANYTHING,
+    APART,
+    AVERAGE,
+    COLUMNS,
+    DIFFERS,
+    GIVEN,
+    INVARIANT,
+    MEAN,
+    MEANS_SUMMED,
+    NOT_KNOWN,
+    PAIRS,
+    PAIRS_MEAN,
+    RATIO,
+    RATIOS_AVERAGED,
+    ROW,
+    ROWS,
+    SAME,
+    SUM,
+    SUMS_AVERAGED,
+    TOTAL,
+    UNTOLD,
+    VARYING,
+    ZERO,
+    Along,
+    Variation,
+    is_apart,
+    is_different,
+    is_given,
+    is_same,
+    of,
+)
+
+_ROWWISE = frozenset({ROWS, COLUMNS, ROW, PAIRS})
+_LINEAR = frozenset({ROWS, COLUMNS, ROW, PAIRS, SUM, MEAN, PAIRS_MEAN})
+_KEPT_OF_SAME = frozenset({ZERO, TOTAL, AVERAGE, MEANS_SUMMED, SUMS_AVERAGED, RATIOS_AVERAGED})
+
+
+def across(how: Callable[..., Along], *variations: Variation) -> Variation:
+    """What an operation gives, over all axes."""
+    for variation in variations:
+        if variation is not ANYTHING:
+            return _across(how, variations)
+    return ANYTHING
+
+
+@lru_cache(maxsize=8_000)
+def _across(how: Callable[..., Along], variations: tuple[Variation, ...]) -> Variation:
+    axes = dict.fromkeys(name for variation in variations for name, _ in variation.axes)
+    rest = how(*(variation.rest for variation in variations))
+    return of([(axis, how(*(variation.over(axis) for variation in variations))) for axis in axes], rest)
+
+
+def typed(*parts: Along) -> str:
+    """What JAX believes of a result: it varies if something that it is made of does."""
+    if any(part.typed == VARYING for part in parts):
+        return VARYING
+    return INVARIANT if all(part.typed == INVARIANT for part in parts) else UNTOLD
+
+
+def rowwise(*parts: Along) -> Along:
+    """A function of each element by itself: rows stay rows."""
+    return Along(_rowwise(*(part.truth for part in parts)), typed(*parts))
+
+
+def _rowwise(*truths: str) -> str:
+    if UNTOLD in truths:
+        # It may be what makes the difference up, such as what the other devices sent.
+        return UNTOLD
+    different = {truth for truth in truths if is_different(truth)}
+    if not different:
+        if any(map(is_apart, truths)):
+            return APART
+        return GIVEN if all(map(is_given, truths)) else SAME
+    others = [truth for truth in truths if truth not in different]
+    if len(different) == 1 and all(map(is_same, others)):
+        (only,) = different
+        return only if only in _ROWWISE else DIFFERS
+    return DIFFERS
+
+
+def linear(part: Along) -> Along:
+    """A linear function of one argument, which keeps where the rows are: `-x`, `x.astype(t)`."""
+    truth = part.truth
+    if is_same(truth):
+        return Along(truth, part.typed)
+    return Along(truth if truth in _LINEAR else _rowwise(truth), part.typed)
+
+
+def added(left: Along, right: Along) -> Along:
+    """`left + right`, `left - right`."""
+    return Along(_added(left.truth, right.truth), typed(left, right))
+
+
+def _added(left: str, right: str) -> str:
+    if left == ZERO:
+        return right
+    if right == ZERO or left == right:
+        return left
+    for one, other in ((left, right), (right, left)):
+        if is_same(other):
+            if one in (MEAN, PAIRS_MEAN) or (one in _KEPT_OF_SAME and is_given(other)):
+                return one
+            if one == SUM:
+                return DIFFERS
+    return _rowwise(left, right)
+
+
+def multiplied(left: Along, right: Along) -> Along:
+    """`left * right`."""
+    return Along(_multiplied(left.truth, right.truth), typed(left, right))
+
+
+def _multiplied(left: str, right: str) -> str:
+    for one, other in ((left, right), (right, left)):
+        if is_same(other):
+            if one in _LINEAR:
+                return one
+            if one in _KEPT_OF_SAME and is_given(other):
+                return one
+    return _rowwise(left, right)
+
+
+def divided(left: Along, right: Along) -> Along:
+    """`left / right`."""
+    return Along(_divided(left.truth, right.truth), typed(left, right))
+
+
+def _divided(left: str, right: str) -> str:
+    if left == SUM and right == SUM:
+        return RATIO
+    if left in _LINEAR and is_same(right):
+        # A sum that is divided by a number that is not told may be a mean.
+        return left if left != SUM else DIFFERS
+    if left in _KEPT_OF_SAME and is_same(right):
+        return left if left != TOTAL else SAME
+    return _rowwise(left, right)
+
+
+def scaled_down(part: Along) -> Along:
+    """A quotient by a constant."""
+    return linear(part)
+
+
+def bounded(part: Along) -> Along:
+    """`maximum(x, 1)` and the like: a count stays a count."""
+    return Along(part.truth if part.truth == SUM else _rowwise(part.truth), part.typed)
+
+
+def product(left: Along, right: Along) -> Along:
+    """`left @ right` of matrices."""
+    return Along(_product(left.truth, right.truth), typed(left, right))
+
+
+def _product(left: str, right: str) -> str:
+    if left == ROWS and right == COLUMNS:
+        return PAIRS
+    if left == COLUMNS and right == ROWS:
+        return SUM
+    if (left == COLUMNS and is_same(right)) or (right == ROWS and is_same(left)):
+        return DIFFERS
+    return _multiplied(left, right)
+
+
+def chosen(test: Along, *parts: Along) -> Along:
+    """`where(test, x, y)`: an element of the one or the other."""
+    truths = [part.truth for part in parts]
+    truth = _rowwise(test.truth, *truths)
+    if is_different(truth) and not is_different(test.truth) and not all(map(is_different, truths)):
+        truth = truth if truth in (ROWS, ROW) else APART
+    return Along(truth, typed(test, *parts))
+
+
+def judged(*parts: Along) -> Along:
+    """A comparison, a count, the place of a maximum: devices with different data may come to the same."""
+    truth = _rowwise(*(part.truth for part in parts))
+    return Along(truth if truth in _ROWWISE or not is_different(truth) else APART, typed(*parts))
+
+
+def mixed(*parts: Along) -> Along:
+    """A function of which nothing is known but that it uses its arguments, and reduces over no axis."""
+    truth = _rowwise(*(part.truth for part in parts))
+    return Along(truth if truth == ROW or not is_different(truth) else DIFFERS, typed(*parts))
+
+
+def summed(part: Along) -> Along:
+    """A sum over the first dimension, or over all of them."""
+    return Along(_reduced(part.truth, SUM, SUM), part.typed)
+
+
+def averaged(part: Along) -> Along:
+    """A mean over the first dimension, or over all of them."""
+    return Along(_reduced(part.truth, MEAN, PAIRS_MEAN), part.typed)
+
+
+def _reduced(truth: str, of_rows: str, of_pairs: str) -> str:
+    if truth == ROWS:
+        return of_rows
+    if truth == PAIRS:
+        return of_pairs
+    if truth in (ROW, SUM, MEAN, PAIRS_MEAN) or (truth in _KEPT_OF_SAME):
+        return truth
+    return _rowwise(truth)
+
+
+def within_rows(part: Along) -> Along:
+    """A function along another dimension than the first: rows stay rows."""
+    return Along(DIFFERS if part.truth == COLUMNS else _rowwise(part.truth), part.typed)
+
+
+def picked(part: Along) -> Along:
+    """Some entries along other dimensions than the first, or their sum."""
+    kept = part.truth in (SUM, MEAN, RATIO, PAIRS_MEAN) or is_same(part.truth)
+    return part if kept else within_rows(part)
+
+
+def transposed(part: Along) -> Along:
+    """`x.T`."""
+    return Along({ROWS: COLUMNS, COLUMNS: ROWS}.get(part.truth, part.truth), part.typed)
+
+
+def gathered(part: Along) -> Along:
+    """What `all_gather` over the axis gives: all parts on each device, which JAX does not know to be alike."""
+    return Along(SAME, VARYING)
+
+
+def gathered_invariant(part: Along) -> Along:
+    """What `all_gather_invariant` over the axis gives."""
+    return Along(SAME, INVARIANT)
+
+
+def totalled(part: Along) -> Along:
+    """What `psum` over the axis gives."""
+    found = {SUM: TOTAL, MEAN: MEANS_SUMMED, PAIRS_MEAN: MEANS_SUMMED, ZERO: ZERO}
+    return Along(found.get(part.truth, SAME), INVARIANT)
+
+
+def averaged_over(part: Along) -> Along:
+    """What `pmean` over the axis gives."""
+    found = {MEAN: AVERAGE, PAIRS_MEAN: AVERAGE, SUM: SUMS_AVERAGED, RATIO: RATIOS_AVERAGED}
+    return Along(found.get(part.truth, part.truth if is_same(part.truth) else SAME), INVARIANT)
+
+
+def same_over(part: Along) -> Along:
+    """What `pmax` and `pmin` over the axis give."""
+    return Along(SAME, INVARIANT)
+
+
+def different_over(part: Along) -> Along:
+    """What a collective gives that leaves each device something of its own."""
+    return Along(UNTOLD, VARYING)
+
+
+def indexed(part: Along) -> Along:
+    """The index of the device."""
+    return Along(DIFFERS, VARYING)
+
+
+def cast_to_varying(part: Along) -> Along:
+    """`pcast(x, axis, to="varying")`: the same array, of another type."""
+    return Along(part.truth, VARYING)
+
+
+def as_zeros(part: Along) -> Along:
+    """`zeros_like(x)` where JAX gives the result the type of its argument."""
+    return Along(ZERO, part.typed)
+
+
+def as_constant(part: Along) -> Along:
+    """`ones_like(x)` in the same way."""
+    return Along(GIVEN, part.typed)
+
+
+def entered_by_row(part: Along) -> Along:
+    """What a `vmap` gives its function of an argument that it maps along the first dimension."""
+    return Along({ROWS: ROW, ROW: ROW}.get(part.truth, _rowwise(part.truth)), part.typed)
+
+
+def left_by_row(part: Along) -> Along:
+    """What a `vmap` makes of a result of its function."""
+    return Along(ROWS if part.truth == ROW else _rowwise(part.truth) if part.truth == ROWS else part.truth, part.typed)
+
+
+def stacked(part: Along) -> Along:
+    """What a `scan` stacks of the results of its steps."""
+    return Along(part.truth if is_same(part.truth) else mixed(part).truth, part.typed)
+
+
+def differentiated(loss: Along, value: Along) -> Along:
+    """The gradient of a loss for a value, where nothing is summed by itself."""
+    truths = (loss.truth, value.truth)
+    if is_same(value.truth) and loss.truth in (SUM, MEAN, RATIO, ROW, PAIRS_MEAN):
+        return Along(loss.truth, typed(loss, value))
+    truth = _rowwise(*truths)
+    return Along(DIFFERS if is_different(truth) else truth, typed(loss, value))
+
+
+def differentiated_checked(loss: Along, value: Along) -> Along:
+    """The same in a checked `shard_map`: the gradient for a value that JAX believes the same everywhere is summed."""
+    if value.typed != INVARIANT:
+        return differentiated(loss, value) if value.typed == VARYING else NOT_KNOWN
+    if loss.typed == VARYING:
+        return Along(totalled(loss).truth if loss.truth in (SUM, MEAN, PAIRS_MEAN) else SAME, INVARIANT)
+    return Along(SAME, INVARIANT) if loss.typed == INVARIANT else NOT_KNOWN

@@ -1,0 +1,51 @@
+"""How many devices an axis has where that is known, and numbers that come out of it."""
+
+from __future__ import annotations
+
+from meshlens.axes.data.sharded_shapes import size_of_axis
+from meshlens.axes.domain.values import Const, Data, Value
+from meshlens.axes.runs.context import AxisEnv
+
+COUNT = "count"
+_INTEGERS = frozenset({"+", "-", "*", "//", "%"})
+
+
+def size_along(env: AxisEnv, name: str) -> int | None:
+    """The size of a bound axis; None if it is not bound, or its size is not known."""
+    binder = env.binder_of(name)
+    if binder is None:
+        return None
+    if binder.kind == "shard_map":
+        return size_of_axis(binder.mesh, name)
+    given = binder.argument("axis_size")
+    size = given.value.value if given is not None and isinstance(given.value, Const) else None
+    return size if type(size) is int else None
+
+
+def size_along_all(env: AxisEnv, names: tuple[str, ...]) -> int | None:
+    """The product of the sizes of some axes; None if one is not known."""
+    total = 1
+    for name in names:
+        size = size_along(env, name)
+        if size is None:
+            return None
+        total *= size
+    return total if names else None
+
+
+def count_of(value: Value) -> int | None:
+    """A whole number that is known: a constant, or the size of an axis."""
+    if isinstance(value, Const):
+        return value.value if type(value.value) is int else None
+    if isinstance(value, Data):
+        counts = [label[1] for label in value.labels if type(label) is tuple and label[0] == COUNT]
+        return counts[0] if len(counts) == 1 else None
+    return None
+
+
+def as_number(operator: str, left: Value, right: Value) -> tuple[Value, Value] | None:
+    """Both operands as constants, if one is the size of an axis and the other a number; else None."""
+    if operator not in _INTEGERS or (isinstance(left, Const) and isinstance(right, Const)):
+        return None
+    first, second = count_of(left), count_of(right)
+    return (Const(first), Const(second)) if first is not None and second is not None else None

@@ -1,0 +1,106 @@
+"""Operations on known strings and numbers: worked out only where the result stays small."""
+
+from __future__ import annotations
+
+import operator as operators
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from meshlens.facts.lower.names import MOST_BITS
+
+MOST_TEXT = 10_000
+"""Characters of a string that is worked out; a literal may be longer."""
+
+_ARITHMETIC = {
+    "+": operators.add,
+    "-": operators.sub,
+    "*": operators.mul,
+    "//": operators.floordiv,
+    "%": operators.mod,
+    "/": operators.truediv,
+}
+_METHODS = frozenset({"lower", "upper", "strip", "title", "removeprefix", "removesuffix"})
+_FIELD = re.compile(r"\{\{|\}\}|\{[A-Za-z0-9_]*(?:![rsa])?(?::[^{}0-9]?[^{}0-9]?[0-9]{0,3}[^{}0-9]?)?\}")
+
+
+def worked_out(operator: str, left: Any, right: Any) -> Any:
+    """The result of an operator on two numbers or strings; None if it is not worked out."""
+    numbers = isinstance(left, (int, float)) and isinstance(right, (int, float))
+    texts = isinstance(left, str) and isinstance(right, str) and operator == "+"
+    if (not numbers and not texts) or operator not in _ARITHMETIC:
+        return None
+    if texts and len(left) + len(right) > MOST_TEXT:
+        return None
+    try:
+        result = _ARITHMETIC[operator](left, right)
+    except (ArithmeticError, ValueError):
+        return None
+    return None if isinstance(result, int) and result.bit_length() > MOST_BITS else result
+
+
+def concatenated(parts: Sequence[Any]) -> str | None:
+    """The text of some constants one after the other; None if it gets too long."""
+    texts = [str(part) for part in parts]
+    return "".join(texts) if sum(map(len, texts)) <= MOST_TEXT else None
+
+
+def text_of_method(text: str, name: str, given: Sequence[Any]) -> str | None:
+    """What a method of a string gives that makes a string; None if it is not worked out."""
+    if len(text) > MOST_TEXT:
+        return None
+    try:
+        if name in _METHODS:
+            found = getattr(text, name)(*given)
+        elif name == "replace":
+            found = text.replace(*given) if _fits_replaced(text, given) else None
+        elif name == "format":
+            found = text.format(*given) if _fits_formatted(text, given) else None
+        else:
+            return None
+    except (TypeError, ValueError, IndexError, KeyError, OverflowError):
+        return None
+    return found if isinstance(found, str) else None
+
+
+def parts_of(text: str, given: Sequence[Any]) -> list[str] | None:
+    """What `split` makes of a string; None if it is not worked out."""
+    if len(text) > MOST_TEXT:
+        return None
+    try:
+        return text.split(*given)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def counted(turns: range) -> int:
+    """How many numbers a range has; the most that can be counted if there are more."""
+    try:
+        return len(turns)
+    except OverflowError:
+        return sys.maxsize
+
+
+def as_integer(number: float) -> int | None:
+    """A number as an integer; None if it is none, or infinite."""
+    try:
+        return int(number)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _fits_replaced(text: str, given: Sequence[Any]) -> bool:
+    if len(given) < 2 or not all(isinstance(part, str) for part in given[:2]):
+        return False
+    return len(text) + (text.count(given[0]) * len(given[1])) <= MOST_TEXT
+
+
+def _fits_formatted(text: str, given: Sequence[Any]) -> bool:
+    """Whether the fields are plain and no width is large, so that the result is as long as its parts."""
+    fields = len(_FIELD.findall(text))
+    rest = _FIELD.sub("", text)
+    if "{" in rest or "}" in rest:
+        return False
+    longest = max([len(str(part)) for part in given], default=0)
+    return len(text) + fields * (longest + 1_000) <= 100 * MOST_TEXT and len(text) + fields * longest <= MOST_TEXT

@@ -1,0 +1,194 @@
+"""Joins: what a variable may be where two ways through the program meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from meshlens.axes.domain import variation
+from meshlens.axes.domain.labels import joined
+from meshlens.axes.domain.map_values import Mesh, Spec
+from meshlens.axes.domain.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    Data,
+    Dict,
+    Ext,
+    Function,
+    Instance,
+    Made,
+    Mapped,
+    Module,
+    Partial,
+    Seq,
+    Union,
+    Value,
+    Wrapped,
+)
+from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE, Variation
+
+_NONE: frozenset[object] = frozenset()
+_MOST_OPTIONS = 8
+_MOST_ENTRIES = 64
+_LARGE = 100
+_ENTRIES = (Function, Class, Instance, Bound, Partial, Wrapped, Mapped, Ext)
+_SAYS_VERSION = ("__version__", "__version_info__", "typing.TYPE_CHECKING")
+_VERSION = frozenset({"version"})
+_WITHOUT_ARRAYS = frozenset({Const, Ext, Class, Module, Mesh, Spec})
+_WITHOUT_LABELS = frozenset({Const, Function, Class, Instance, Module})
+
+
+def join(left: Value, right: Value) -> Value:
+    """The value that covers both; a union of at most eight, beyond that unknown data."""
+    if left is right or left == right:
+        return left
+    if isinstance(left, Data) and isinstance(right, Data):
+        return Data(
+            joined(left.labels, right.labels),
+            left.shape if left.shape == right.shape else None,
+            None,
+            (left.array or left.shape is not None) and (right.array or right.shape is not None),
+            variation.joined(left.over, right.over),
+        )
+    if (
+        isinstance(left, Seq)
+        and isinstance(right, Seq)
+        and left.kind == right.kind
+        and len(left.items) == len(right.items)
+    ):
+        items = tuple(join(a, b) for a, b in zip(left.items, right.items, strict=True))
+        return Seq(left.kind, items, left.open or right.open)
+    if isinstance(left, Seq) and isinstance(right, Seq) and left.kind == right.kind in ("list", "set"):
+        # What was added on one way only may have been picked by a test of it.
+        both = min(left.items, right.items, key=len)
+        if left.items[: len(both)] == right.items[: len(both)]:
+            return Seq(left.kind, both, True)
+    if isinstance(left, Dict) and isinstance(right, Dict) and left.attributes and right.attributes:
+        return _joined_tables(left, right)
+    return union(options(left) + options(right))
+
+
+def _joined_tables(left: Dict, right: Dict) -> Dict:
+    """A table that may be either of two: entries that differ are unknown, as they may hang together."""
+    others = dict(right.items)
+    items = tuple((key, _agreed(value, others[key])) for key, value in left.items if key in others)
+    is_open = left.open or right.open or len(items) < max(len(left.items), len(others))
+    return Dict(items, is_open, True)
+
+
+def _agreed(left: Value, right: Value) -> Value:
+    if isinstance(left, Dict) and isinstance(right, Dict) and left.attributes and right.attributes:
+        return _joined_tables(left, right)
+    return left if left is right or left == right else Data(labels_of(left) | labels_of(right))
+
+
+def join_all(values: Iterable[Value]) -> Value:
+    """The value that covers all of them; unknown for none."""
+    result: Value | None = None
+    for value in values:
+        result = value if result is None else join(result, value)
+    return UNKNOWN if result is None else result
+
+
+def options(value: Value) -> tuple[Value, ...]:
+    """The single values that a value may be."""
+    return value.options if isinstance(value, Union) else (value,)
+
+
+def union(values: Iterable[Value]) -> Value:
+    """One of these values."""
+    distinct: list[Value] = []
+    for value in values:
+        if value not in distinct:
+            distinct.append(value)
+    if len(distinct) == 1:
+        return distinct[0]
+    if len(distinct) > _MOST_OPTIONS:
+        over = variation_of(Union(tuple(distinct)))
+        return Data(frozenset().union(*(labels_of(value) for value in distinct)), over=over)
+    return Union(tuple(distinct))
+
+
+def entry_of_table(values: Iterable[Value]) -> Value:
+    """What a key that is not known picks from a table: of functions and classes, each entry is a possibility."""
+    found = list(values)
+    rows = [value for value in found if isinstance(value, Seq) and not value.open]
+    if rows and len(rows) == len(found) and len({(row.kind, len(row.items)) for row in rows}) == 1:
+        columns = zip(*(row.items for row in rows), strict=True)
+        return Seq(rows[0].kind, tuple(entry_of_table(column) for column in columns))
+    if len(found) > _MOST_ENTRIES or not all(isinstance(value, _ENTRIES) for value in found):
+        return join_all(found)
+    distinct = tuple(dict.fromkeys(found))
+    return Union(distinct, of_table=True) if len(distinct) > 1 else join_all(distinct)
+
+
+def labels_of(value: Value) -> frozenset[object]:
+    """The labels of a value and of everything in it."""
+    if type(value) is Data or type(value) is Made:
+        return value.labels
+    if type(value) in _WITHOUT_LABELS:
+        return _NONE
+    if isinstance(value, Bound):
+        return labels_of(value.receiver)
+    if isinstance(value, Ext):
+        return _VERSION if value.dotted.endswith(_SAYS_VERSION) else _NONE
+    if isinstance(value, (Seq, Dict, Union)):
+        return _all_labels(_parts(value)) if value.weight < _LARGE else _labels_of_large(value)
+    return _NONE
+
+
+def variation_of(value: Value) -> Variation:
+    """What is known of a value over each axis; of a container what is known of all that it holds."""
+    kind = type(value)
+    if isinstance(value, (Data, Made)):
+        return value.over
+    if kind in _WITHOUT_ARRAYS:
+        return EVERYWHERE
+    if isinstance(value, (Seq, Dict, Union)):
+        if value.weight >= _LARGE or (not isinstance(value, Union) and value.open and not value.items):
+            return ANYTHING
+        found: Variation | None = None
+        for part in _parts(value):
+            own = variation_of(part)
+            found = own if found is None else variation.joined(found, own)
+        return EVERYWHERE if found is None else found
+    return ANYTHING
+
+
+def variations_in(value: Value) -> tuple[Variation, ...]:
+    """What is known of each array in a value, for what is made of all of them."""
+    if isinstance(value, (Seq, Dict)) and value.weight < _LARGE and (value.items or not value.open):
+        return tuple(dict.fromkeys(one for part in _parts(value) for one in variations_in(part))) or (EVERYWHERE,)
+    return (variation_of(value),)
+
+
+def _parts(value: Seq | Dict | Union) -> Iterable[Value]:
+    if isinstance(value, Seq):
+        return value.items
+    return [item for _, item in value.items] if isinstance(value, Dict) else value.options
+
+
+def _labels_of_large(value: Seq | Dict | Union) -> frozenset[object]:
+    """The same for what may hold one value in very many places: each is looked at once."""
+    found = _NONE
+    waiting: list[Value] = [value]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, (Seq, Dict, Union)):
+            if id(one) not in seen:
+                seen.add(id(one))
+                waiting.extend(_parts(one))
+        else:
+            found |= labels_of(one)
+    return found
+
+
+def _all_labels(values: Iterable[Value]) -> frozenset[object]:
+    found = _NONE
+    for value in values:
+        labels = labels_of(value)
+        if labels:
+            found |= labels
+    return found

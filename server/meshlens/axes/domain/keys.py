@@ -1,0 +1,28 @@
+"""Keys of dictionaries: constants, members of enums, classes, and tuples of constants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.domain.values import Class, Const, Function, Made, Seq, Value
+
+
+def key_of(value: Value) -> tuple[Any] | None:
+    """Returns the key that a value is, alone in a tuple as None is a key; None if it is not known."""
+    if isinstance(value, Const):
+        return (value.value,)
+    if isinstance(value, Made):
+        return (value,) if value.dotted == "enum.Enum" else None
+    if isinstance(value, (Class, Function)):
+        return (value,)
+    if isinstance(value, Seq) and value.kind == "tuple" and not value.open:
+        parts = [item.value for item in value.items if isinstance(item, Const)]
+        return (tuple(parts),) if len(parts) == len(value.items) else None
+    return None
+
+
+def as_value(key: Any) -> Value:
+    """Returns the value that a key of a dictionary is."""
+    if isinstance(key, (Made, Class, Function)):
+        return key
+    return Seq("tuple", tuple([Const(part) for part in key])) if isinstance(key, tuple) else Const(key)

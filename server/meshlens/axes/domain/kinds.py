@@ -1,0 +1,106 @@
+"""`isinstance`: whether a value is certainly of a class, certainly not, or neither."""
+
+from __future__ import annotations
+
+import collections.abc
+
+from meshlens.axes.domain.joining import options
+from meshlens.axes.domain.values import (
+    Bound,
+    Class,
+    Const,
+    Data,
+    Dict,
+    Ext,
+    Function,
+    Instance,
+    Mapped,
+    Mesh,
+    Partial,
+    Seq,
+    Value,
+    Wrapped,
+)
+from meshlens.axes.python.objects import has_unknown_base, lineage
+
+_NUMBERS = frozenset({"int", "float", "bool", "complex"})
+_CONTAINERS = frozenset({"tuple", "list", "dict", "set", "frozenset"})
+_BUILT_IN = _NUMBERS | _CONTAINERS | {"str", "bytes"}
+_OF_ITERABLES = {"Iterable": True, "Mapping": False, "MutableMapping": False, "Callable": False}
+_CALLABLE = (Function, Bound, Partial, Mapped, Wrapped)
+
+
+def is_instance(value: Value, kind: Value) -> bool | None:
+    """What `isinstance(value, kind)` says.
+
+    Args:
+        value: the object.
+        kind: the class, or a tuple of classes.
+
+    Returns:
+        None where it is not known: a list may stand for any iterable here, and a constant for another number.
+    """
+    verdicts = {_of_one(option, kind) for option in options(value)}
+    return verdicts.pop() if len(verdicts) == 1 else None
+
+
+def _of_one(value: Value, kind: Value) -> bool | None:
+    if isinstance(kind, Seq):
+        verdicts = [_of_one(value, one) for one in kind.items]
+        if True in verdicts:
+            return True
+        return None if None in verdicts or kind.open or not verdicts else False
+    if isinstance(kind, Class):
+        return _of_class(value, kind)
+    return _of_library(value, kind.dotted) if isinstance(kind, Ext) else None
+
+
+def _of_class(value: Value, kind: Class) -> bool | None:
+    if not isinstance(value, Instance):
+        return None
+    if kind in lineage(value.cls):
+        return True
+    return None if has_unknown_base(value.cls) else False
+
+
+def _of_library(value: Value, dotted: str) -> bool | None:
+    name = dotted.rsplit(".", 1)[-1]
+    if dotted.startswith(("collections.abc.", "typing.")):
+        return _of_abstract(value, name)
+    if isinstance(value, Const):
+        return _constant(value.value, dotted, name)
+    if dotted not in _BUILT_IN:
+        return None
+    if isinstance(value, Seq):
+        if name in _CONTAINERS - {"dict"} or value.kind == "slice":
+            return True if value.kind == name == "tuple" else None
+        return False
+    if isinstance(value, Dict):
+        return None if name == "dict" else False
+    if isinstance(value, Data):
+        return False if value.array and name not in _NUMBERS else None
+    return False if isinstance(value, (*_CALLABLE, Mesh)) else None
+
+
+def _constant(value: object, dotted: str, name: str) -> bool | None:
+    if dotted not in _BUILT_IN:
+        return None
+    if value is None:
+        return False
+    if isinstance(value, str):
+        return name == "str"
+    return None if name in _NUMBERS else False
+
+
+def _of_abstract(value: Value, name: str) -> bool | None:
+    """The same for a class of `collections.abc`, asked of a sample; of what may be any iterable only what all share."""
+    kind = getattr(collections.abc, name, None)
+    if kind is None:
+        return None
+    if isinstance(value, Const) and isinstance(value.value, str | None):
+        return isinstance(value.value, kind)
+    if isinstance(value, Seq) and value.kind == "tuple":
+        return isinstance((), kind)
+    if isinstance(value, Seq) and value.kind != "slice":
+        return _OF_ITERABLES.get(name)
+    return isinstance({}, kind) if isinstance(value, Dict) else None

@@ -1,0 +1,21 @@
+"""How a block of statements is left, and what variables may be where two ways meet."""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.joining import join
+from meshlens.axes.domain.values import Value
+
+RETURNED = "return"
+LEFT_LOOP = "break"
+NEXT_TURN = "continue"
+RAISED = "raise"
+
+
+def joined(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:
+    """The variables after two ways meet; one that is set on one way only keeps its value."""
+    result = dict(left)
+    for name, value in right.items():
+        known = left.get(name)
+        if known is not value:
+            result[name] = value if known is None else join(known, value)
+    return result

@@ -1,0 +1,180 @@
+"""The values that maps are about: meshes, specs, applications of binders, mapped and transformed functions."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from meshlens.axes.domain.immutable import immutable
+from meshlens.axes.domain.weight import DEEPEST_VALUE, MOST_WEIGHT, lightened, lightened_arguments, weighed
+
+if TYPE_CHECKING:
+    from meshlens.axes.domain.values import Arg, Const, Site, Value
+
+
+@immutable
+class Mesh:
+    """A mesh whose axis names are known, at least partly.
+
+    Attributes:
+        names: values of the axis names, in order.
+        sizes: sizes of the axes, None where unknown; None if not even their number is known.
+        site: the call that made it.
+        open: true when there may be further axes.
+    """
+
+    names: tuple[Value, ...]
+    sizes: tuple[int | None, ...] | None
+    site: Site = field(compare=False)
+    open: bool = False
+    kind: str = "Mesh"
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed(self.names)
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            kept = lightened(self.names)
+            own.names, own.open = kept, self.open or len(kept) < len(self.names)
+            own.weight, own.depth = weighed(kept)
+
+
+@immutable
+class Spec:
+    """A PartitionSpec; an entry is a value: None, a name, a tuple of names, or not known."""
+
+    entries: tuple[Value, ...]
+    site: Site = field(compare=False)
+    sites: tuple[Site, ...] = field(default=(), compare=False)
+    open: bool = False
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed(self.entries)
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            kept = lightened(self.entries)
+            own.entries, own.open = kept, self.open or len(kept) < len(self.entries)
+            own.weight, own.depth = weighed(kept)
+
+
+@immutable
+class Binder:
+    """One application of a binder: `jax.pmap(step, axis_name="batch")`.
+
+    Attributes:
+        kind: "pmap", "vmap", "shard_map", "smap", "axis_env", …
+        dotted: the callable as it is called here.
+        site: the call (or the decorator) that applies it.
+        names: the axis names that it binds, with their values.
+        open: true when it may bind names that are not known.
+        arguments: parameter name, the argument.
+        mesh: the mesh of a shard_map, if known.
+        operand: what it maps.
+        operand_site: where the operand stands.
+        checked: false when `check_vma`/`check_rep` is off; true for shard_map otherwise.
+    """
+
+    kind: str
+    dotted: str
+    site: Site
+    names: tuple[Const, ...]
+    open: bool
+    arguments: tuple[tuple[str, Arg], ...]
+    mesh: Value | None
+    operand: Value
+    operand_site: Site | None
+    checked: bool = False
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+    hashed: int | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.hashed = None
+        self._weigh()
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            given = lightened_arguments(tuple([arg for _, arg in self.arguments]))
+            fits = len(given) == len(self.arguments)
+            labels = [name for name, _ in self.arguments] if fits else ["*", "**"]
+            own.arguments = tuple(zip(labels, given, strict=True))
+            own.operand = lightened((self.operand,))[0]
+            own.mesh = lightened((self.mesh,))[0] if self.mesh is not None else None
+            self._weigh()
+
+    def _weigh(self) -> None:
+        own: Any = self
+        parts = [self.operand, *[arg.value for _, arg in self.arguments], *self.names]
+        own.weight, own.depth = weighed(parts if self.mesh is None else [*parts, self.mesh])
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Binder) and hash(self) == hash(other) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        # Each call hashes the maps around it, with all that they hold.
+        if self.hashed is None:
+            own: Any = self
+            own.hashed = hash(self._parts())
+        assert self.hashed is not None
+        return self.hashed
+
+    def _parts(self) -> tuple[object, ...]:
+        told = self.kind, self.dotted, self.site, self.names, self.open, self.arguments, self.mesh
+        return (*told, self.operand, self.operand_site, self.checked)
+
+    def argument(self, name: str) -> Arg | None:
+        """The argument given for a parameter, or None."""
+        for known, arg in self.arguments:
+            if known == name:
+                return arg
+        return None
+
+
+@immutable
+class Mapped:
+    """The mapped function: the result of applying a binder."""
+
+    binder: Binder
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it: as much as its binder, which is never too heavy."""
+        own: Any = self
+        own.weight, own.depth = self.binder.weight, self.binder.depth
+
+
+@immutable
+class Wrapped:
+    """The result of a transparent transformation: `Wrapped("jit", f)`.
+
+    Attributes:
+        how: the row's `how` in `jaxapi.transparent`: "same", "grad", "value_and_grad", …
+        dotted: the callable.
+        operand: the function that runs.
+        site: the call.
+        arguments: the other arguments.
+    """
+
+    how: str
+    dotted: str
+    operand: Value
+    site: Site
+    arguments: tuple[Arg, ...] = ()
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed((self.operand, *[arg.value for arg in self.arguments]))
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            own.operand, own.arguments = lightened((self.operand,))[0], lightened_arguments(self.arguments)
+            own.weight, own.depth = weighed((self.operand, *[arg.value for arg in self.arguments]))

@@ -1,0 +1,54 @@
+"""The specs of a value and the axis names of a spec, each with the place that says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.domain.values import Const, Dict, Made, Seq, Site, Spec, Union, Value
+
+
+def specs_in(value: Value) -> Iterator[Spec]:
+    """Every spec of a tree of specs and shardings; where one of several is possible, none."""
+    for spec, is_certain in possible_specs(value):
+        if is_certain:
+            yield spec
+
+
+def possible_specs(value: Value) -> Iterator[tuple[Spec, bool]]:
+    """Every spec that a tree of specs may hold, and whether it certainly holds that one.
+
+    A part that stands in several places of the tree is gone through once, as a tree may hold one of its parts a
+    thousand times.
+    """
+    met: set[tuple[int, bool]] = set()
+    waiting: list[tuple[Value, bool]] = [(value, True)]
+    while waiting:
+        part, certain = waiting.pop()
+        if (id(part), certain) in met:
+            continue
+        met.add((id(part), certain))
+        if isinstance(part, Spec):
+            yield part, certain
+        elif isinstance(part, Seq):
+            waiting.extend([(item, certain) for item in part.items[::-1]])
+        elif isinstance(part, Dict):
+            waiting.extend([(item, certain) for _, item in part.items[::-1]])
+        elif isinstance(part, Union):
+            waiting.extend([(option, False) for option in part.options[::-1]])
+
+
+def spec_names(spec: Spec) -> Iterator[tuple[Const, Site]]:
+    """The axis names of a spec, each with the place that says it."""
+    for place, entry in enumerate(spec.entries):
+        site = spec.sites[place] if place < len(spec.sites) else spec.site
+        for name in entry.items if isinstance(entry, Seq) else (entry,):
+            if isinstance(name, Const) and isinstance(name.value, str):
+                yield name, site
+
+
+def sharding_parts(value: Value) -> tuple[Value | None, Value | None]:
+    """Mesh and spec of a `NamedSharding`."""
+    if not isinstance(value, Made) or value.dotted != "jax.sharding.NamedSharding":
+        return None, None
+    given = dict(value.arguments)
+    return given.get("mesh"), given.get("spec")

@@ -1,0 +1,393 @@
+"""The values that the analysis follows: axis names, functions, meshes, specs, and what it knows of arrays.
+
+A value is immutable; what an object's attributes hold lives in the heap of a run.  Anything that is
+not followed is `Data`, which may still carry a shape and labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from meshlens.axes.domain.immutable import immutable
+from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE, Variation
+from meshlens.axes.domain.weight import DEEPEST_VALUE, MOST_WEIGHT, lightened, lightened_arguments, weighed
+
+if TYPE_CHECKING:
+    from meshlens.axes.runs.frames import Frame
+
+
+class Site(NamedTuple):
+    """A place in the workspace that survives edits elsewhere: a path, a block's key, a site number."""
+
+    path: str
+    block: str
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody wants of a site
+
+
+@immutable
+class Data:
+    """A value that is not followed further.
+
+    Attributes:
+        labels: what is known of how it came about, such as "gradient" or "key"; see `labels.py`.
+        shape: the sizes of an array's axes, None for an unknown size; None if not even the rank is known.
+        made_by: dotted name of the library callable whose result it is, if that is known.
+        array: true when it is certainly one array or number, no container of several.
+        over: what is known over each axis: the same on all devices, a part of a sum; see `variation.py`.
+    """
+
+    labels: frozenset[Any] = frozenset()
+    shape: tuple[int | None, ...] | None = None
+    made_by: str | None = None
+    array: bool = False
+    over: Variation = ANYTHING
+
+
+UNKNOWN = Data()
+STATIC = Data(over=EVERYWHERE)
+"""A size or a type, which are the same on all devices."""
+
+
+@immutable
+class Const:
+    """A Python constant.
+
+    Attributes:
+        value: str, int, float, bool, None or Ellipsis.
+        origin: the literal, if it stands in the workspace.
+        via: the argument or default through which it came into the function that uses it.
+    """
+
+    value: Any
+    origin: Site | None = field(default=None, compare=False)
+    via: Site | None = field(default=None, compare=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Const) and type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+@immutable
+class Seq:
+    """A tuple, list or set; `open` when there may be further items that are not known."""
+
+    kind: str
+    items: tuple[Value, ...]
+    open: bool = False
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed(self.items)
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            kept = lightened(self.items)
+            own.items, own.open = kept, self.open or len(kept) < len(self.items)
+            own.weight, own.depth = weighed(kept)
+
+
+@immutable
+class Dict:
+    """A dictionary with known keys.
+
+    Attributes:
+        items: keys and values; `keys.py` says which keys there are.
+        open: true when there may be further entries.
+        attributes: true when its entries are attributes, too, as those of a `ConfigDict`.
+    """
+
+    items: tuple[tuple[Any, Value], ...]
+    open: bool = False
+    attributes: bool = False
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed([value for _, value in self.items])
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            kept = lightened(tuple([value for _, value in self.items]))
+            own.open = self.open or len(kept) < len(self.items)
+            own.items = tuple([(key, value) for (key, _), value in zip(self.items, kept, strict=False)])
+            own.weight, own.depth = weighed(kept)
+
+    def get(self, key: Any) -> Value | None:
+        """The value under a key, or None if the key is not known to be there."""
+        for known, value in self.items:
+            if known == key and type(known) is type(key):
+                return value
+        return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A function of the workspace with the frame that it closes over; equal only to itself.
+
+    Attributes:
+        name: its own name.
+        path, block: where its sites are.
+        site: its name in the source.
+        frame: the frame that it closes over; a module's frame for a top-level function.
+        parameters: as in the facts.
+        body: as in the facts; None for a function that is a block of its own, whose body is looked up
+            when it runs, so that an edit in a body leaves every other value as it is.
+        flags: as in the facts.
+        defaults: the values of the defaults by parameter name.
+        owner: the class in whose body it stands, for `super()`.
+        kind: "", "static", "class" or "property".
+    """
+
+    name: str
+    path: str
+    block: str
+    site: Site
+    frame: Frame
+    parameters: tuple[Any, ...]
+    body: tuple[Any, ...] | None
+    flags: frozenset[str]
+    defaults: tuple[tuple[str, Value], ...] = ()
+    owner: Class | None = None
+    kind: str = ""
+
+
+@immutable
+class Bound:
+    """A method together with its object."""
+
+    receiver: Value
+    function: Value
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        plain = type(self.receiver) in _PLAIN and type(self.function) in _PLAIN
+        own.weight, own.depth = (3, 1) if plain else weighed((self.receiver, self.function))
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            own.receiver, own.function = UNKNOWN, UNKNOWN
+            own.weight, own.depth = 1, 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Class:
+    """A class of the workspace.
+
+    Attributes:
+        name: its own name.
+        path, site: where it stands.
+        bases: the values of its bases.
+        frame: what its body defined.
+        fields: names of annotated attributes in order, for a dataclass's constructor.
+        dataclass: whether the constructor takes the fields (dataclasses, flax modules, pytree structs).
+        plain: whether it has neither a decorator nor a metaclass.
+    """
+
+    name: str
+    path: str
+    site: Site
+    bases: tuple[Value, ...]
+    frame: Frame
+    fields: tuple[str, ...] = ()
+    dataclass: bool = False
+    plain: bool = False
+
+
+@immutable
+class Instance:
+    """An object of a workspace class.
+
+    Attributes:
+        cls: the class.
+        number: tells places of construction and their arguments apart.
+        made: the call that made it.
+        home: the file whose run made it, which may be neither that of the class nor that of the call.
+    """
+
+    cls: Class
+    number: int
+    made: Site | None = field(default=None, compare=False)
+    home: str | None = field(default=None, compare=False)
+
+
+@immutable
+class Super:
+    """What `super()` gives inside a method."""
+
+    receiver: Value
+    cls: Class
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed((self.receiver,))
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            own.receiver = UNKNOWN
+            own.weight, own.depth = 1, 1
+
+
+@immutable
+class Module:
+    """A module of the workspace, or a package without `__init__.py` (path None)."""
+
+    name: str
+    path: str | None
+
+
+@immutable
+class Ext:
+    """Something outside the workspace, by its dotted name (`jax.lax.psum`)."""
+
+    dotted: str
+
+
+@immutable
+class Made:
+    """An object that a library callable returned: `Made("jax.sharding.NamedSharding", …)`.
+
+    Attributes:
+        dotted: the callable.
+        site: the call.
+        arguments: parameter name (or position) and value.
+        labels: what is known of it as data.
+        over: what is known of its arrays over each axis.
+    """
+
+    dotted: str
+    site: Site = field(compare=False)
+    arguments: tuple[tuple[str | int, Value], ...] = ()
+    labels: frozenset[Any] = frozenset()
+    over: Variation = ANYTHING
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed([value for _, value in self.arguments])
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            kept = lightened(tuple([value for _, value in self.arguments]))
+            named = tuple([(name, value) for (name, _), value in zip(self.arguments, kept, strict=False)])
+            own.arguments = named if named else (("*", UNKNOWN), ("**", UNKNOWN))
+            own.weight, own.depth = weighed(kept)
+
+
+@immutable
+class Partial:
+    """`functools.partial(callee, *args, **kwargs)`."""
+
+    callee: Value
+    args: tuple[Arg, ...]
+    site: Site
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed((self.callee, *[arg.value for arg in self.args]))
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            own.callee, own.args = lightened((self.callee,))[0], lightened_arguments(self.args)
+            own.weight, own.depth = weighed((self.callee, *[arg.value for arg in self.args]))
+
+
+@immutable
+class Arg:
+    """One argument of a call.
+
+    Attributes:
+        label: None for a positional one, the keyword, "*" or "**" for a splat that could not be opened.
+        value: its value.
+        whole: the site of the whole argument, keyword included.
+        site: the site of the expression.
+    """
+
+    label: str | None
+    value: Value
+    whole: Site | None
+    site: Site | None
+
+
+@immutable
+class Union:
+    """One of several values, which one is not known.
+
+    Attributes:
+        options: the values.
+        of_table: they are the entries of a table, of which a key that is not known picks one.
+    """
+
+    options: tuple[Value, ...]
+    of_table: bool = False
+    weight: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Weighs it; if it is too heavy, it says less."""
+        own: Any = self
+        own.weight, own.depth = weighed(self.options)
+        if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
+            kept = tuple(dict.fromkeys(lightened(self.options))) or (UNKNOWN,)
+            own.options = kept if len(kept) > 1 else (*kept, UNKNOWN)
+            own.weight, own.depth = weighed(self.options)
+
+
+_PLAIN = frozenset({Data, Const, Function, Class, Instance, Module, Ext})
+"""Values that hold no others, as far as anything walks them."""
+
+from meshlens.axes.domain.map_values import Binder, Mapped, Mesh, Spec, Wrapped  # noqa: E402 - these hold values
+
+Value: TypeAlias = (
+    Data
+    | Const
+    | Seq
+    | Dict
+    | Function
+    | Bound
+    | Class
+    | Instance
+    | Super
+    | Module
+    | Ext
+    | Made
+    | Partial
+    | Mesh
+    | Spec
+    | Mapped
+    | Wrapped
+    | Union
+)
+
+__all__ = [
+    "STATIC",
+    "UNKNOWN",
+    "Arg",
+    "Binder",
+    "Bound",
+    "Class",
+    "Const",
+    "Data",
+    "Dict",
+    "Ext",
+    "Function",
+    "Instance",
+    "Made",
+    "Mapped",
+    "Mesh",
+    "Module",
+    "Partial",
+    "Seq",
+    "Site",
+    "Spec",
+    "Super",
+    "Union",
+    "Value",
+    "Wrapped",
+]

@@ -1,0 +1,50 @@
+"""How large a value may be: each knows its weight and depth from when it is made, and says less if it is too heavy.
+
+The weight counts every part as often as it can be reached: `(a, a)` weighs twice what `a` weighs, though it takes no
+more memory, because whatever walks, compares or hashes it goes through `a` twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from meshlens.axes.domain.values import Arg, Value
+
+MOST_WEIGHT = 5_000
+DEEPEST_VALUE = 40
+"""A value with more weight or depth keeps its plain parts only; the others are unknown."""
+
+
+def weighed(values: Iterable[Value]) -> tuple[int, int]:
+    """The weight and depth of a value that is made of others."""
+    weight, depth = 1, 0
+    for value in values:
+        own: int = getattr(value, "weight", 0)
+        if own:
+            below: int = getattr(value, "depth", 0)
+            depth = max(depth, below)
+            weight += own
+        else:
+            weight += 1
+    return weight, depth + 1
+
+
+def lightened(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The parts of a value that is too heavy: those that hold no others stay; none where there are too many."""
+    from meshlens.axes.domain.values import UNKNOWN
+
+    if len(values) >= MOST_WEIGHT:
+        return ()
+    return tuple([value if getattr(value, "weight", 0) == 0 else UNKNOWN for value in values])
+
+
+def lightened_arguments(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
+    """The arguments of a value that is too heavy; a splat of unknown values where there are too many."""
+    from meshlens.axes.domain.values import UNKNOWN, Arg
+
+    values = lightened(tuple([arg.value for arg in args]))
+    if not values and args:
+        return (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
+    return tuple([Arg(arg.label, value, arg.whole, arg.site) for arg, value in zip(args, values, strict=True)])

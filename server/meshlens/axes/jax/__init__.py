@@ -1,0 +1,1 @@
+"""The constructs of JAX and its libraries: maps, collectives, transformations, meshes, modules."""

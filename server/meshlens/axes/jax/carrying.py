@@ -1,0 +1,90 @@
+"""What loops carry (`scan`, `fori_loop`, `while_loop`): what is known of it behind the loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.axes.domain.joining import join, variation_of
+from meshlens.axes.domain.tree_objects import fields_of, with_fields
+from meshlens.axes.domain.values import Data, Dict, Instance, Seq, Site, Value
+from meshlens.axes.domain.variation import (
+    INVARIANT,
+    NOT_KNOWN,
+    UNTOLD,
+    VARYING,
+    Along,
+    Variation,
+    either,
+    is_apart,
+    is_same,
+    of,
+)
+from meshlens.axes.python.outside import axes_of
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.records import GradientUse
+from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+
+
+def carried(run: Run, start: Value, stepped: Value, site: Site) -> Value:
+    """What a loop leaves of its carry, which began as one value and is another one after a step."""
+    if isinstance(start, Seq) and isinstance(stepped, Seq) and _are_alike(start, stepped):
+        return Seq(start.kind, tuple(carried(run, a, b, site) for a, b in zip(start.items, stepped.items, strict=True)))
+    if isinstance(start, Dict) and isinstance(stepped, Dict) and _are_alike(start, stepped):
+        pairs = zip(start.items, stepped.items, strict=True)
+        return Dict(tuple((key, carried(run, one, other, site)) for (key, one), (_, other) in pairs))
+    if isinstance(start, Instance) and isinstance(stepped, Instance) and start.cls == stepped.cls:
+        before, after = fields_of(run, start), fields_of(run, stepped)
+        if before and after and before.keys() == after.keys():
+            return with_fields(run, start, lambda name, held: carried(run, held, after[name], site), site)
+    both = join(start, stepped)
+    if isinstance(both, Data):
+        return replace(both, over=after_steps(variation_of(start), variation_of(stepped)))
+    return both
+
+
+def note_carried(run: Run, start: Value, stepped: Value, site: Site, ctx: Context) -> None:
+    """Notes what a loop in a checked map carries that becomes varying in a step: JAX wants the types alike."""
+    binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
+    if binder is None or not binder.checked:
+        return
+    if isinstance(start, (Seq, Dict)) and isinstance(stepped, (Seq, Dict)):
+        if _are_alike(start, stepped):
+            for one, other in zip(_entries(start), _entries(stepped), strict=True):
+                note_carried(run, one, other, site, ctx)
+        return
+    before, after = variation_of(start), variation_of(stepped)
+    for axis in axes_of(binder):
+        if before.over(axis).typed == INVARIANT and after.over(axis).typed == VARYING:
+            run.records.gradient_uses.append(GradientUse("carried", site, None, ctx, axis))
+
+
+def _entries(value: Seq | Dict) -> list[Value]:
+    return [item[1] if isinstance(item, tuple) else item for item in value.items]
+
+
+def _are_alike(one: Seq | Dict, other: Seq | Dict) -> bool:
+    """Whether two containers have the same entries, which are all known."""
+    if one.open or other.open or len(one.items) != len(other.items):
+        return False
+    if isinstance(one, Dict) and isinstance(other, Dict):
+        return [key for key, _ in one.items] == [key for key, _ in other.items]
+    return isinstance(one, Seq) and isinstance(other, Seq) and one.kind == other.kind
+
+
+def after_steps(start: Variation, stepped: Variation) -> Variation:
+    """The variation of a carry after the last step.
+
+    What differs after the first step differs after the others; what is the same as at the start stays so.
+    """
+    axes = {name for name, _ in (*start.axes, *stepped.axes)}
+    rest = start.rest if start.rest == stepped.rest else NOT_KNOWN
+    return of([(axis, after_step(start.over(axis), stepped.over(axis))) for axis in axes], rest)
+
+
+def after_step(start: Along, stepped: Along) -> Along:
+    """What is known over one axis of a carry after the last step."""
+    typed = stepped.typed if start.typed == stepped.typed else UNTOLD
+    if is_apart(stepped.truth) and (is_apart(start.truth) or is_same(start.truth)):
+        return Along(stepped.truth, typed)
+    return Along(either(start.truth, stepped.truth), typed)

@@ -1,0 +1,222 @@
+"""Collectives and axis queries: notes which axis each one names, and works out what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.axes.data import transfer
+from meshlens.axes.data.arrays import is_array, shape_of
+from meshlens.axes.data.collected_shapes import shape_after
+from meshlens.axes.domain.axis_sizes import COUNT, size_along_all
+from meshlens.axes.domain.joining import labels_of, options, variation_of, variations_in
+from meshlens.axes.domain.labels import after_reduction, travelling
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Seq, Site, Union, Value
+from meshlens.axes.domain.variation import (
+    ANYTHING,
+    DIFFERS,
+    EVERYWHERE,
+    PAIRS_MEAN,
+    RATIO,
+    SOME_AXIS,
+    VARYING,
+    Along,
+    Variation,
+    is_same,
+    of,
+    with_axes,
+)
+from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.records import AxisUse, GradientUse, RandomUse
+from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.collectives import Collective
+
+INDEX = Along(DIFFERS, VARYING)
+_REDUCES = frozenset({"sum", "mean", "max", "min"})
+
+
+def apply_collective(run: Run, row: Collective, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
+    """Notes the use of every axis that a collective names; returns its result."""
+    found = by_parameter(row.parameters, args)
+    operand = found.get(row.operand) if row.operand is not None else None
+    value = operand.value if operand is not None else UNKNOWN
+    axis = found.get(row.axis_parameter)
+    labels = labels_of(value)
+    if axis is not None:
+        note_uses(run, row.name, axis, tuple(found.items()), site, ctx, labels, ints=row.ints)
+    elif "*" not in found and "**" not in found:
+        return UNKNOWN
+    if axis is not None and isinstance(axis.value, Seq) and not axis.value.items and not axis.value.open:
+        return value
+    names = names_of(axis.value) if axis is not None else ()
+    if row.reduces == "mean":
+        note_averages(run, value, names, site, ctx)
+    if row.reduces in ("sum", "mean"):
+        note_repeats(run, row, value, names, "axis_index_groups" in found, site, ctx)
+    is_plain = axis is not None and _are_known(axis.value) and "axis_index_groups" not in found and "to" not in found
+    answer = result(row, value, labels, site, names, is_plain or row.reduces == "cast")
+    counts = row.reduces == "size" or (row.reduces == "sum" and isinstance(value, Const) and value.value == 1)
+    if counts and isinstance(answer, Data) and "axis_index_groups" not in found:
+        size = size_along_all(ctx.env, names)
+        return replace(answer, labels=answer.labels | {(COUNT, size)}) if size is not None else answer
+    if isinstance(answer, Data) and isinstance(value, Data) and value.shape is not None and answer.shape is None:
+        return replace(answer, shape=shape_after(row.reduces, row.name, value.shape, found, ctx.env, names))
+    return answer
+
+
+def names_of(axis: Value) -> tuple[str, ...]:
+    """The axis names that are known of an axis argument."""
+    return tuple(name.value for name in _names(axis) if isinstance(name, Const) and isinstance(name.value, str))
+
+
+def _are_known(axis: Value) -> bool:
+    """Whether all the names that an axis argument gives are known."""
+    if isinstance(axis, Seq):
+        return not axis.open and all(_are_known(item) for item in axis.items)
+    return isinstance(axis, Const) and isinstance(axis.value, str)
+
+
+def note_repeats(
+    run: Run, row: Collective, value: Value, names: tuple[str, ...], grouped: bool, site: Site, ctx: Context
+) -> None:
+    """Notes a sum of what is a sum already, and a reduction of random numbers that are alike on all devices."""
+    if isinstance(value, (Seq, Dict)):
+        for item in value.items:
+            note_repeats(run, row, item[1] if isinstance(item, tuple) else item, names, grouped, site, ctx)
+        return
+    labels = labels_of(value)
+    over = variation_of(value)
+    if any(is_same(over.over(name).truth) for name in names) and "of-gradient" in labels:
+        for label in labels:
+            if isinstance(label, tuple) and label[0] == "alike":
+                run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced"))
+    if "varying" in labels or "index" in labels:
+        return
+    for label in labels:
+        if not isinstance(label, tuple):
+            continue
+        if label[0] == "over" and label[1] in names and row.reduces == "sum" and not grouped and label[2] != site:
+            run.records.gradient_uses.append(GradientUse("summed-again", site, label[2], ctx))
+        elif label[0] == "drawn" and "mean" in labels:
+            run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced"))
+
+
+def note_averages(run: Run, value: Value, names: tuple[str, ...], site: Site, ctx: Context) -> None:
+    """Notes a mean over the devices of what has no such mean: quotients of sums, means over pairs of rows."""
+    for over in variations_in(value):
+        for name in names:
+            kind = _AVERAGED.get(over.over(name).truth)
+            if kind is not None:
+                run.records.gradient_uses.append(GradientUse(kind, site, None, ctx, name))
+
+
+_AVERAGED = {RATIO: "ratio-averaged", PAIRS_MEAN: "pairs-averaged"}
+
+
+def note_uses(
+    run: Run,
+    kind: str,
+    axis: Arg,
+    arguments: tuple[tuple[str, Arg], ...],
+    site: Site,
+    ctx: Context,
+    labels: frozenset[object],
+    ints: bool = False,
+) -> None:
+    """Leaves one record for each axis name that an argument gives.
+
+    Args:
+        run: the run.
+        kind: what uses the axis.
+        axis: the argument.
+        arguments: all arguments by parameter.
+        site: the call.
+        ctx: the circumstances.
+        labels: the labels of the value that is reduced.
+        ints: whether an int is a positional axis rather than a name.
+    """
+    possible = options(axis.value)
+    if len(possible) > 1:
+        ctx = ctx._replace(conditional=True)
+    for whole in possible:
+        for name in _names(whole):
+            if isinstance(name, Const) and isinstance(name.value, int):
+                continue
+            if isinstance(name, Const) and name.value is None and len(possible) > 1:
+                continue
+            run.records.uses.append(AxisUse(kind, site, axis.site, name, whole, arguments, ctx, labels))
+
+
+def _names(value: Value) -> tuple[Value, ...]:
+    if isinstance(value, Seq):
+        return tuple(name for item in value.items for option in options(item) for name in _names(option))
+    return (value,)
+
+
+def result(
+    row: Collective,
+    value: Value,
+    labels: frozenset[object],
+    site: Site,
+    names: tuple[str, ...] = (),
+    is_plain: bool = True,
+) -> Value:
+    """What a collective gives for a value; containers keep their structure."""
+    if isinstance(value, Seq):
+        items = tuple(result(row, item, labels_of(item), site, names, is_plain) for item in value.items)
+        return Seq(value.kind, items, value.open)
+    if isinstance(value, Dict):
+        entries = tuple((key, result(row, item, labels_of(item), site, names, is_plain)) for key, item in value.items)
+        return Dict(entries, value.open)
+    if isinstance(value, Union):
+        return Union(
+            tuple(dict.fromkeys(result(row, item, labels_of(item), site, names, is_plain) for item in value.options))
+        )
+    over = _over(row, variation_of(value), names, is_plain)
+    if row.reduces == "index":
+        return Data(frozenset({"index", "varying"}), (), over=with_axes(EVERYWHERE, names or (SOME_AXIS,), INDEX))
+    if row.reduces == "size":
+        return Data(frozenset({"axis-size"}), (), over=EVERYWHERE)
+    if row.reduces in _REDUCES:
+        after = after_reduction(labels) | {(kind, name, site) for name in names for kind in ("over", "reduced-at")}
+        if row.reduces == "sum":
+            after |= {("psum", site)}
+            if "gradient" in labels and "mean" in labels:
+                after |= {("summed", site)}
+        return Data(after, shape_of(value), None, is_array(value), over)
+    if row.reduces == "gather":
+        return Data(after_reduction(labels), None, None, is_array(value), over)
+    if row.reduces == "scatter":
+        summed = {("summed", site)} if {"gradient", "mean"} <= labels else set()
+        kept = after_reduction(labels) - {"reduced"} | {"varying"} | summed
+        return Data(kept, None, None, is_array(value), over)
+    moved: frozenset[object] = frozenset({"varying"} if row.reduces == "cast" else {"opaque"})
+    return Data(travelling(labels) | moved, None, None, is_array(value), over)
+
+
+_COLLECTED = {
+    "sum": transfer.totalled,
+    "mean": transfer.averaged_over,
+    "max": transfer.same_over,
+    "min": transfer.same_over,
+    "gather": transfer.gathered,
+    "scatter": transfer.different_over,
+    "permute": transfer.different_over,
+    "to_all": transfer.different_over,
+    "cast": transfer.cast_to_varying,
+}
+
+
+def _over(row: Collective, value: Variation, names: tuple[str, ...], is_plain: bool) -> Variation:
+    """The variation of what a collective gives; over axes whose names are not known nothing is known then."""
+    how = transfer.gathered_invariant if row.name == "all_gather_invariant" else _COLLECTED.get(row.reduces)
+    if how is None:
+        return ANYTHING
+    if not is_plain:
+        # Some axis, or some of the devices: a gathered value stays varying to JAX, of all else nothing is known.
+        stays = row.reduces in ("gather", "scatter", "permute", "to_all", "cast")
+        kept = [(name, Along(typed=VARYING)) for name, along in value.axes if stays and along.typed == VARYING]
+        return of(kept)
+    for name in names:
+        value = with_axes(value, (name,), how(value.over(name)))
+    return value

@@ -1,0 +1,69 @@
+"""Functions with derivatives of their own (`custom_vjp`, `custom_jvp`): runs the rules where one is differentiated."""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Function, Seq, Site, Value, Wrapped
+from meshlens.axes.jax.differentiation import without_sums
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.names import canonical
+
+
+def run_rules(
+    run: Run,
+    wrapped: Wrapped,
+    value: Value,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
+) -> Value:
+    """The value of such a function, behind its rules where something is differentiated."""
+    from meshlens.axes.python.calls import call
+
+    rules = run.heap_entry(("custom", wrapped.site), wrapped.site.path)
+    if not rules or not run.differentiating:
+        return value
+    forward = rules.get("forward")
+    residuals: Value = UNKNOWN
+    if forward is not None:
+        came = call(run, forward, args, site, callee_site, frame, ctx, how="grad")
+        residuals = came.items[1] if isinstance(came, Seq) and len(came.items) == 2 else UNKNOWN
+    backward = rules.get("backward", UNKNOWN)
+    given = _given(wrapped, args, residuals)
+    cotangents = call(run, backward, given, site, callee_site, frame, ctx, how="grad")
+    return without_sums(value, cotangents)
+
+
+def _given(wrapped: Wrapped, args: tuple[Arg, ...], residuals: Value) -> tuple[Arg, ...]:
+    """What a backward rule gets: the arguments that are not differentiated, what forward kept, the cotangents."""
+    if canonical(wrapped.dotted) not in ("jax.custom_vjp", "jax.custom_jvp"):
+        return (Arg("*", UNKNOWN, None, None),)
+    said = next((arg.value for arg in wrapped.arguments if arg.label == "nondiff_argnums"), Seq("tuple", ()))
+    kept = [_argument(wrapped.operand, args, place) for place in _places(said)]
+    if None in kept or any(arg.label in ("*", "**") for arg in args):
+        return (Arg("*", UNKNOWN, None, None),)
+    tail = (residuals if canonical(wrapped.dotted) == "jax.custom_vjp" else UNKNOWN, UNKNOWN)
+    return (*(arg for arg in kept if arg is not None), *(Arg(None, value, None, None) for value in tail))
+
+
+def _places(said: Value) -> list[int]:
+    items = said.items if isinstance(said, Seq) else (said,)
+    return [item.value if isinstance(item, Const) and isinstance(item.value, int) else -1 for item in items]
+
+
+def _argument(operand: Value, args: tuple[Arg, ...], place: int) -> Arg | None:
+    """The argument for one parameter, however it was given; None if that is not known."""
+    positional = [arg for arg in args if arg.label is None]
+    if 0 <= place < len(positional):
+        return Arg(None, positional[place].value, positional[place].whole, positional[place].site)
+    if not isinstance(operand, Function) or not 0 <= place < len(operand.parameters):
+        return None
+    name = operand.parameters[place].name
+    named = next((arg for arg in args if arg.label == name), None)
+    if named is not None:
+        return Arg(None, named.value, named.whole, named.site)
+    default = dict(operand.defaults).get(name)
+    return Arg(None, default, None, None) if default is not None else None

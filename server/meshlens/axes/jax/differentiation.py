@@ -1,0 +1,120 @@
+"""`grad` and `value_and_grad`: what is known of a gradient taken inside a map."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from meshlens.axes.data import transfer
+from meshlens.axes.data.transfer import across
+from meshlens.axes.domain.joining import labels_of, variation_of
+from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.values import UNKNOWN, Arg, Binder, Const, Data, Seq, Site, Value, Wrapped
+from meshlens.axes.domain.variation import ANYTHING, Variation
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.records import GradientUse
+from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+
+_GRADIENTS_ARE_SUMMED_SINCE = (0, 6, 1)
+
+
+def call_gradient(
+    run: Run, wrapped: Wrapped, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
+) -> Value:
+    """Runs the differentiated function; gives the gradient, with the value and the rest where asked for."""
+    from meshlens.axes.python.calls import call
+
+    run.differentiating += 1
+    returned = call(run, wrapped.operand, args, site, callee_site, frame, ctx, how="grad")
+    run.differentiating -= 1
+    has_aux = _flag(wrapped, "has_aux")
+    loss = returned.items[0] if has_aux and isinstance(returned, Seq) and returned.items else returned
+    of_sum = {("of-psum", call) for call in _sums(loss)}
+    run.records.gradient_uses.extend(GradientUse("of-psum", site, call, ctx) for _, call in of_sum)
+    gradient = _labelled(_gradients(run, wrapped, args, loss, ctx), of_sum)
+    rest = returned.items[1] if has_aux and isinstance(returned, Seq) and len(returned.items) == 2 else UNKNOWN
+    if wrapped.how == "value_and_grad":
+        return Seq("tuple", (Seq("tuple", (loss, rest)) if has_aux else loss, gradient))
+    return Seq("tuple", (gradient, rest)) if has_aux else gradient
+
+
+def _sums(loss: Value) -> list[Site]:
+    """The sums over the devices that a loss consists of; none if anything of it differs between the devices."""
+    labels = labels_of(loss)
+    if "varying" in labels or "index" in labels:
+        return []
+    return [label[1] for label in labels if isinstance(label, tuple) and label[0] == "psum"]
+
+
+def without_sums(value: Value, cotangents: Value) -> Value:
+    """The value of a function whose derivative is its own: no `psum` in it is transposed, but it may reduce."""
+    if isinstance(value, Seq):
+        return Seq(value.kind, tuple(without_sums(item, cotangents) for item in value.items), value.open)
+    if not isinstance(value, Data):
+        return value
+    kept = frozenset(label for label in value.labels if not (isinstance(label, tuple) and label[0] == "psum"))
+    return replace(value, labels=kept | ({"reduced-behind"} if "met" in labels_of(cotangents) else set()))
+
+
+def _labelled(gradient: Value, labels: set[Any]) -> Value:
+    if isinstance(gradient, Data) and labels:
+        return Data(gradient.labels | labels, gradient.shape, over=gradient.over)
+    if isinstance(gradient, Seq):
+        return Seq(gradient.kind, tuple(_labelled(item, labels) for item in gradient.items))
+    return gradient
+
+
+def _flag(wrapped: Wrapped, name: str) -> bool:
+    return any(
+        arg.label == name and isinstance(arg.value, Const) and bool(arg.value.value) for arg in wrapped.arguments
+    )
+
+
+def _gradients(run: Run, wrapped: Wrapped, args: tuple[Arg, ...], loss: Value, ctx: Context) -> Value:
+    argnums: Value = Const(0)
+    for arg in wrapped.arguments:
+        if arg.label == "argnums":
+            argnums = arg.value
+    places = argnums.items if isinstance(argnums, Seq) else (argnums,)
+    gradients = tuple(_gradient(run, args, place, loss, ctx) for place in places)
+    return Seq("tuple", gradients) if isinstance(argnums, Seq) else gradients[0]
+
+
+def _gradient(run: Run, args: tuple[Arg, ...], place: Value, loss: Value, ctx: Context) -> Value:
+    index = place.value if isinstance(place, Const) and isinstance(place.value, int) else 0
+    value = args[index].value if 0 <= index < len(args) else UNKNOWN
+    binder = _device_map(ctx)
+    over = _over(run, binder, loss, value)
+    loss_labels = labels_of(loss)
+    labels: set[Any] = {"of-gradient"} | ({"mean", "scaled"} & loss_labels)
+    labels |= {label for label in loss_labels if isinstance(label, tuple) and label[0] == "alike"}
+    everything = loss_labels.union(*(labels_of(arg.value) for arg in args))
+    if binder is None or "varying" not in everything:
+        return Data(frozenset(labels | ({"varying"} & everything)), over=over)
+    if "varying" not in loss_labels or "reduced-behind" in loss_labels:
+        return Data(frozenset(labels | {"varying"}), over=over if "reduced-behind" not in loss_labels else ANYTHING)
+    own = labels_of(value)
+    sums = run.world.jax_version_of(binder.site.path) >= _GRADIENTS_ARE_SUMMED_SINCE
+    if binder.checked and sums and "varying" not in own:
+        known = isinstance(value, Const) or any(isinstance(label, tuple) and label[0] == "argument" for label in own)
+        return Data(frozenset(labels | ({"auto-summed"} if known else set())), over=over)
+    wrt = {("wrt", label) for label in travelling(own) if isinstance(label, tuple) and label[0] == "argument"}
+    return Data(frozenset(labels | wrt | {"gradient", "varying"}), over=over)
+
+
+def _over(run: Run, binder: Binder | None, loss: Value, value: Value) -> Variation:
+    """The variation of a gradient."""
+    if binder is None:
+        return ANYTHING
+    sums = binder.checked and run.world.jax_version_of(binder.site.path) >= _GRADIENTS_ARE_SUMMED_SINCE
+    how = transfer.differentiated_checked if sums else transfer.differentiated
+    return across(how, variation_of(loss), variation_of(value))
+
+
+def _device_map(ctx: Context) -> Binder | None:
+    for binder in reversed(ctx.env.maps):
+        if binder.kind in MAPS_ON_DEVICES:
+            return binder
+    return None

@@ -1,0 +1,310 @@
+"""Calls of JAX and library functions that neither bind nor use an axis: randomness, devices, arrays, state."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import replace
+from functools import cache
+
+from meshlens.axes.data import arrays, noise
+from meshlens.axes.data.shapes import shape_of_result, split_in
+from meshlens.axes.domain.constants import as_integer
+from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.labels import NONE, of_verdict, travelling
+from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Made, Seq, Site, Value, Wrapped
+from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.jax.train_states import is_state
+from meshlens.axes.jax.transparent import wraps_function
+from meshlens.axes.python.calls import call_unknown
+from meshlens.axes.runs import fixtures
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.records import RandomUse
+from meshlens.axes.runs.run import Run
+from meshlens.jaxapi import libraries
+from meshlens.jaxapi.operations import OPERATIONS
+
+_HARMLESS_DECORATORS = frozenset(
+    "gin hydra click absl pytest typing abc functools contextlib beartype jaxtyping typeguard dataclasses tyro wandb "
+    "chex unittest parameterized atexit flax haiku numba overrides typing_extensions property staticmethod".split()
+)
+_LIBRARIES_WITH_OBJECTS = frozenset({"jax", "flax", "haiku", "equinox", "optax", "chex", "objax", "haliax", "types"})
+_OF_ARRAYS = ("jax.numpy.", "jax.lax.", "jax.nn.")
+_TABLES: tuple[Container[str], ...] = (
+    libraries.DRAWS,
+    libraries.KEY_MAKERS,
+    libraries.DEVICE_COUNTS,
+    libraries.DEVICE_LISTS,
+    libraries.PROCESS_QUERIES,
+    libraries.REPLICATES,
+    libraries.SHARDS,
+    libraries.UNREPLICATES,
+    libraries.FRESH_STATE,
+    libraries.SHAPED,
+    libraries.MEANS,
+    libraries.SUMS,
+    libraries.PLACES,
+)
+_TYPED_KEY = "jax.random.key"
+_NO_CALLBACKS = ("jax.numpy.", "numpy.", "jax.nn.", "jax.random.", "jax.lax.", "os.", "logging.", "absl.logging.")
+
+
+_MAY_REPEAT = frozenset({"uniform"})
+
+
+def call_library(
+    run: Run, name: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
+) -> Value | None:
+    """The result of a library function that is known; None for any other."""
+    how = _how(name)
+    if how != "special":
+        if how == "":
+            return None
+        labels = of_verdict(_labels(args)) if name.rsplit(".", 1)[-1] in libraries.VERDICTS else _labels(args)
+        if how != "array":
+            noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
+        return _array(run, name, args, labels, frame, ctx) if how != "elementwise" else None
+    if name in libraries.DRAWS:
+        return _draw(run, name, args, site, ctx)
+    if name in libraries.KEY_MAKERS:
+        key = _make_key(libraries.KEY_MAKERS[name], args, ctx)
+        return replace(key, made_by=name) if name == _TYPED_KEY and isinstance(key, Data) else key
+    if name in libraries.DEVICE_COUNTS:
+        count = _device_count(run, libraries.DEVICE_COUNTS[name], site)
+        return Const(count) if count is not None else Data(frozenset({"device-count"}), ())
+    if name in libraries.DEVICE_LISTS:
+        count = _device_count(run, libraries.DEVICE_LISTS[name], site)
+        return Data(frozenset({"devices", "in-order"}), (count,), "jax.devices")
+    if name in libraries.PROCESS_QUERIES:
+        return Data(frozenset({"index"}) if libraries.PROCESS_QUERIES[name] == "index" else frozenset(), ())
+    if name in ("jax.experimental.mesh_utils.create_device_mesh",):
+        found = by_parameter(("mesh_shape",), args)
+        return Data(
+            frozenset({"device-grid"}), arrays.sizes(found["mesh_shape"].value) if "mesh_shape" in found else None
+        )
+    if name in libraries.REPLICATES or name in libraries.UNREPLICATES:
+        state = args[0].value if args else UNKNOWN
+        if isinstance(state, Made) and is_state(state):
+            made = NONE | {("copies", site, 1)} if name in libraries.REPLICATES else NONE
+            return replace(state, labels=travelling(state.labels) | made)
+    if name in libraries.REPLICATES or name in libraries.SHARDS:
+        made = NONE | {("copies", site, 1)} if name in libraries.REPLICATES else NONE
+        return Data((travelling(labels_of(args[0].value)) if args else NONE) | made)
+    if name in libraries.FRESH_STATE:
+        first = labels_of(args[0].value) if args else frozenset()
+        fresh = frozenset({"fresh"}) & first if name in libraries.KEEPS_FRESH else frozenset({"fresh"})
+        return Made(name, site, _labelled(args), fresh)
+    shaped = libraries.SHAPED.get(name)
+    labels = _labels(args)
+    if name in libraries.MEANS:
+        labels |= {"mean"}
+    if name in libraries.PLACES and args and isinstance(args[0].value, (Data, Dict, Seq)):
+        return args[0].value
+    if name == "jax.device_get" and args:
+        return args[0].value
+    if name in libraries.SUMS and len(args) == 1:
+        labels |= noise.summed_on_host(run, labels_of(args[0].value), site, ctx)
+    short = name.rsplit(".", 1)[-1]
+    if short in ("zeros_like", "ones_like", "empty_like"):
+        labels = frozenset()
+    if shaped is not None:
+        result = split_in(name, args) or _shaped(shaped, args, labels)
+        if isinstance(result, Data) and result.shape is None:
+            shape = shape_of_result(name, args)
+            result = replace(result, shape=shape, labels=result.labels | _MAY_REPEAT) if shape is not None else result
+        alike = short in libraries.MAY_REPEAT and isinstance(result, Data)
+        if alike and (count := _copies(shaped.how, args)) and isinstance(result, Data):
+            result = replace(result, labels=result.labels | {("copies", site, count)})
+        return replace(result, labels=result.labels | {"uniform"}) if alike and isinstance(result, Data) else result
+    if short in _ELEMENTWISE:
+        noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
+    return _array(run, name, args, labels, frame, ctx) if name.startswith(_OF_ARRAYS) else None
+
+
+def _device_count(run: Run, which: str, site: Site) -> int | None:
+    """How many devices the file is meant for, of all processes or of one."""
+    target = run.world.devices_of(site.path)
+    if target is None:
+        return None
+    return target.local_count if which == "local" else target.count
+
+
+@cache
+def _how(name: str) -> str:
+    """How a library function is followed: "special" if a table says something of it, else as what it looks like."""
+    short = name.rsplit(".", 1)[-1]
+    if (
+        any(name in table for table in _TABLES)
+        or name in ("jax.experimental.mesh_utils.create_device_mesh", "jax.device_get")
+        or short in ("zeros_like", "ones_like", "empty_like")
+    ):
+        return "special"
+    of_arrays = name.startswith(_OF_ARRAYS)
+    if short in _ELEMENTWISE:
+        return "elementwise array" if of_arrays else "elementwise"
+    return "array" if of_arrays else ""
+
+
+def _array(run: Run, name: str, args: tuple[Arg, ...], labels: frozenset[object], frame: Frame, ctx: Context) -> Value:
+    known = name.rsplit(".", 1)[-1] in libraries.GIVES_ARRAY
+    shape = _elementwise(name, args)
+    labels |= _step(run, args, labels, frame, ctx)
+    if shape is None and (shape := shape_of_result(name, args)) is not None:
+        labels |= _MAY_REPEAT
+    return Data(labels, shape, name if known else None, known)
+
+
+def call_elsewhere(
+    run: Run, name: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context, decorator: bool
+) -> Value:
+    """The result of a callable that nothing is known of."""
+    if decorator and len(args) == 1 and isinstance(args[0].value, Class):
+        return args[0].value
+    if decorator and len(args) == 1 and wraps_function(args[0].value):
+        if name in fixtures.FIXTURES:
+            return fixtures.marked(name, args[0].value, site, ())
+        if is_harmless(name):
+            return args[0].value
+        return Wrapped("same", "meshlens.unknown", args[0].value, site)
+    if name in libraries.GENERATORS:
+        return Made(name, site)
+    if name.startswith(_NO_CALLBACKS):
+        return Data(_labels(args))
+    result = call_unknown(run, args, Ext(name), frame, ctx)
+    labels = result.labels if isinstance(result, Data) else frozenset()
+    if (decorator or name.split(".")[0] in _LIBRARIES_WITH_OBJECTS) and name not in OPERATIONS:
+        return Made(name, site, _labelled(args), labels)
+    return Data(labels)
+
+
+def is_harmless(name: str) -> bool:
+    """Whether a decorator of this dotted name leaves the function as it is, as far as axes go."""
+    return name.split(".")[0] in _HARMLESS_DECORATORS and ".mock." not in name
+
+
+def _labelled(args: tuple[Arg, ...]) -> tuple[tuple[str | int, Value], ...]:
+    return tuple((arg.label if arg.label is not None else place, arg.value) for place, arg in enumerate(args))
+
+
+def _labels(args: tuple[Arg, ...]) -> frozenset[object]:
+    labels = NONE
+    for arg in args:
+        if type(arg.value) is not Const and arg.value is not UNKNOWN:
+            labels |= travelling(labels_of(arg.value))
+    return labels
+
+
+def _step(run: Run, args: tuple[Arg, ...], labels: frozenset[object], frame: Frame, ctx: Context) -> frozenset[object]:
+    if "of-gradient" not in labels:
+        return NONE
+    from meshlens.axes.data.gradients import drift, gradient_step
+
+    parts = tuple((labels_of(arg.value), arg.site) for arg in args if arg.site is not None)
+    drifted = drift([arg.value for arg in args]) if ctx.env.maps else NONE
+    return gradient_step(run, labels, parts, frame, ctx) | drifted
+
+
+def _elementwise(name: str, args: tuple[Arg, ...]) -> arrays.Sizes | None:
+    if name.rsplit(".", 1)[-1] in _ELEMENTWISE and args:
+        shape = arrays.shape_of(args[0].value)
+        for arg in args[1:]:
+            shape = arrays.broadcast(shape, arrays.shape_of(arg.value))
+        return shape
+    return None
+
+
+_ELEMENTWISE = frozenset(
+    "sin cos tan tanh exp log sqrt abs square relu gelu silu sigmoid add subtract multiply divide maximum "
+    "minimum power where negative sign floor ceil round clip astype".split()
+)
+
+
+def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
+    key = by_parameter(("key",), args).get("key")
+    is_alike = key is not None and noise.is_shared(key.value, ctx)
+    if key is not None and key.site is not None:
+        run.records.random_uses.append(RandomUse(site, key.site, labels_of(key.value), ctx, alike=is_alike))
+    labels = travelling(labels_of(key.value)) if key is not None else frozenset()
+    if key is not None and key.site is not None and is_alike:
+        copied = [label[1] for label in labels if isinstance(label, tuple) and label[0] == "copied"]
+        place = copied[0] if len(copied) == 1 else key.site
+        labels |= {("drawn", site, place), ("alike", site, place)}
+        if name.rsplit(".", 1)[-1] not in ("permutation", "choice", "shuffle"):
+            others = tuple(labels_of(arg.value) for arg in args if arg is not key)
+            noise.meet(run, (labels, *others), ctx)
+    shaped = libraries.SHAPED.get(name)
+    return _shaped(shaped, args, labels) if shaped is not None else Data(labels)
+
+
+def _make_key(how: str, args: tuple[Arg, ...], ctx: Context) -> Value:
+    labels = _labels(args)
+    if not noise.on_devices(ctx) or all(isinstance(arg.value, Const) or "same" in labels_of(arg.value) for arg in args):
+        labels |= {"same"}
+    if how == "same":
+        return args[0].value if args else UNKNOWN
+    if how == "several":
+        return Data(labels | {"keys"})
+    if how == "keys":
+        count = by_parameter(("key", "num"), args).get("num")
+        sizes = (2,) if count is None else arrays.sizes(count.value) or (None,)
+        is_typed = bool(args) and isinstance(args[0].value, Data) and args[0].value.made_by == _TYPED_KEY
+        # A raw key has an axis for its words.
+        return Data(labels | {"keys"}, sizes if is_typed else (*sizes, None))
+    return Data(labels | {"key"})
+
+
+def _copies(how: str, args: tuple[Arg, ...]) -> int:
+    """Along how many first axes an array certainly holds one array again and again."""
+    positional = [arg.value for arg in args if arg.label is None]
+    if how == "stack" and positional and isinstance(positional[0], Seq) and not positional[0].open:
+        items = positional[0].items
+        return int(len(items) > 1 and all(item is items[0] for item in items))
+    if how != "broadcast" or len(positional) != 2 or not isinstance(positional[1], Seq):
+        return 0
+    first, shape = positional
+    if not isinstance(shape, Seq):
+        return 0
+    if shape.open:
+        return len(shape.items)
+    rank = arrays.shape_of(first)
+    return max(len(shape.items) - len(rank), 0) if rank is not None else 0
+
+
+def _shaped(row: libraries.Shaped, args: tuple[Arg, ...], labels: frozenset[object]) -> Value:
+    positional = [arg for arg in args if arg.label is None]
+    said = next((arg for arg in args if arg.label == row.parameter), None)
+    if said is None and row.index < len(positional):
+        said = positional[row.index]
+    value = said.value if said is not None else None
+    first = positional[0].value if positional else UNKNOWN
+    if row.how == "shape":
+        return Data(labels, arrays.sizes(value) if value is not None else () if not positional else None)
+    if row.how == "length":
+        only = isinstance(value, Const) and isinstance(value.value, (int, float))
+        if row.index == 0 and len(positional) != 1:
+            return Data(labels)
+        return Data(labels, (as_integer(value.value),) if only and isinstance(value, Const) else (None,))
+    if row.how == "like":
+        return Data(labels, arrays.shape_of(first))
+    if row.how == "array":
+        if isinstance(first, Data) and first.labels & {"devices", "replicated-result"}:
+            return first
+        return Data(labels, arrays.literal_shape(first))
+    if row.how in ("reshape", "broadcast"):
+        wanted = arrays.sizes(value) if value is not None else None
+        kept = first.labels & {"devices", "device-grid", "in-order"} if isinstance(first, Data) else frozenset()
+        if any(arg.label == "order" for arg in args):
+            kept -= {"in-order"}
+        return Data(labels | kept, arrays.reshaped(arrays.shape_of(first), wanted))
+    if row.how == "stack":
+        return Data(labels, _stacked(first))
+    if row.how == "dimensions":
+        return Data(labels, arrays.sizes(Seq("tuple", tuple(arg.value for arg in positional))))
+    return Data(labels)
+
+
+def _stacked(first: Value) -> arrays.Sizes | None:
+    if isinstance(first, Seq) and not first.open and first.items:
+        inner = arrays.shape_of(first.items[0])
+        return (len(first.items), *inner) if inner is not None else None
+    return None

@@ -1,0 +1,275 @@
+"""What a map does to values: what each device gets of an argument, and what is stacked of the results."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from meshlens.axes.data import transfer
+from meshlens.axes.data.arrays import is_array
+from meshlens.axes.data.sharded_shapes import part_of, whole_of
+from meshlens.axes.data.transfer import across
+from meshlens.axes.domain.joining import labels_of, variation_of
+from meshlens.axes.domain.tree_objects import DEEPEST, fields_of, with_fields
+from meshlens.axes.domain.values import UNKNOWN, Arg, Binder, Const, Data, Dict, Instance, Made, Seq, Spec, Union, Value
+from meshlens.axes.domain.variation import (
+    ALIKE,
+    ANYTHING,
+    APART,
+    DIFFERS,
+    GIVEN,
+    NOT_KNOWN,
+    ROW,
+    ROWS,
+    SOME_AXIS,
+    VARYING,
+    ZERO,
+    Along,
+    Variation,
+    with_axes,
+    without_axes,
+)
+from meshlens.axes.domain.weight import weighed
+from meshlens.axes.jax.train_states import is_state
+from meshlens.axes.python.outside import axes_of
+from meshlens.axes.runs.run import Run
+
+_ORDINARY_WEIGHT = 100
+_WEIGHT_OF_A_STATEMENT = 4
+
+
+def axis_of(binder: Binder, place: int, label: str | None) -> Value:
+    """Along which axis an argument is mapped: a constant int, None, a structure of these, or not known."""
+    if binder.kind in ("pmap", "vmap"):
+        given = binder.argument("in_axes")
+        if label is not None or given is None:
+            return Const(0) if not any(name in ("*", "**") for name, _ in binder.arguments) else UNKNOWN
+        return _entry(given.value, place)
+    given = binder.argument("in_specs")
+    if given is None or label is not None:
+        return UNKNOWN
+    return _entry(given.value, place) if isinstance(given.value, (Seq, Spec, Const, Data)) else UNKNOWN
+
+
+def _entry(value: Value, place: int) -> Value:
+    if isinstance(value, Seq):
+        if value.open or place >= len(value.items):
+            return UNKNOWN
+        return value.items[place]
+    return value
+
+
+def is_shared(entry: Value) -> bool | None:
+    """Whether every device gets the whole value: an axis of None, an empty spec; None if not known."""
+    if isinstance(entry, Const):
+        return entry.value is None
+    if isinstance(entry, Spec):
+        if entry.open:
+            return None
+        known = [item for item in entry.entries if not (isinstance(item, Const) and item.value is None)]
+        return not known
+    return None
+
+
+def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:
+    """The value that the operand sees for an argument."""
+    if binder.kind == "axis_env":
+        return arg.value
+    if _is_static(binder, place):
+        return arg.value
+    if arg.label in ("*", "**"):
+        return Data(frozenset({"varying"}))
+    entry = axis_of(binder, place, arg.label)
+    shared = is_shared(entry)
+    # Whatever is in a value is entered by itself, however often it is there, and what it is mapped by is compared.
+    weight, _ = weighed((arg.value, *(value.value for _, value in binder.arguments)))
+    run.work += max(weight - _ORDINARY_WEIGHT, 0) // _WEIGHT_OF_A_STATEMENT
+    return _enter(run, binder, place, arg.value, entry, shared)
+
+
+def _enter(
+    run: Run, binder: Binder, place: int, value: Value, entry: Value, shared: bool | None, depth: int = 0
+) -> Value:
+    label = ("argument", (binder.site, place))
+    if isinstance(value, Seq):
+        parts = entry.items if isinstance(entry, Seq) and len(entry.items) == len(value.items) else None
+        entries = parts or (entry,) * len(value.items)
+        items = tuple(
+            _enter(run, binder, place, item, own, is_shared(own) if parts else shared, depth)
+            for item, own in zip(value.items, entries, strict=True)
+        )
+        return Seq(value.kind, items, value.open)
+    if isinstance(value, Dict):
+        given_entries = dict(entry.items) if isinstance(entry, Dict) and not entry.open else {}
+        pairs: list[tuple[Any, Value]] = []
+        for key, item in value.items:
+            own = given_entries.get(key, entry)
+            own_shared = is_shared(own) if key in given_entries else shared
+            pairs.append((key, _enter(run, binder, place, item, own, own_shared, depth)))
+        return Dict(tuple(pairs), value.open)
+    if isinstance(value, Union):
+        entered = (_enter(run, binder, place, item, entry, shared, depth) for item in value.options)
+        return Union(tuple(dict.fromkeys(entered)))
+    if isinstance(value, Instance) and depth < DEEPEST and fields_of(run, value):
+        given = fields_of(run, entry)
+
+        def mapped(name: str, held: Value) -> Value:
+            own = given.get(name, UNKNOWN) if given is not None else entry
+            own_shared = is_shared(own) if given is not None else shared
+            return _enter(run, binder, place, held, own, own_shared, depth + 1)
+
+        return with_fields(run, value, mapped, binder.site)
+    if is_state(value):
+        assert isinstance(value, Made)
+        arrays = _enter(run, binder, place, Data(value.labels), entry, shared, depth)
+        return replace(value, labels=labels_of(arrays), over=variation_of(arrays))
+    if isinstance(value, (Data, Const)):
+        if shared and isinstance(value, Const):
+            return value
+        if isinstance(value, Const) and not isinstance(value.value, (int, float)):
+            return value
+        labels = (value.labels if isinstance(value, Data) else frozenset()) - {"varying", "fresh", "reduced"}
+        over = given_over(binder, value, entry)
+        labels, copied = _without_copy(labels, shared, entry, binder)
+        if shared:
+            extra = {label} if binder.kind == "vmap" else {label, "same"}
+        elif binder.kind == "vmap":
+            extra = {label}
+            labels = labels | (value.labels & {"varying"} if isinstance(value, Data) else frozenset())
+        else:
+            labels -= {"same"}
+            extra = {label, "varying", "entered", *_differs(binder, value, shared)}
+        if not shared and "keys" in labels:
+            labels = labels - {"keys"} | {"key"}
+        shape = value.shape if isinstance(value, Data) else ()
+        if copied is not None and binder.kind not in ("shard_map", "smap"):
+            over = with_axes(over, axes_of(binder), Along(GIVEN, VARYING))
+            extra = {*extra, copied} - {"data"}
+        return Data(labels | extra, _without_axis(shape, entry, binder), None, is_array(value), over)
+    return value
+
+
+def _without_copy(
+    labels: frozenset[Any], shared: bool | None, entry: Value, binder: Binder
+) -> tuple[frozenset[Any], tuple[Any, ...] | None]:
+    """The labels of what a device gets of copies along the mapped axis, and a label for where they were made."""
+    copies = [label for label in labels if isinstance(label, tuple) and label[0] == "copies"]
+    if shared or not copies:
+        return labels, None
+    labels -= set(copies)
+    if len(copies) > 1 or not isinstance(entry, Const) or entry.value != 0:
+        return labels, None
+    _, site, count = copies[0]
+    rest = {("copies", site, count - 1)} if count > 1 else set()
+    return labels | rest, ("copied", site)
+
+
+def given_over(binder: Binder, value: Data | Const, entry: Value) -> Variation:
+    """The variation of what each device gets of an argument of a map."""
+    over = variation_of(value)
+    axes = axes_of(binder)
+    if binder.kind == "vmap" and not (isinstance(entry, Const) and entry.value is None):
+        is_first = isinstance(entry, Const) and entry.value == 0
+        over = across(transfer.entered_by_row if is_first else transfer.mixed, over)
+    if isinstance(entry, Const):
+        if entry.value is None:
+            return with_axes(over, axes, ALIKE)
+        return with_axes(over, axes, Along(_split(value, over, entry), VARYING))
+    if isinstance(entry, Spec) and not entry.open:
+        return _sharded(over, entry, axes)
+    return with_axes(over, axes, NOT_KNOWN)
+
+
+def _split(value: Data | Const, over: Variation, entry: Const) -> str:
+    """What the devices get of an array along whose first axis they divide themselves."""
+    if over.rest.truth == ZERO:
+        return ZERO
+    shape = value.shape if isinstance(value, Data) else None
+    if shape is None or "uniform" in labels_of(value) or entry.value != 0:
+        return APART
+    return ROWS if len(shape) > 1 else ROW
+
+
+def _sharded(over: Variation, spec: Spec, axes: tuple[str, ...]) -> Variation:
+    rest, named = ALIKE, {}
+    for place, entry in enumerate(spec.entries):
+        truth = ZERO if over.rest.truth == ZERO else ROWS if place == 0 else DIFFERS
+        for one in entry.items if isinstance(entry, Seq) else (entry,):
+            if isinstance(one, Const) and isinstance(one.value, str):
+                named[one.value] = Along(truth, VARYING)
+            elif not (isinstance(one, Const) and one.value is None):
+                rest = NOT_KNOWN
+                named[SOME_AXIS] = Along(truth, VARYING)
+    over = with_axes(over, axes, rest)
+    for name, along in named.items():
+        over = with_axes(over, (name,), along)
+    return over
+
+
+def _differs(binder: Binder, value: Value, shared: bool | None) -> frozenset[str]:
+    """`data` where the devices certainly get different parts: rows of an array that is no stack of copies."""
+    if shared is None:
+        return frozenset()
+    known = isinstance(value, Data) and value.shape is not None and "uniform" not in value.labels
+    return frozenset({"data"}) if known or binder.kind != "pmap" else frozenset()
+
+
+def _without_axis(shape: tuple[int | None, ...] | None, entry: Value, binder: Binder) -> tuple[int | None, ...] | None:
+    if shape is None:
+        return None
+    if isinstance(entry, Spec):
+        return part_of(shape, entry, binder.mesh)
+    if not isinstance(entry, Const):
+        return None
+    if entry.value is None:
+        return shape
+    if isinstance(entry.value, int) and 0 <= entry.value < len(shape) and binder.kind in ("pmap", "vmap"):
+        return shape[: entry.value] + shape[entry.value + 1 :]
+    return None
+
+
+def _is_static(binder: Binder, place: int) -> bool:
+    given = binder.argument("static_broadcasted_argnums")
+    if given is None:
+        return False
+    value = given.value
+    if isinstance(value, Const):
+        return bool(value.value == place)
+    return isinstance(value, Seq) and Const(place) in value.items
+
+
+def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Value | None = None) -> Value:
+    """What the caller of a mapped function gets."""
+    if binder.kind == "axis_env":
+        return UNKNOWN
+    if spec is None:
+        given = binder.argument("out_specs") if binder.kind == "shard_map" else None
+        spec = given.value if given is not None else UNKNOWN
+    if isinstance(returned, Seq):
+        alike = isinstance(spec, Seq) and not spec.open and len(spec.items) == len(returned.items)
+        specs = spec.items if alike and isinstance(spec, Seq) else (spec,) * len(returned.items)
+        parts = zip(returned.items, specs, strict=True)
+        return Seq(returned.kind, tuple(stacked(run, binder, item, depth, own) for item, own in parts), returned.open)
+    if isinstance(returned, Dict):
+        held = spec if isinstance(spec, Spec) else UNKNOWN
+        parts_of_dict = ((key, stacked(run, binder, item, depth, held)) for key, item in returned.items)
+        return Dict(tuple(parts_of_dict), returned.open)
+    if isinstance(returned, Instance) and depth < DEEPEST and fields_of(run, returned):
+        return with_fields(run, returned, lambda _, held: stacked(run, binder, held, depth + 1, UNKNOWN), binder.site)
+    if returned.__class__ is Data and binder.kind == "vmap":
+        inner_over = across(transfer.left_by_row, without_axes(variation_of(returned), axes_of(binder)))
+    else:
+        inner_over = ANYTHING
+    labels = labels_of(returned)
+    kept: frozenset[object] = labels & {"mean"}
+    if (
+        "reduced" in labels
+        and "varying" not in labels
+        and binder.kind == "pmap"
+        and binder.argument("out_axes") is None
+    ):
+        kept |= {"replicated-result"}
+    shape = returned.shape if isinstance(returned, Data) and isinstance(spec, Spec) else None
+    whole = whole_of(shape, spec, binder.mesh) if shape is not None and isinstance(spec, Spec) else None
+    kept |= {"uniform"} if whole is not None else set()
+    return Data(kept, whole, None, is_array(returned), inner_over)

@@ -1,0 +1,262 @@
+"""Binders: applies `pmap`, `vmap`, `shard_map` and their relatives, and runs what they map."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.axes.domain.joining import options
+from meshlens.axes.domain.tree_objects import as_data
+from meshlens.axes.domain.values import (
+    UNKNOWN,
+    Arg,
+    Binder,
+    Class,
+    Const,
+    Data,
+    Ext,
+    Function,
+    Instance,
+    Mapped,
+    Partial,
+    Seq,
+    Site,
+    Union,
+    Value,
+    Wrapped,
+)
+from meshlens.axes.domain.values import Bound as BoundMethod
+from meshlens.axes.jax.mapped_values import entering, stacked
+from meshlens.axes.jax.meshes import grid_names, mesh_names, with_mesh_in_force
+from meshlens.axes.jax.naming import by_parameter, names_in, value_of
+from meshlens.axes.python.outside import from_outside
+from meshlens.axes.runs.context import AxisEnv, Bound, Context, Step
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.records import Binding, MappedCall
+from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.jaxapi.binders import Binder as Row
+from meshlens.jaxapi.names import canonical
+
+_DECORATED = "decorated"
+
+
+def apply_binder(
+    run: Run, row: Row, dotted: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context, decorator: bool
+) -> Value:
+    """The value of `pmap(f, …)`; of `pmap(axis_name=…)` a function that waits for its operand.
+
+    A binder that takes its operand only as a decorator runs it at once.
+    """
+    handed = row.operand or _DECORATED
+    found = by_parameter(row.parameters if row.operand else (*row.parameters, handed), args)
+    operand = found.get(handed)
+    if operand is None and "*" not in found:
+        return Partial(Ext(dotted), args, site)
+    names, is_open = _names(run, row, found)
+    checks = [value_of(found, name) for name in ("check_vma", "check_rep")] if row.check else []
+    value = operand.value if operand is not None else UNKNOWN
+    binder = Binder(
+        row.kind,
+        dotted,
+        site,
+        names,
+        is_open,
+        tuple((name, arg) for name, arg in found.items() if name != handed),
+        _mesh(run, row, found),
+        value,
+        operand.site if operand is not None else None,
+        row.kind in ("shard_map", "smap")
+        and not any(isinstance(check, Const) and check.value is False for check in checks),
+    )
+    mapped = Mapped(binder)
+    functions = [_underlying(option) for option in options(value)]
+    function = functions[0] if len(functions) == 1 else None
+    run.records.bindings.append(
+        Binding(binder, ctx, decorator, function[0] if function else None, function[1] if function else None)
+    )
+    run.mapped.setdefault(site, (mapped, ctx))
+    return mapped if row.operand else call_mapped(run, mapped, (), site, frame, ctx)
+
+
+def _names(run: Run, row: Row, found: dict[str, Arg]) -> tuple[tuple[Const, ...], bool]:
+    if row.names_from == "mesh":
+        return _names_of_mesh(run, row, found)
+    if row.names_from == "grid":
+        return grid_names(found)
+    if row.names_from == "parameters":
+        return _names_of_mesh(run, row, found) if "mesh" in found else _names_of_parameters(row, found)
+    value = value_of(found, row.names)
+    if row.names_from == "axis_env":
+        pairs = value.items if isinstance(value, Seq) else ()
+        names = [names_in(pair.items[0])[0] for pair in pairs if isinstance(pair, Seq) and pair.items]
+        is_open = value is not None and not isinstance(value, (Seq, Const))
+        return tuple(name for group in names for name in group), is_open
+    if row.names_from == "xmap":
+        return (), True
+    if not row.names_from:
+        return (), row.open
+    if value is None:
+        return ((Const(row.default_name),) if row.default_name else ()), row.open
+    names_here, is_open = names_in(value)
+    if isinstance(value, Seq):
+        return names_here, True
+    return names_here, is_open or row.open
+
+
+def _names_of_parameters(row: Row, found: dict[str, Arg]) -> tuple[tuple[Const, ...], bool]:
+    given = (value_of(found, name) for name in (row.names, *row.more_names))
+    parts = [names_in(value) for value in given if value is not None]
+    return tuple(name for names, _ in parts for name in names), any(is_open for _, is_open in parts)
+
+
+def _names_of_mesh(run: Run, row: Row, found: dict[str, Arg]) -> tuple[tuple[Const, ...], bool]:
+    mesh = _mesh(run, row, found)
+    chosen = value_of(found, row.names) if row.names_from == "mesh" and row.names != row.mesh else None
+    if chosen is not None and not (isinstance(chosen, Seq) and not chosen.items):
+        names, is_open = names_in(chosen)
+        of_mesh, mesh_is_open = mesh_names(mesh)
+        return names, is_open or (not mesh_is_open and not set(names) <= set(of_mesh))
+    auto = value_of(found, "auto")
+    names, is_open = mesh_names(mesh)
+    if auto is not None:
+        automatic, unknown = names_in(auto)
+        names = tuple(name for name in names if name not in automatic)
+        is_open |= unknown
+    return names, is_open
+
+
+def _mesh(run: Run, row: Row, found: dict[str, Arg]) -> Value | None:
+    if row.mesh is None:
+        return None
+    given = value_of(found, row.mesh)
+    if given is not None and not (isinstance(given, Const) and given.value is None):
+        return given
+    return run.ambient[-1] if run.ambient else None
+
+
+def _underlying(value: Value) -> tuple[str, tuple[tuple[str, str, bool], ...]] | None:
+    """Name and free parameters of the function that an operand comes down to."""
+    if isinstance(value, Function):
+        return value.name, tuple((name, how, default is not None) for name, _, how, default, _ in value.parameters)
+    if isinstance(value, BoundMethod):
+        inner = _underlying(value.function)
+        return (inner[0], inner[1][1:]) if inner is not None else None
+    if isinstance(value, Partial):
+        inner = _underlying(value.callee)
+        if inner is None or any(arg.label in ("*", "**") for arg in value.args):
+            return None
+        positional = sum(arg.label is None for arg in value.args)
+        given = {arg.label for arg in value.args}
+        rest = inner[1][positional:]
+        return inner[0], tuple(
+            (name, "key" if name in given else how, default or name in given) for name, how, default in rest
+        )
+    if isinstance(value, Wrapped) and value.how in ("same", "grad", "value_and_grad", "jacobian"):
+        return _underlying(value.operand)
+    return None
+
+
+def extend(env: AxisEnv, binder: Binder) -> AxisEnv:
+    """The environment in which a binder runs its operand."""
+    bound = tuple(Bound(name.value, binder) for name in binder.names)
+    on_devices = binder.kind in MAPS_ON_DEVICES or binder.kind == "axis_env"
+    return AxisEnv(env.bound + bound, binder.open or (env.open and not on_devices), (*env.maps, binder))
+
+
+def call_mapped(run: Run, mapped: Mapped, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context) -> Value:
+    """Runs the operand of a map with what each device gets, and stacks what comes out.
+
+    Of a flax module's class the calls are mapped, while the object is made as ever.
+    """
+    if isinstance(mapped.binder.operand, Class) and canonical(mapped.binder.dotted).startswith("flax.linen."):
+        from meshlens.axes.python.calls import call
+
+        made = call(run, mapped.binder.operand, args, site, mapped.binder.site, frame, ctx)
+        run.called.add(mapped.binder.site)
+        return Mapped(replace(mapped.binder, operand=made)) if isinstance(made, Instance) else UNKNOWN
+    binder = with_mesh_in_force(mapped.binder, run.ambient[-1] if run.ambient else None)
+    run.called.add(binder.site)
+    inner_args = tuple(
+        Arg(arg.label, entering(run, binder, place, arg), arg.whole, arg.site) for place, arg in enumerate(args)
+    )
+    returned = run_operand(run, binder, inner_args, site, ctx)
+    exact = all(arg.label not in ("*", "**") for arg in args)
+    run.records.mapped_calls.append(MappedCall(binder, site, args, exact, ctx, as_data(run, returned)))
+    return stacked(run, binder, returned)
+
+
+def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
+    """Runs what a binder maps, in the environment that it makes."""
+    from meshlens.axes.python.calls import call
+
+    env = extend(ctx.env, binder)
+    closes = binder.kind in MAPS_ON_DEVICES
+    inner = ctx._replace(
+        env=env,
+        route=(*ctx.route, Step(site, "map", name_of(binder.operand), None, env)),
+        conditional=False if closes else ctx.conditional,
+        remote=ctx.remote or bool(ctx.conditional),
+        guarded=ctx.guarded and (ctx.expected or not closes),
+        sure=True if closes else ctx.sure,
+        branch=None if closes else ctx.branch,
+    )
+    ambient = len(run.ambient)
+    frame = Frame(site.path, site.block, None)
+    operand = _seen_from_inside(binder.operand, inner)
+    run.in_maps += 1
+    result = call(run, operand, args, binder.site, binder.operand_site or binder.site, frame, inner, how="map")
+    run.in_maps -= 1
+    del run.ambient[ambient:]
+    return result
+
+
+def _seen_from_inside(operand: Value, ctx: Context) -> Value:
+    """What a map runs, with arguments that were given to it outside of the map."""
+    if isinstance(operand, Wrapped) and isinstance(operand.operand, (Partial, Wrapped)):
+        inner = _seen_from_inside(operand.operand, ctx)
+        return operand if inner is operand.operand else replace(operand, operand=inner)
+    if not isinstance(operand, Partial):
+        return operand
+    maps = len(ctx.env.maps) - 1
+    given = tuple(
+        replace(arg, value=from_outside(arg.value, maps, ctx)) if isinstance(arg.value, Data) else arg
+        for arg in operand.args
+    )
+    return replace(operand, args=given) if given != operand.args else operand
+
+
+def run_uncalled(run: Run, mapped: Mapped, ctx: Context) -> None:
+    """Runs the operand of a map that nobody calls in sight, with arguments that are not known."""
+    binder = with_mesh_in_force(mapped.binder, None)
+    splat: tuple[Arg, ...] = (Arg("*", Data(frozenset({"varying"})), None, None), Arg("**", UNKNOWN, None, None))
+    parameters = _underlying(binder.operand)
+    if parameters is not None and all(how in ("any", "only") for _, how, _ in parameters[1]):
+        splat = tuple(
+            Arg(None, entering(run, binder, place, Arg(None, UNKNOWN, None, None)), None, None)
+            for place, (_, _, default) in enumerate(parameters[1])
+            if not default
+        )
+    if binder.kind not in MAPS_ON_DEVICES:
+        ctx = ctx._replace(env=replace(ctx.env, open=True))
+    returned = run_operand(run, binder, splat, binder.site, ctx)
+    returned = as_data(run, returned)
+    run.records.mapped_calls.append(MappedCall(binder, binder.site, (), False, ctx, returned, visible=False))
+
+
+def name_of(value: Value) -> str:
+    """What messages call a function."""
+    if isinstance(value, Function):
+        return value.name
+    if isinstance(value, BoundMethod):
+        return name_of(value.function)
+    if isinstance(value, Partial):
+        return name_of(value.callee)
+    if isinstance(value, Mapped):
+        return name_of(value.binder.operand)
+    if isinstance(value, Wrapped):
+        return name_of(value.operand)
+    if isinstance(value, Ext):
+        return value.dotted.rsplit(".", 1)[-1]
+    if isinstance(value, Union):
+        return name_of(value.options[0])
+    return "function"

@@ -1,0 +1,132 @@
+"""Meshes, specs and shardings as values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.axes.data.arrays import literal_shape, sizes
+from meshlens.axes.domain.joining import options
+from meshlens.axes.domain.values import UNKNOWN, Arg, Binder, Const, Made, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.jax.naming import by_parameter, names_in, value_of
+from meshlens.jaxapi.meshes import GRID_SPECS, MeshMaker
+
+
+def mesh_names(mesh: Value | None) -> tuple[tuple[Const, ...], bool]:
+    """The axis names of a mesh, and whether there may be others."""
+    if mesh is None:
+        return (), True
+    names: list[Const] = []
+    is_open = False
+    for option in options(mesh):
+        if not isinstance(option, Mesh):
+            is_open = True
+            continue
+        is_open |= option.open
+        for value in option.names:
+            known, unknown = names_in(value)
+            names.extend(known)
+            is_open |= unknown
+    return tuple(dict.fromkeys(names)), is_open
+
+
+def grid_names(found: dict[str, Arg]) -> tuple[tuple[Const, ...], bool]:
+    """The axis names of a Pallas grid, and whether there may be others.
+
+    A grid has names where it consists of pairs, `(("i", 4), ("j", 2))`; a size alone, known or not, has none.
+    """
+    spec = value_of(found, "grid_spec")
+    grid = value_of(found, "grid")
+    if spec is not None and not _is_none(spec):
+        grid = _grid_of(spec)
+    names: list[Const] = []
+    is_open = False
+    for option in options(grid) if grid is not None else ():
+        if isinstance(option, Seq):
+            is_open |= option.open
+            for item in option.items:
+                if isinstance(item, Seq):
+                    known, unknown = names_in(item.items[0]) if item.items else ((), True)
+                    names.extend(known)
+                    is_open |= unknown
+        else:
+            is_open |= not isinstance(option, Const)
+    return tuple(names), is_open
+
+
+def _grid_of(spec: Value) -> Value | None:
+    if not isinstance(spec, Made) or spec.dotted not in GRID_SPECS:
+        return UNKNOWN
+    arguments = dict(spec.arguments)
+    if "*" in arguments or "**" in arguments:
+        return UNKNOWN
+    return arguments.get("grid", arguments.get(GRID_SPECS[spec.dotted]))
+
+
+def _is_none(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is None
+
+
+def takes_mesh_in_force(binder: Binder) -> bool:
+    """Whether a map takes its mesh from `set_mesh` when it is called."""
+    given = binder.argument("mesh")
+    unknown = any(name in ("*", "**") for name, _ in binder.arguments)
+    named = given is not None and not (isinstance(given.value, Const) and given.value.value is None)
+    return binder.kind == "shard_map" and not unknown and not named
+
+
+def with_mesh_in_force(binder: Binder, mesh: Value | None) -> Binder:
+    """The map as it is when it is called while a mesh is in force, which may be another than where it was made."""
+    if not takes_mesh_in_force(binder) or mesh is binder.mesh:
+        return binder
+    if binder.argument("axis_names") is not None:
+        return replace(binder, mesh=mesh)
+    names, is_open = mesh_names(mesh)
+    return replace(binder, mesh=mesh, names=names, open=is_open)
+
+
+def make_mesh(row: MeshMaker, args: tuple[Arg, ...], site: Site) -> Value:
+    """The value of `Mesh(devices, names)`, `make_mesh(shape, names)` and relatives."""
+    found = by_parameter(row.parameters, args)
+    names: list[Value] = []
+    is_open = False
+    for parameter in row.names:
+        value = value_of(found, parameter)
+        if value is None:
+            is_open |= parameter not in ("cluster_names", "thread_name")
+        elif isinstance(value, Seq):
+            names.extend(value.items)
+            is_open |= value.open
+        elif isinstance(value, Const) and isinstance(value.value, str):
+            names.append(value)
+        elif isinstance(value, Const) and value.value is None:
+            continue
+        else:
+            is_open = True
+    return Mesh(tuple(names), _sizes(row, found), site, is_open, row.kind)
+
+
+def _sizes(row: MeshMaker, found: dict[str, Arg]) -> tuple[int | None, ...] | None:
+    if row.shape is not None:
+        value = value_of(found, row.shape if row.shape in found else "axis_sizes")
+        if isinstance(value, Seq) and value.items and all(isinstance(item, Seq) for item in value.items):
+            return None
+        return sizes(value) if value is not None else None
+    if row.devices is not None:
+        value = value_of(found, row.devices)
+        if value is None:
+            return None
+        return literal_shape(value)
+    return None
+
+
+def make_spec(args: tuple[Arg, ...], site: Site) -> Spec:
+    """The value of `PartitionSpec(…)`."""
+    entries = tuple(arg.value for arg in args if arg.label is None)
+    sites = tuple(arg.site or site for arg in args if arg.label is None)
+    return Spec(entries, site, sites, any(arg.label == "*" for arg in args))
+
+
+def make_sharding(dotted: str, args: tuple[Arg, ...], site: Site) -> Made:
+    """The value of `NamedSharding(mesh, spec)`."""
+    found = by_parameter(("mesh", "spec"), args)
+    return Made(dotted, site, tuple((name, arg.value) for name, arg in found.items()))

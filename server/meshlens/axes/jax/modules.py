@@ -1,0 +1,181 @@
+"""Modules of flax and haiku: their own methods run the methods that a user wrote, and switch their layers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.axes.data.operating import of_all, of_network
+from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.values import (
+    UNKNOWN,
+    Arg,
+    Bound,
+    Const,
+    Data,
+    Dict,
+    Ext,
+    Instance,
+    Made,
+    Seq,
+    Site,
+    Value,
+    Wrapped,
+)
+from meshlens.axes.python.calls import call, call_unknown
+from meshlens.axes.python.objects import attributes_of, lineage, set_attribute
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.consumers import consumer
+from meshlens.jaxapi.names import canonical
+
+_FLAX_METHODS = {
+    "flax.linen.Module": frozenset({"apply", "init", "init_with_output", "lazy_init", "bind", "is_initializing"}),
+    "flax.nnx.Module": frozenset({"eval", "train", "set_attributes"}),
+}
+_KEYWORDS = frozenset({"mutable", "rngs", "method", "capture_intermediates"})
+_SWITCH = "use_running_average"
+
+
+def library_method(instance: Instance, name: str) -> Value | None:
+    """A method that an object has from flax, None for any other."""
+    for cls in lineage(instance.cls):
+        for base in cls.bases:
+            kind = canonical(base.dotted) if isinstance(base, Ext) else ""
+            if name in _FLAX_METHODS.get(kind, ()):
+                return Bound(instance, Ext(f"{kind}.{name}"))
+    return None
+
+
+def call_module_method(
+    run: Run,
+    receiver: Instance,
+    dotted: str,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
+) -> Value:
+    """What calling such a method gives."""
+    name = dotted.rsplit(".", 1)[-1]
+    if name == "is_initializing":
+        return Const(True) if ctx.skip else UNKNOWN
+    if name == "bind":
+        return receiver
+    if name in ("eval", "train", "set_attributes"):
+        _switch_layers(run, receiver, _switched(name, args, ctx), set())
+        return Const(None)
+    return _run_module(run, receiver, name, args, site, callee_site, frame, ctx)
+
+
+def _run_module(
+    run: Run,
+    receiver: Instance,
+    name: str,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
+) -> Value:
+    method: Value = next((arg.value for arg in args if arg.label == "method"), UNKNOWN)
+    positional = tuple(arg for arg in args if arg.label is None)[1:]
+    rest = tuple(arg for arg in args if arg.label is not None and arg.label not in _KEYWORDS)
+    target: Value = receiver
+    if isinstance(method, Const) and isinstance(method.value, str):
+        from meshlens.axes.python.attributes import attribute
+
+        target = attribute(run, receiver, method.value, site, ctx)
+    elif not isinstance(method, (Data, Const)):
+        target = method if isinstance(method, Bound) else Bound(receiver, method)
+    if name == "apply":
+        value = call(run, target, (*positional, *rest), site, callee_site, frame, ctx, how="run")
+        mutable = next((arg.value for arg in args if arg.label == "mutable"), Const(False))
+        is_plain = isinstance(mutable, Const) and mutable.value is False
+        labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
+        over = of_network(value, args)
+        value = Data(labels | travelling(labels_of(value)), over=over) if not isinstance(value, Seq) else value
+        state = of_all(arg.value for arg in args)
+        return value if is_plain else Seq("tuple", (value, Data(labels, over=state)))
+    call(run, target, (*positional, *rest), site, callee_site, frame, ctx._replace(skip=True), how="run")
+    return Data(frozenset({"fresh"}))
+
+
+def _switched(name: str, args: tuple[Arg, ...], ctx: Context) -> Value | None:
+    """What the layers' switch is turned to; None if it is left alone."""
+    said = next((arg.value for arg in args if arg.label in (_SWITCH, "**")), None)
+    if name == "set_attributes" and said is None:
+        return None
+    value = said if said is not None else Const(name == "eval")
+    return UNKNOWN if ctx.conditional or ctx.loop else value
+
+
+def _switch_layers(run: Run, instance: Instance, value: Value | None, seen: set[int]) -> None:
+    if value is None or instance.number in seen:
+        return
+    seen.add(instance.number)
+
+    def switched(held: Value) -> Value:
+        if isinstance(held, Instance):
+            _switch_layers(run, held, value, seen)
+        elif isinstance(held, Made):
+            row = consumer(held.dotted)
+            if row is not None and _SWITCH in row.skips_when:
+                return replace(held, arguments=(*held.arguments, (_SWITCH, value)))
+        elif isinstance(held, Seq):
+            return replace(held, items=tuple(switched(item) for item in held.items))
+        elif isinstance(held, Dict):
+            return replace(held, items=tuple((key, switched(item)) for key, item in held.items))
+        return held
+
+    for name, held in list(attributes_of(run, instance).items()):
+        after = switched(held)
+        if after is not held and after != held:
+            set_attribute(run, instance, name, after)
+
+
+def transformed(value: Value) -> tuple[Wrapped, bool] | None:
+    """What `haiku.transform` made, and whether its `apply` takes a key; None for anything else."""
+    takes_key = True
+    while isinstance(value, Wrapped):
+        dotted = canonical(value.dotted)
+        if value.how == "transform":
+            return (value, takes_key) if dotted != "haiku.multi_transform" else None
+        if dotted != "haiku.without_apply_rng":
+            return None
+        takes_key = False
+        value = value.operand
+    return None
+
+
+def call_transformed(
+    run: Run,
+    receiver: Wrapped,
+    name: str,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
+) -> Value:
+    """What `init` and `apply` of a transformed haiku function give."""
+    found = transformed(receiver)
+    if found is None or any(arg.label == "*" for arg in args):
+        return call_unknown(run, args, receiver, frame, ctx)
+    wrapped, takes_key = found
+    has_state = wrapped.dotted.endswith("transform_with_state")
+    own = ["rng"] if name == "init" else ["params", *(["state"] if has_state else []), *(["rng"] if takes_key else [])]
+    by_name = {arg.label for arg in args if arg.label in own}
+    positional = [arg for arg in args if arg.label is None][len(own) - len(by_name) :]
+    given = (*positional, *(arg for arg in args if arg.label is not None and arg.label not in own))
+    inner = ctx._replace(skip=True) if name == "init" else ctx
+    value = call(run, wrapped.operand, given, site, callee_site, frame, inner, how="run")
+    if name == "init":
+        fresh = Data(frozenset({"fresh"}))
+        return Seq("tuple", (fresh, fresh)) if has_state else fresh
+    labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
+    over = of_network(value, args)
+    value = Data(labels | travelling(labels_of(value)), over=over) if not isinstance(value, Seq) else value
+    return Seq("tuple", (value, Data(labels, over=of_all(arg.value for arg in args)))) if has_state else value

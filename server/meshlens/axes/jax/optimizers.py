@@ -1,0 +1,76 @@
+"""Optimizers made of two functions: `optax.GradientTransformation` and what is composed of several."""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.joining import labels_of, options
+from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.values import UNKNOWN, Arg, Data, Dict, Made, Seq, Site, Value
+from meshlens.axes.jax.transparent import wraps_function
+from meshlens.axes.python.calls import call
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.names import canonical
+
+_PAIRS = frozenset({"optax.GradientTransformation", "optax.GradientTransformationExtraArgs"})
+_COMPOSED = frozenset(
+    f"optax.{name}"
+    for name in (
+        "chain named_chain MultiSteps apply_if_finite masked with_extra_args_support multi_transform partition flatten "
+        "lookahead conditionally_transform conditionally_mask"
+    ).split()
+)
+_STATELESS = frozenset({"optax.stateless", "optax.stateless_with_tree_map"})
+_METHODS = ("init", "update")
+
+
+def own_function(made: Made, name: str) -> Value | None:
+    """The function that a pair of functions holds under a name, None for anything else."""
+    if name not in _METHODS or canonical(made.dotted) not in _PAIRS:
+        return None
+    given = dict(made.arguments)
+    return given.get(name, given.get(_METHODS.index(name)))
+
+
+def call_composed(
+    run: Run, made: Made, name: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context
+) -> Value | None:
+    """What `init` or `update` of a composed optimizer gives, None if none of its parts is the workspace's own."""
+    if name not in _METHODS or not _is_own(made):
+        return None
+    parts = [made] if canonical(made.dotted) in _STATELESS else _parts(made)
+    labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
+    updates = args[0].value if args and args[0].label is None else UNKNOWN
+    for part in parts:
+        function = own_function(part, name)
+        place = args[0].site if args else None
+        if canonical(part.dotted) in _STATELESS:
+            if name == "update":
+                both = (Arg(None, updates, place, place), Arg(None, UNKNOWN, None, None))
+                updates = call(run, dict(part.arguments).get(0, UNKNOWN), both, site, site, frame, ctx)
+        elif function is not None:
+            rest = (Arg(None, UNKNOWN, None, None), *args[2:])
+            given = (Arg(None, updates, place, place), *(rest if name == "update" else args[1:]))
+            came = call(run, function, given, site, site, frame, ctx)
+            updates = came.items[0] if name == "update" and isinstance(came, Seq) and came.items else updates
+        else:
+            inner = call_composed(run, part, name, (Arg(None, updates, None, site), *args[1:]), site, frame, ctx)
+            updates = inner.items[0] if name == "update" and isinstance(inner, Seq) and inner.items else updates
+    return Seq("tuple", (updates, Data(labels))) if name == "update" else Data(frozenset({"fresh"}))
+
+
+def _is_own(part: Made) -> bool:
+    if canonical(part.dotted) in _STATELESS:
+        return wraps_function(dict(part.arguments).get(0, UNKNOWN))
+    return any(own_function(part, name) is not None for name in _METHODS) or any(map(_is_own, _parts(part)))
+
+
+def _parts(made: Made) -> list[Made]:
+    """What a composed optimizer is composed of."""
+    if canonical(made.dotted) not in _COMPOSED:
+        return []
+    found: list[Made] = []
+    for _, value in made.arguments:
+        held = [entry for _, entry in value.items] if isinstance(value, Dict) else [value]
+        found.extend(option for item in held for option in options(item) if isinstance(option, Made))
+    return found

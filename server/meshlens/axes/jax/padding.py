@@ -1,0 +1,34 @@
+"""Callables that pad and shard their arguments themselves before a mapped function gets them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Seq, Value, Wrapped
+
+_OWN_KEYWORD = "min_device_batch"
+
+
+def padded(wrapped: Wrapped, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
+    """What the mapped function gets: static arguments as they are, of the others nothing but how they came about."""
+    given = next((arg.value for arg in wrapped.arguments if arg.label == "static_argnums"), Const(0))
+    static = given.items if isinstance(given, Seq) else (given,)
+    return tuple(
+        arg if arg.label is None and Const(place) in static else replace(arg, value=_sharded(arg.value))
+        for place, arg in enumerate(args)
+        if arg.label != _OWN_KEYWORD
+    )
+
+
+def unpadded(wrapped: Wrapped, value: Value) -> Value:
+    """What the caller gets: the result as it is if that was asked for, else one row for each row that was given."""
+    static = next((arg.value for arg in wrapped.arguments if arg.label == "static_return"), Const(False))
+    if static == Const(True):
+        return value
+    return Data(travelling(labels_of(value))) if static == Const(False) else UNKNOWN
+
+
+def _sharded(value: Value) -> Value:
+    return Data(travelling(labels_of(value)))

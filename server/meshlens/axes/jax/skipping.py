@@ -1,0 +1,70 @@
+"""Collectives that are left out because no axis name was given: `if self.axis_name: …` with None in it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from meshlens.axes.domain.values import Const, Instance, Site
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.records import GradientUse
+from meshlens.axes.runs.run import Run
+from meshlens.axes.worth.words import mentions
+from meshlens.facts.nodes import Attribute, BoolOperation, Comparison, Name, Not
+from meshlens.jaxapi.collectives import COLLECTIVES
+
+
+@cache
+def _reductions() -> frozenset[str]:
+    return frozenset(row.name for row in COLLECTIVES.values() if row.reduces in ("sum", "mean", "max", "min"))
+
+
+def mentions_reductions(node: Any) -> bool:
+    """Whether something mentions a reduction."""
+    return mentions(node, _reductions())
+
+
+def note_skipped(run: Run, test: Any, skipped: tuple[Any, ...], frame: Frame, ctx: Context) -> None:
+    """Notes statements with a reduction that do not run since an axis name is None, under a map that binds a name.
+
+    Args:
+        run: the run.
+        test: the condition.
+        skipped: the statements that its outcome leaves out.
+        frame: the running frame.
+        ctx: the circumstances.
+    """
+    if not ctx.env.bound or not mentions_reductions(skipped):
+        return
+    site = _who_gave_none(run, test, frame, ctx)
+    if site is not None:
+        run.records.gradient_uses.append(GradientUse("skipped", site, None, ctx))
+
+
+def _who_gave_none(run: Run, test: Any, frame: Frame, ctx: Context) -> Site | None:
+    """The call that could have given the axis name: of the function that is running, or of its object's class."""
+    from meshlens.axes.python.expressions import evaluate
+
+    for node in _names_in(test):
+        if evaluate(run, node, frame, ctx) != Const(None):
+            continue
+        if isinstance(node, Attribute):
+            owner = evaluate(run, node.object, frame, ctx)
+            if isinstance(owner, Instance):
+                return owner.made
+        elif node.name in frame.parameters and ctx.route and ctx.route[-1].how == "call":
+            return ctx.route[-1].site
+    return None
+
+
+def _names_in(test: Any) -> list[Any]:
+    if isinstance(test, (Name, Attribute)):
+        return [test]
+    if isinstance(test, Not):
+        return _names_in(test.operand)
+    if isinstance(test, Comparison):
+        return [name for item in test.operands for name in _names_in(item)]
+    if isinstance(test, BoolOperation):
+        return [name for item in test.items for name in _names_in(item)]
+    return []

@@ -1,0 +1,49 @@
+"""The training state of flax: it holds the model's `apply`, whatever is done to its arrays."""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.values import Arg, Bound, Class, Ext, Function, Made, Partial, Site, Value, Wrapped
+from meshlens.axes.python.objects import lineage
+from meshlens.jaxapi.names import canonical
+
+_STATE = "flax.training.train_state.TrainState"
+_CREATE = f"{_STATE}.create"
+METHODS = frozenset({"apply_gradients", "replace", "create", "apply_fn", "tx", "apply", "update"})
+"""What a state has besides arrays."""
+_FUNCTIONS = (Bound, Function, Partial, Wrapped)
+
+
+def creator(cls: Class, name: str) -> Value | None:
+    """`create` of a class of states, None for anything else."""
+    if name != "create":
+        return None
+    bases = (base for member in lineage(cls) for base in member.bases)
+    known = any(isinstance(base, Ext) and canonical(base.dotted) == _STATE for base in bases)
+    return Bound(cls, Ext(_CREATE)) if known else None
+
+
+def created(dotted: str, args: tuple[Arg, ...], site: Site) -> Made | None:
+    """The state that `create` makes."""
+    if dotted != _CREATE:
+        return None
+    given = tuple((arg.label if arg.label is not None else place, arg.value) for place, arg in enumerate(args))
+    return Made(_CREATE, site, given, frozenset({"fresh"}))
+
+
+def is_state(value: Value) -> bool:
+    """Whether a value is such a state."""
+    return isinstance(value, Made) and canonical(value.dotted) == _CREATE
+
+
+def optimizer_of(made: Made) -> Made | None:
+    """The optimizer that a state holds, if it is known."""
+    tx = dict(made.arguments).get("tx") if is_state(made) else None
+    return tx if isinstance(tx, Made) else None
+
+
+def held_function(made: Made, name: str) -> Value | None:
+    """A function that a state holds, None for what is no function or not known."""
+    if not is_state(made):
+        return None
+    value = dict(made.arguments).get(name)
+    return value if isinstance(value, _FUNCTIONS) else None

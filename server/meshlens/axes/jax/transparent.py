@@ -1,0 +1,310 @@
+"""Transparent transformations: runs their operands in the environment that is there already."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.axes.data import transfer
+from meshlens.axes.data.transfer import across
+from meshlens.axes.domain.joining import join_all, labels_of, options, variation_of
+from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.tree_objects import fields_of, with_fields
+from meshlens.axes.domain.values import (
+    STATIC,
+    UNKNOWN,
+    Arg,
+    Bound,
+    Class,
+    Const,
+    Data,
+    Dict,
+    Ext,
+    Function,
+    Instance,
+    Mapped,
+    Partial,
+    Seq,
+    Site,
+    Union,
+    Value,
+    Wrapped,
+)
+from meshlens.axes.jax.carrying import carried, note_carried
+from meshlens.axes.jax.compiled_calls import note_shardings
+from meshlens.axes.jax.custom_rules import run_rules
+from meshlens.axes.jax.differentiation import call_gradient
+from meshlens.axes.jax.mapped_values import axis_of, is_shared
+from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.jax.padding import padded, unpadded
+from meshlens.axes.jax.tree_maps import as_tree, leaf, mapped_tree, mapped_trees
+from meshlens.axes.python.unpacking import element
+from meshlens.axes.runs.context import AxisEnv, Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.names import canonical
+from meshlens.jaxapi.transparent import COMPILES, Transparent
+
+_WRAPPERS = frozenset(
+    {
+        "same",
+        "pad",
+        "lift",
+        "grad",
+        "value_and_grad",
+        "jacobian",
+        "make_jaxpr",
+        "checkify",
+        "forward_backward",
+        "transform",
+        "apply",
+        "init",
+        "with_state",
+    }
+)
+_CALLS = frozenset({"run", "thread", "submit"})
+
+
+def apply_transparent(
+    run: Run,
+    row: Transparent,
+    dotted: str,
+    args: tuple[Arg, ...],
+    site: Site,
+    frame: Frame,
+    ctx: Context,
+    decorator: bool,
+) -> Value:
+    """The value of `jit(f)`, or what `scan(f, init, xs)` gives after running `f`."""
+    if not row.operands:
+        return Ext("meshlens.identity")
+    found = by_parameter(row.parameters, args)
+    operands = [found[name] for name in row.operands if name in found]
+    if not operands:
+        return Partial(Ext(dotted), args, site)
+    if row.how in _WRAPPERS:
+        rest = tuple(arg for name, arg in found.items() if name not in row.operands)
+        value = operands[0].value
+        if isinstance(value, Class) and row.how != "with_state":
+            return value
+        if not is_callable(value):
+            return Data(travelling(labels_of(value)))
+        labelled = tuple(
+            Arg(name, arg.value, arg.whole, arg.site) for name, arg in found.items() if name not in row.operands
+        )
+        return Wrapped(row.how, dotted, value, site, labelled if len(labelled) == len(rest) else rest)
+    if row.how in ("partial", "partialmethod"):
+        return _partial(operands[0].value, _without(args, operands[0]), site)
+    return _run_now(run, row, found, args, operands, site, frame, ctx)
+
+
+def _partial(callee: Value, args: tuple[Arg, ...], site: Site) -> Partial:
+    """A partial; that of a partial has the arguments of both, as in Python, so that a row of them stays shallow."""
+    from meshlens.axes.python.calls import with_partial
+
+    if isinstance(callee, Partial):
+        return Partial(callee.callee, with_partial(callee, args), site)
+    return Partial(callee, args, site)
+
+
+def is_callable(value: Value) -> bool:
+    """Whether a value is, or may be, something that can be called."""
+    if isinstance(value, Union):
+        return any(is_callable(option) for option in value.options)
+    return not isinstance(value, (Data, Const, Seq)) or (isinstance(value, Data) and not value.labels)
+
+
+def _without(args: tuple[Arg, ...], operand: Arg) -> tuple[Arg, ...]:
+    return tuple(arg for arg in args if arg is not operand)
+
+
+def call_wrapped(
+    run: Run, wrapped: Wrapped, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
+) -> Value:
+    """Calls the result of a transparent transformation."""
+    from meshlens.axes.python.calls import call
+
+    if wrapped.how in ("grad", "value_and_grad", "jacobian"):
+        return call_gradient(run, wrapped, args, site, callee_site, frame, ctx)
+    if wrapped.how in ("apply", "init"):
+        return Data(frozenset({"fresh"}) if wrapped.how == "init" else frozenset())
+    if wrapped.how == "transform":
+        return UNKNOWN
+    if wrapped.dotted == "meshlens.unknown":
+        inner = ctx._replace(env=replace(ctx.env, open=True), sure=False)
+        return call(run, wrapped.operand, args, site, callee_site, frame, inner, how="run")
+    if wrapped.how == "pad":
+        given = padded(wrapped, args)
+        return unpadded(wrapped, call(run, wrapped.operand, given, site, callee_site, frame, ctx))
+    how = "jit" if canonical(wrapped.dotted) in COMPILES else "run"
+    if how == "jit":
+        note_shardings(run, wrapped, args, site, ctx)
+    value = call(run, wrapped.operand, args, site, callee_site, frame, ctx, how=how)
+    value = run_rules(run, wrapped, value, args, site, callee_site, frame, ctx)
+    if wrapped.how == "make_jaxpr":
+        return UNKNOWN
+    if wrapped.how == "checkify":
+        return Seq("tuple", (UNKNOWN, value))
+    if wrapped.how == "with_state":
+        return Seq("tuple", (value, UNKNOWN))
+    return value if wrapped.how == "same" else Data(travelling(labels_of(value)), over=variation_of(value))
+
+
+def _run_now(
+    run: Run,
+    row: Transparent,
+    found: dict[str, Arg],
+    args: tuple[Arg, ...],
+    operands: list[Arg],
+    site: Site,
+    frame: Frame,
+    ctx: Context,
+) -> Value:
+    rest = _rest(row, args)
+
+    def run_operand(operand: Arg, given: tuple[Arg, ...], inner: Context = ctx) -> Value:
+        from meshlens.axes.python.calls import call
+
+        place = operand.site or site
+        step = "call" if row.how in _CALLS else "run"
+        return call(run, operand.value, given, place, place, frame, inner, how=step)
+
+    def positional(*values: Value) -> tuple[Arg, ...]:
+        return tuple(Arg(None, value, None, site) for value in values)
+
+    def given(name: str) -> Value:
+        arg = found.get(name)
+        return arg.value if arg is not None else UNKNOWN
+
+    def behind(arg: Arg | None, start: Value, stepped: Value) -> Value:
+        note_carried(run, start, stepped, arg.site if arg is not None and arg.site is not None else site, ctx)
+        return carried(run, start, stepped, site)
+
+    first = operands[0]
+    how = row.how
+    if how in ("eval_shape", "transposed", "module_call"):
+        return run_operand(first, rest)
+    if how in ("vjp", "linearize"):
+        run.differentiating += 1
+        value = run_operand(first, rest)
+        run.differentiating -= 1
+        return Seq("tuple", (value, Data(travelling(labels_of(value)))))
+    if how == "jvp":
+        primals = given(
+            row.parameters[row.parameters.index("primals")] if "primals" in row.parameters else row.parameters[1]
+        )
+        items = primals.items if isinstance(primals, Seq) else (UNKNOWN,)
+        value = run_operand(first, positional(*items))
+        return Seq("tuple", (value, value))
+    if how == "scan":
+        inner = ctx if ctx.loop else ctx._replace(loop=True)
+        carry = given(row.parameters[1])
+        stepped = run_operand(first, positional(carry, step_of(run, given(row.parameters[2]), site)), inner)
+        if isinstance(stepped, Seq) and len(stepped.items) == 2:
+            return Seq(
+                "tuple",
+                (behind(found.get(row.parameters[1]), carry, stepped.items[0]), _stacked(run, stepped.items[1], site)),
+            )
+        return Seq("tuple", (stepped, stepped))
+    if how == "cond":
+        return _branches(run, found.get("pred"), operands, rest, site, ctx, run_operand)
+    if how == "switch":
+        branches = first.value.items if isinstance(first.value, Seq) else (first.value,)
+        arms = [Arg(None, branch, first.whole, first.site) for branch in branches]
+        return _branches(run, found.get(row.parameters[0]), arms, rest, site, ctx, run_operand)
+    if how == "while":
+        value = given(row.parameters[-1])
+        run_operand(operands[0], positional(value))
+        return behind(found.get(row.parameters[-1]), value, run_operand(operands[-1], positional(value)))
+    if how == "fori":
+        value = given(row.parameters[-1])
+        return behind(found.get(row.parameters[-1]), value, run_operand(first, positional(STATIC, value)))
+    if how == "map":
+        steps = positional(*(step_of(run, arg.value, site) for arg in _rest_of_map(row, args)))
+        return _stacked(run, run_operand(first, steps), site)
+    if how in ("builtin_map", "builtin_filter", "tree_map", "tree_map_with_path", "solve", "associative_scan"):
+        trees = [
+            element(arg.value) if how.startswith("builtin") else leaf(arg.value) for arg in _rest_of_map(row, args)
+        ]
+        if how == "associative_scan":
+            trees = trees * 2
+        leaves = positional(UNKNOWN, *trees) if how == "tree_map_with_path" else positional(*trees)
+        if how == "tree_map" and len(trees) == 1:
+            return mapped_tree(run, run_operand, first, _rest_of_map(row, args)[0].value, site)
+        if how == "tree_map" and trees:
+            return mapped_trees(run_operand, first, tuple(arg.value for arg in _rest_of_map(row, args)), site)
+        value = run_operand(first, leaves)
+        if how.startswith("tree_map"):
+            return as_tree(value)
+        return Seq("list", (value,), True) if how.startswith("builtin") else value
+    if how in ("tree_reduce", "builtin_reduce"):
+        item = element(args[1].value) if len(args) > 1 else UNKNOWN
+        return run_operand(first, positional(item, item))
+    if how == "callback":
+        inner = ctx._replace(env=AxisEnv(maps=ctx.env.maps), host=True)
+        run_operand(first, rest, inner)
+        return Data(frozenset().union(*(travelling(labels_of(arg.value)) for arg in rest)) if rest else frozenset())
+    run_operand(first, (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None)))
+    return UNKNOWN
+
+
+def _rest(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
+    positional = [arg for arg in args if arg.label is None]
+    splats = tuple(arg for arg in args if arg.label in ("*", "**"))
+    named = tuple(arg for arg in args if arg.label not in (None, "*", "**") and arg.label not in row.parameters)
+    keywords = named if row.how in ("eval_shape", "callback") else ()
+    return (*positional[len(row.parameters) :], *splats, *keywords)
+
+
+def _rest_of_map(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
+    return tuple(arg for arg in args if arg.label in (None, "tree", "xs", "elems"))[1:]
+
+
+def step_of(run: Run, xs: Value, site: Site) -> Value:
+    """What a `scan` gives each step of the arrays that it goes through."""
+    if isinstance(xs, Seq) and not xs.open:
+        return Seq(xs.kind, tuple(step_of(run, item, site) for item in xs.items))
+    if isinstance(xs, Dict) and not xs.open:
+        return Dict(tuple((key, step_of(run, item, site)) for key, item in xs.items))
+    if isinstance(xs, Instance) and fields_of(run, xs):
+        return with_fields(run, xs, lambda _, held: step_of(run, held, site), site)
+    return xs if isinstance(xs, Const) else element(xs)
+
+
+def _stacked(run: Run, value: Value, site: Site) -> Value:
+    if isinstance(value, Seq):
+        return Seq(value.kind, tuple(_stacked(run, item, site) for item in value.items), value.open)
+    if isinstance(value, Instance) and fields_of(run, value):
+        return with_fields(run, value, lambda _, held: _stacked(run, held, site), site)
+    return Data(labels_of(value), over=across(transfer.stacked, variation_of(value)))
+
+
+def _branches(
+    run: Run, test: Arg | None, arms: list[Arg], rest: tuple[Arg, ...], site: Site, ctx: Context, run_operand: object
+) -> Value:
+    assert callable(run_operand)
+    place_of_test = test.site if test is not None and test.site is not None else site
+    divides = test is not None and _differs_between_devices(test.value, ctx)
+    return join_all(
+        run_operand(arm, rest, ctx._replace(branch=(place_of_test, place)) if divides else ctx)
+        for place, arm in enumerate(arms)
+    )
+
+
+def _differs_between_devices(value: Value, ctx: Context) -> bool:
+    """Whether a value depends on the device's index, or on data that a `shard_map` splits over the devices."""
+    labels = labels_of(value)
+    if "index" in labels or "varying" not in labels:
+        return "index" in labels
+    for label in labels:
+        if not isinstance(label, tuple) or label[0] != "argument":
+            continue
+        site, place = label[1]
+        binder = next((binder for binder in ctx.env.maps if binder.site == site), None)
+        if binder is not None and binder.kind == "shard_map" and is_shared(axis_of(binder, place, None)) is False:
+            return True
+    return False
+
+
+def wraps_function(value: Value) -> bool:
+    """Whether a value stands for a function of the workspace, directly or wrapped."""
+    return any(isinstance(option, (Function, Bound, Mapped, Wrapped, Partial)) for option in options(value))

@@ -1,0 +1,99 @@
+"""`tree.map`: runs a function on the leaves of trees, and keeps the structure where it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from meshlens.axes.data.arrays import is_array
+from meshlens.axes.domain.joining import join_all, labels_of, variation_of
+from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.tree_objects import DEEPEST, fields_of, with_fields
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Made, Seq, Site, Spec, Value
+from meshlens.axes.jax.train_states import is_state
+from meshlens.axes.runs.run import Run
+
+_DEEPEST_TREE = 10
+_MOST_ENTRIES = 8
+_MOST_ITEMS = 16
+
+
+def leaf(value: Value) -> Value:
+    """What a function sees of a tree that is mapped, any of its leaves."""
+    if isinstance(value, Seq):
+        return join_all(leaf(item) for item in value.items) if value.items else UNKNOWN
+    labels = labels_of(value)
+    if isinstance(value, (Data, Const)) or _is_whole(value):
+        return value
+    return Data(travelling(labels), over=variation_of(value))
+
+
+def _is_whole(value: Value) -> bool:
+    """Whether a value is a leaf that is followed: a spec or a sharding."""
+    return isinstance(value, Spec) or (isinstance(value, Made) and value.dotted == "jax.sharding.NamedSharding")
+
+
+def _is_tree(value: Value) -> bool:
+    """Whether a field may hold arrays: a name, a function and what is marked static do not."""
+    if isinstance(value, Const):
+        return not isinstance(value.value, str) and value.value is not None
+    return isinstance(value, (Data, Seq, Dict, Instance)) or is_state(value)
+
+
+def mapped_tree(
+    run: Run, run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site, depth: int = 0
+) -> Value:
+    """Runs a function on each leaf of a tree whose structure is known, else once."""
+    if isinstance(tree, Seq) and not tree.open and len(tree.items) <= _MOST_ITEMS and depth < _DEEPEST_TREE:
+        return Seq(
+            tree.kind, tuple([mapped_tree(run, run_operand, operand, one, site, depth + 1) for one in tree.items])
+        )
+    if isinstance(tree, Dict) and not tree.open and len(tree.items) <= _MOST_ITEMS and depth < _DEEPEST_TREE:
+        entries = [(key, mapped_tree(run, run_operand, operand, one, site, depth + 1)) for key, one in tree.items]
+        return Dict(tuple(entries))
+    if isinstance(tree, Instance) and depth < DEEPEST and fields_of(run, tree):
+        return with_fields(
+            run,
+            tree,
+            lambda _, held: mapped_tree(run, run_operand, operand, held, site, depth + 1) if _is_tree(held) else held,
+            site,
+        )
+    value = run_operand(operand, (Arg(None, leaf(tree), None, site),))
+    if isinstance(tree, Made) and is_state(tree):
+        return replace(tree, labels=frozenset(labels_of(value)), over=variation_of(value))
+    return value if is_array(tree) else as_tree(value)
+
+
+def mapped_trees(
+    run_operand: Callable[..., Value], operand: Arg, trees: tuple[Value, ...], site: Site, depth: int = 0
+) -> Value:
+    """The same of several trees; the first one gives the structure, and the others have it or are not known."""
+    first, rest = trees[0], trees[1:]
+    if depth < _DEEPEST_TREE and all(_are_alike(first, one) for one in rest):
+        if isinstance(first, Seq):
+            columns = zip(*(one.items for one in trees if isinstance(one, Seq)), strict=True)
+            made = tuple([mapped_trees(run_operand, operand, column, site, depth + 1) for column in columns])
+            return Seq(first.kind, made)
+        if isinstance(first, Dict):
+            entries: list[tuple[Any, Value]] = []
+            for key, _ in first.items:
+                column = tuple([one.get(key) or UNKNOWN for one in trees if isinstance(one, Dict)])
+                entries.append((key, mapped_trees(run_operand, operand, column, site, depth + 1)))
+            return Dict(tuple(entries))
+    leaves = tuple(Arg(None, leaf(tree), None, site) for tree in trees)
+    return as_tree(run_operand(operand, leaves))
+
+
+def _are_alike(one: Value, other: Value) -> bool:
+    """Whether two trees have the same entries, few and all known."""
+    if not isinstance(one, (Seq, Dict)) or one.open or not 0 < len(one.items) <= _MOST_ENTRIES:
+        return False
+    if isinstance(one, Dict) and isinstance(other, Dict):
+        return not other.open and {key for key, _ in one.items} == {key for key, _ in other.items}
+    return isinstance(one, Seq) and isinstance(other, Seq) and not other.open and len(one.items) == len(other.items)
+
+
+def as_tree(leaf: Value) -> Value:
+    """A tree with such leaves: nothing says that it is one array."""
+    return Data(leaf.labels, over=leaf.over) if isinstance(leaf, Data) else leaf

@@ -1,0 +1,1 @@
+"""The constructs of Python: statements, expressions, calls and objects."""

@@ -1,0 +1,196 @@
+"""Assigns values to targets: names, attributes, items, and tuples of targets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from meshlens.axes.domain.joining import join, options
+from meshlens.axes.domain.keys import key_of
+from meshlens.axes.domain.values import UNKNOWN, Const, Data, Dict, Instance, Made, Seq, Value
+from meshlens.axes.python.objects import attributes_of, set_attribute
+from meshlens.axes.python.tables import changed, is_table, with_entry, with_unknown_entry
+from meshlens.axes.python.unpacking import unpack
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.run import Run
+from meshlens.facts.nodes import Attribute, ListDisplay, Name, Starred, Subscript, TupleDisplay
+
+_DEEPEST_TABLE = 6
+
+
+def assign(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
+    """Assigns a value to a target; a list or tuple of targets unpacks it."""
+    if isinstance(target, Name):
+        home = frame.home(target.name)
+        if target.name in frame.given:
+            _rebind(target.name, frame, ctx)
+        if home is frame or home.path == run.path or home.parent is not None:
+            home.vars[target.name] = value
+        return
+    if isinstance(target, Attribute):
+        _to_attribute(run, target, value, frame, ctx)
+        return
+    if isinstance(target, Subscript):
+        _to_item(run, target, value, frame, ctx)
+        return
+    if isinstance(target, (TupleDisplay, ListDisplay)):
+        for item, part in zip(target.items, unpack(value, target.items), strict=False):
+            assign(run, item.value if isinstance(item, Starred) else item, part, frame, ctx)
+
+
+def delete(target: Any, frame: Frame, ctx: Context) -> None:
+    """Forgets a name."""
+    if isinstance(target, Name):
+        if target.name in frame.given:
+            _rebind(target.name, frame, ctx)
+        frame.vars.pop(target.name, None)
+    elif isinstance(target, (TupleDisplay, ListDisplay)):
+        for item in target.items:
+            delete(item, frame, ctx)
+
+
+def _rebind(name: str, frame: Frame, ctx: Context) -> None:
+    """Notes that a parameter does not hold, or may not hold, the container any more that the caller gave."""
+    if name in frame.altered or ctx.conditional or ctx.loop:
+        frame.blurred |= {name}
+    else:
+        frame.given -= {name}
+
+
+def _to_attribute(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
+    from meshlens.axes.python.expressions import evaluate
+
+    whole = evaluate(run, target.object, frame, ctx)
+    receivers = options(whole)
+    if len(receivers) > 1 and all(map(is_table, receivers)):
+        after = changed(whole, lambda table: with_entry(table, target[3], value))
+        if after is not None:
+            change_in_place(run, target[2], whole, after, frame, ctx)
+        return
+    for receiver in receivers:
+        if isinstance(receiver, Instance):
+            held = attributes_of(run, receiver)
+            known = held.get(target.name)
+            set_attribute(
+                run, receiver, target.name, join(known, value) if known is not None and ctx.conditional else value
+            )
+        elif isinstance(receiver, Dict) and len(receivers) == 1:
+            if receiver.attributes:
+                change_in_place(run, target.object, receiver, with_entry(receiver, target.name, value), frame, ctx)
+        elif isinstance(receiver, Made) and len(receivers) == 1 and isinstance(target.object, (Name, Attribute)):
+            said = UNKNOWN if ctx.conditional or ctx.loop else value
+            other = replace(receiver, arguments=(*receiver.arguments, (target.name, said)))
+            assign(run, target.object, other, frame, ctx)
+
+
+def _to_item(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
+    from meshlens.axes.python.expressions import evaluate
+
+    container = evaluate(run, target.object, frame, ctx)
+    index = evaluate(run, target.key, frame, ctx)
+    after: Value
+    if isinstance(container, Dict):
+        key = key_of(index)
+        after = with_entry(container, key[0], value) if key is not None else with_unknown_entry(container, value)
+    elif isinstance(container, Seq):
+        if (
+            isinstance(index, Const)
+            and isinstance(index.value, int)
+            and -len(container.items) <= index.value < len(container.items)
+        ):
+            place = index.value % len(container.items)
+            after = Seq(
+                container.kind, (*container.items[:place], value, *container.items[place + 1 :]), container.open
+            )
+        else:
+            after = Seq(container.kind, tuple(join(known, value) for known in container.items), True)
+    elif isinstance(container, Data):
+        from meshlens.axes.domain.joining import labels_of
+
+        after = Data(container.labels | labels_of(value), container.shape, container.made_by)
+    elif any(isinstance(option, (Dict, Seq)) for option in options(container)):
+        key = key_of(index)
+        every = changed(container, lambda one: with_entry(one, key[0], value)) if key is not None else None
+        after = UNKNOWN if every is None else every
+    else:
+        return
+    change_in_place(run, target.object, container, after, frame, ctx)
+
+
+def change_in_place(run: Run, target: Any, before: Value, after: Value, frame: Frame, ctx: Context) -> None:
+    """Puts a container as it is after a change where a target finds it, be that outside of the function that runs.
+
+    Args:
+        run: the run.
+        target: the expression that gives the container; nothing happens unless it is a path from a name.
+        before: the container before.
+        after: the container as it is now.
+        frame: the running frame.
+        ctx: the circumstances.
+    """
+    if isinstance(target, (Attribute, Subscript)):
+        assign(run, target, after, frame, ctx)
+    if not isinstance(target, Name):
+        return
+    name = target.name
+    home = next((one for one in frame.chain() if name in one.vars), None)
+    if home is None or isinstance(before, Data):
+        assign(run, target, after, frame, ctx)
+        return
+    if home is not frame and isinstance(after, Dict) and not after.attributes:
+        # Others may fill it as well.
+        after = replace(after, open=True)
+    if ctx.conditional and home is not frame:
+        after = join(before, after)
+    if home.parent is None and not (home.path == run.path and run.world.is_running(home.path)):
+        _change_module(run, home, name, before, after)
+        return
+    home.vars[name] = after
+    if home is not frame:
+        run.epoch += 1
+    elif name in frame.given:
+        frame.altered |= {name}
+    if isinstance(before, Dict) and before.attributes:
+        _blur_others(run, name, before, join(before, after), frame)
+
+
+def _blur_others(run: Run, name: str, before: Dict, both: Value, frame: Frame) -> None:
+    """Makes unknown what a change of a table may have changed under other names, which may stand for copies too."""
+    for home in frame.chain():
+        for other, value in list(home.vars.items()):
+            if not isinstance(value, Dict) or not value.attributes or (home is frame and other == name):
+                continue
+            blurred = _with_part(value, before, both)
+            if blurred is value:
+                continue
+            if home.parent is None and not (home.path == run.path and run.world.is_running(home.path)):
+                _change_module(run, home, other, value, blurred)
+            else:
+                home.vars[other] = blurred
+            if other in home.given:
+                home.altered |= {other}
+
+
+def _with_part(table: Dict, before: Dict, both: Value, depth: int = 0) -> Value:
+    """Returns a table in which another one is replaced; itself where that is not in it."""
+    if table is before:
+        return both
+    if depth > _DEEPEST_TABLE:
+        return table
+    items = tuple(
+        (key, _with_part(value, before, both, depth + 1) if isinstance(value, Dict) else value)
+        for key, value in table.items
+    )
+    is_same = all(new is old for (_, new), (_, old) in zip(items, table.items, strict=True))
+    return table if is_same else replace(table, items=items)
+
+
+def _change_module(run: Run, home: Frame, name: str, before: Value, after: Value) -> None:
+    """Notes what a run adds to a table of a module that is complete: other runs may find other entries there."""
+    run.epoch += 1
+    if isinstance(before, Dict) and isinstance(after, Dict):
+        added = tuple((key, value) for key, value in after.items if before.get(key) != value)
+        added += tuple((key, UNKNOWN) for key, _ in before.items if after.get(key) is None)
+        known = run.grown.get((home.path, name), ())
+        run.grown[(home.path, name)] = tuple({**dict(known), **dict(added)}.items())

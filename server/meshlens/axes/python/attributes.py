@@ -1,0 +1,169 @@
+"""Attribute access on every kind of value."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from meshlens.axes.data.arrays import product
+from meshlens.axes.data.operating import of_method
+from meshlens.axes.domain.joining import entry_of_table, join_all
+from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.values import (
+    STATIC,
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    Data,
+    Dict,
+    Ext,
+    Function,
+    Instance,
+    Made,
+    Mapped,
+    Mesh,
+    Module,
+    Partial,
+    Seq,
+    Site,
+    Super,
+    Union,
+    Value,
+    Wrapped,
+)
+from meshlens.axes.domain.variation import ANYTHING
+from meshlens.axes.jax import modules, optimizers, train_states
+from meshlens.axes.python import objects, tables
+from meshlens.axes.python.imports import member, note_mention
+from meshlens.axes.python.objects import data_attribute, instance_attribute, static_attribute, super_attribute
+from meshlens.axes.runs import fixtures
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.run import Run
+
+
+def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Value:
+    """What `value.name` gives."""
+    if type(value) is Ext:
+        dotted = f"{value.dotted}.{name}"
+        note_mention(run, dotted, site, ctx, "attribute")
+        return Ext(dotted)
+    if type(value) is Data:
+        return of_data(value, name)
+    if type(value) is Instance:
+        return instance_attribute(run, value, name, site, ctx)
+    if isinstance(value, Module):
+        return member(run, value, name)
+    if isinstance(value, Class):
+        return static_attribute(run, value, name, site)
+    if isinstance(value, Super):
+        return super_attribute(run, value, name, site, ctx)
+    if isinstance(value, Union):
+        found = (attribute(run, option, name, site, ctx) for option in value.options)
+        return entry_of_table(found) if value.of_table else join_all(found)
+    if isinstance(value, Mesh):
+        return _of_mesh(value, name)
+    if isinstance(value, (Mapped, Wrapped)):
+        return _of_wrapper(value, name)
+    if isinstance(value, Partial):
+        return {"func": value.callee}.get(name, UNKNOWN)
+    if isinstance(value, Made):
+        if value.dotted == "enum.Enum" and name not in ("value", "name", "_value_", "_name_"):
+            return objects.member_attribute(run, value, name, site, ctx) or UNKNOWN
+        return _of_made(value, name)
+    if isinstance(value, Const):
+        return value if name in ("value", "name") and isinstance(value.value, str) else Bound(value, Ext(f"str.{name}"))
+    if isinstance(value, Dict) and value.attributes:
+        entry = tables.entry(value, name)
+        return entry if entry is not None else Bound(value, Ext(f"dict.{name}"))
+    if isinstance(value, (Dict, Seq)):
+        return Bound(value, Ext(f"{'dict' if isinstance(value, Dict) else value.kind}.{name}"))
+    if isinstance(value, (Function, Bound)):
+        return _of_function(value, name)
+    return UNKNOWN
+
+
+@cache
+def ext(dotted: str) -> Ext:
+    """One value for each name, for names that a program of any length writes a few hundred of."""
+    return Ext(dotted)
+
+
+def of_data(value: Data, name: str) -> Value:
+    """An attribute of an array, or of whatever else is not followed."""
+    if not value.labels and value.shape is None and value.over is ANYTHING:
+        if name in ARRAY_METHODS:
+            return Bound(value, ext(f"array.{name}"))
+        return value if name == "at" else UNKNOWN
+    if name == "shape" and value.shape is not None:
+        return Seq("tuple", tuple(Const(size) if size is not None else STATIC for size in value.shape))
+    if name in ("shape", "ndim", "dtype", "size"):
+        return STATIC
+    if name in ("T", "mT") and (value.shape is not None or value.array):
+        shape = value.shape[::-1] if value.shape is not None and name == "T" else None
+        return Data(value.labels - {"in-order"}, shape, None, True, of_method(value, "transpose", ()))
+    if name == "T":
+        return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=of_method(value, "transpose", ()))
+    if name == "at":
+        return value
+    return Bound(value, ext(f"array.{name}")) if name in ARRAY_METHODS else data_attribute(value, name)
+
+
+ARRAY_METHODS = frozenset(
+    "reshape mean sum max min var std astype squeeze swapaxes transpose flatten ravel copy dot argmax argmin "
+    "prod all any cumsum clip round repeat block_until_ready tolist item".split()
+)
+
+
+def _of_mesh(value: Mesh, name: str) -> Value:
+    if name == "axis_names":
+        return Seq("tuple", value.names, value.open)
+    if name in ("shape", "axis_sizes"):
+        return UNKNOWN
+    if name in ("size",):
+        total = product(value.sizes)
+        return Const(total) if total is not None and value.sizes else UNKNOWN
+    return UNKNOWN
+
+
+def _of_wrapper(value: Mapped | Wrapped, name: str) -> Value:
+    operand = value.binder.operand if isinstance(value, Mapped) else value.operand
+    if name == "__name__" and isinstance(operand, Function):
+        return _of_function(operand, name)
+    if name == "__wrapped__":
+        return operand
+    if name in ("lower", "trace", "eval_shape"):
+        return Bound(value, Ext("jax.stages.lower"))
+    if name in ("init", "apply") and modules.transformed(value) is not None:
+        return Bound(value, Ext(f"haiku.Transformed.{name}"))
+    if name in ("__name__", "__doc__", "__qualname__"):
+        return UNKNOWN
+    if isinstance(value, Wrapped) and name in ("defvjp", "defjvp", "defjvps", "def_vmap", "defvmap"):
+        return Bound(value, Ext(f"jax.custom.{name}"))
+    return UNKNOWN
+
+
+def _of_function(value: Function | Bound, name: str) -> Value:
+    if name == "__wrapped__":
+        return value
+    if name == "__func__" and isinstance(value, Bound):
+        return value.function
+    if name == "__self__" and isinstance(value, Bound):
+        return value.receiver
+    if name in ("__name__", "__qualname__"):
+        function = value.function if isinstance(value, Bound) else value
+        return Const(function.name) if isinstance(function, Function) and function.owner is None else UNKNOWN
+    return UNKNOWN
+
+
+def _of_made(value: Made, name: str) -> Value:
+    given = dict(value.arguments)
+    if value.dotted == "enum.Enum":
+        return given.get(name.strip("_"), UNKNOWN)
+    own = optimizers.own_function(value, name) or train_states.held_function(value, name)
+    if own is not None:
+        return own
+    if value.dotted in ("jax.sharding.NamedSharding", fixtures.REQUEST) and name in given:
+        return given[name]
+    if train_states.is_state(value) and name not in train_states.METHODS:
+        return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=value.over)
+    return Bound(value, Ext(f"{value.dotted}().{name}"))

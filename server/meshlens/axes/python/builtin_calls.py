@@ -1,0 +1,308 @@
+"""Calls of Python's own functions, as far as the analysis follows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from meshlens.axes.domain.constants import counted
+from meshlens.axes.domain.joining import join_all, labels_of
+from meshlens.axes.domain.keys import as_value, key_of
+from meshlens.axes.domain.kinds import is_instance
+from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.values import (
+    UNKNOWN,
+    Arg,
+    Const,
+    Data,
+    Dict,
+    Ext,
+    Instance,
+    Made,
+    Mapped,
+    Seq,
+    Site,
+    Value,
+    Wrapped,
+)
+from meshlens.axes.jax import logical_rules
+from meshlens.axes.jax.taken_apart import call_split_or_merge
+from meshlens.axes.jax.tree_maps import leaf
+from meshlens.axes.python.tables import make_table
+from meshlens.axes.python.unpacking import element
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.run import Run
+
+_MOST_ITEMS = 16
+_REPLACES = frozenset({"dataclasses.replace", "copy.replace", "attr.evolve", "attrs.evolve"})
+_OTHERS = _REPLACES | {"getattr", "setattr", "enum.auto", "hasattr"}
+
+
+def call_builtin(
+    run: Run, name: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
+) -> Value | None:
+    """The result of a built-in function; None if the name is not one that is followed."""
+    split = call_split_or_merge(name, args, site)
+    if split is not None:
+        return split
+    table = make_table(name, args)
+    if table is not None:
+        return table
+    if name in logical_rules.TO_SPEC:
+        return logical_rules.as_spec(args, site)
+    handler = _HANDLERS.get(name)
+    if handler is None and name not in _OTHERS:
+        return None
+    if name == "getattr":
+        return _getattr(run, args, site, ctx)
+    if name == "setattr":
+        return _setattr(run, args)
+    if name in _REPLACES and args and isinstance(args[0].value, Instance):
+        return _replace(run, args[0].value, args[1:], site)
+    if name == "enum.auto":
+        return Made(name, site)
+    if name == "hasattr":
+        return Data(frozenset({"version"}))
+    if handler is None or any(arg.label in ("*", "**") for arg in args):
+        return None
+    return handler(tuple(arg.value for arg in args if arg.label is None), args)
+
+
+def _getattr(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
+    from meshlens.axes.python.attributes import attribute
+
+    if len(args) > 1 and isinstance(args[1].value, Const) and isinstance(args[1].value.value, str):
+        run.api_guard += len(args) > 2
+        value = attribute(run, args[0].value, args[1].value.value, site, ctx)
+        run.api_guard -= len(args) > 2
+        if len(args) > 2 and isinstance(value, Ext) and value.dotted.startswith("jax."):
+            return join_all((value, args[2].value))
+        return value
+    return UNKNOWN
+
+
+def _setattr(run: Run, args: tuple[Arg, ...]) -> Value:
+    from meshlens.axes.python.objects import set_attribute
+
+    if len(args) == 3 and isinstance(args[0].value, Instance) and isinstance(args[1].value, Const):
+        set_attribute(run, args[0].value, str(args[1].value.value), args[2].value)
+    return Const(None)
+
+
+def _replace(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> Value | None:
+    """A copy of a configuration with other entries; one of arrays is not followed, as little as they are."""
+    from meshlens.axes.python.objects import altered, class_attribute
+
+    if any(arg.label in (None, "*", "**") or isinstance(arg.value, Data) for arg in args):
+        return None
+    if class_attribute(instance.cls, "__post_init__") is not None:
+        return None
+    return altered(run, instance, args, site)
+
+
+Values = tuple[Value, ...]
+
+
+def _len(values: Values, args: tuple[Arg, ...]) -> Value:
+    value = values[0] if values else UNKNOWN
+    if isinstance(value, (Seq, Dict)) and not value.open:
+        return Const(len(value.items))
+    if isinstance(value, Data) and value.shape and value.shape[0] is not None:
+        return Const(value.shape[0])
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return Const(len(value.value))
+    return UNKNOWN
+
+
+def _range(values: Values, args: tuple[Arg, ...]) -> Value:
+    numbers = [value.value for value in values if isinstance(value, Const) and isinstance(value.value, int)]
+    if 0 < len(numbers) == len(values) <= 3 and (len(numbers) < 3 or numbers[2] != 0):
+        turns = range(*numbers)
+        if counted(turns) <= 4:
+            return Seq("list", tuple(Const(turn) for turn in turns))
+    return Seq("list", (UNKNOWN,), True)
+
+
+def _enumerate(values: Values, args: tuple[Arg, ...]) -> Value:
+    value = values[0] if values else UNKNOWN
+    if isinstance(value, Seq) and not value.open and len(value.items) <= _MOST_ITEMS:
+        return Seq("list", tuple(Seq("tuple", (Const(place), item)) for place, item in enumerate(value.items)))
+    return Seq("list", (Seq("tuple", (UNKNOWN, element(value))),), True)
+
+
+def _zip(values: Values, args: tuple[Arg, ...]) -> Value:
+    if values and all(isinstance(value, Seq) and not value.open for value in values):
+        columns = [value.items for value in values if isinstance(value, Seq)]
+        return Seq("list", tuple(Seq("tuple", row) for row in zip(*columns, strict=False)))
+    return Seq("list", (Seq("tuple", tuple(element(value) for value in values)),), True)
+
+
+def _sequence(kind: str) -> Callable[[Values, tuple[Arg, ...]], Value]:
+    def convert(values: Values, args: tuple[Arg, ...]) -> Value:
+        if not values:
+            return Seq(kind, ())
+        value = values[0]
+        if isinstance(value, Seq):
+            return Seq(kind, value.items, value.open)
+        if isinstance(value, Dict):
+            return Seq(kind, tuple(as_value(key) for key, _ in value.items), value.open)
+        return Seq(kind, (element(value),), True)
+
+    return convert
+
+
+def _dict(values: Values, args: tuple[Arg, ...]) -> Value:
+    entries: dict[object, Value] = {}
+    is_open = False
+    for value in values:
+        if isinstance(value, Dict):
+            entries.update(value.items)
+            is_open |= value.open
+        elif isinstance(value, Seq) and not value.open:
+            for pair in value.items:
+                key = key_of(pair.items[0]) if isinstance(pair, Seq) and len(pair.items) == 2 else None
+                if isinstance(pair, Seq) and key is not None:
+                    entries[key[0]] = pair.items[1]
+                else:
+                    is_open = True
+        else:
+            is_open = True
+    entries.update((arg.label, arg.value) for arg in args if arg.label is not None)
+    return Dict(tuple(entries.items()), is_open)
+
+
+def _keys(values: Values, args: tuple[Arg, ...]) -> Value:
+    """What `dict.fromkeys` makes of known keys."""
+    keys = values[0] if values else UNKNOWN
+    known = [key_of(key) for key in keys.items] if isinstance(keys, Seq) else [None]
+    if not isinstance(keys, Seq) or None in known:
+        return UNKNOWN
+    value = values[1] if len(values) > 1 else Const(None)
+    names = dict.fromkeys(key[0] for key in known if key is not None)
+    return Dict(tuple((name, value) for name in names), keys.open)
+
+
+def _any_item(values: Values, args: tuple[Arg, ...]) -> Value:
+    return element(values[0]) if values else UNKNOWN
+
+
+def _number(values: Values, args: tuple[Arg, ...]) -> Value:
+    value = values[0] if values else UNKNOWN
+    if isinstance(value, Const) and isinstance(value.value, (int, float)):
+        return value
+    return Data(travelling(labels_of(value)), ())
+
+
+def _str(values: Values, args: tuple[Arg, ...]) -> Value:
+    value = values[0] if values else UNKNOWN
+    if isinstance(value, Const):
+        return Const(str(value.value), value.origin, value.via)
+    return UNKNOWN
+
+
+def _callable(values: Values, args: tuple[Arg, ...]) -> Value:
+    from meshlens.axes.domain.values import Bound, Function, Partial
+
+    if values and isinstance(values[0], (Function, Bound, Partial, Mapped, Wrapped)):
+        return Const(True)
+    return UNKNOWN
+
+
+def _reversed(values: Values, args: tuple[Arg, ...]) -> Value:
+    value = values[0] if values else UNKNOWN
+    return (
+        Seq("list", value.items[::-1], value.open) if isinstance(value, Seq) else Seq("list", (element(value),), True)
+    )
+
+
+def _extreme(values: Values, args: tuple[Arg, ...]) -> Value:
+    return Data(travelling(frozenset().union(*(labels_of(value) for value in values))) if values else frozenset())
+
+
+def _sorted(values: Values, args: tuple[Arg, ...]) -> Value:
+    value = values[0] if values else UNKNOWN
+    if isinstance(value, Dict):
+        value = Seq("list", tuple([as_value(key) for key, _ in value.items]), value.open)
+    if not isinstance(value, Seq) or not value.items:
+        return UNKNOWN
+    by_text = {item.value: item for item in value.items if isinstance(item, Const) and isinstance(item.value, str)}
+    if len(args) == 1 and len(by_text) == len(value.items):
+        return Seq("list", tuple([by_text[text] for text in sorted(by_text)]), value.open)
+    return Seq("list", (join_all(value.items),), True)
+
+
+def _isinstance(values: Values, args: tuple[Arg, ...]) -> Value | None:
+    verdict = is_instance(values[0], values[1]) if len(values) == 2 else None
+    return Const(verdict) if verdict is not None else None
+
+
+def _merged(values: Values, args: tuple[Arg, ...]) -> Value:
+    """What `merge_param(name, a, b)` picks: the one that is not None."""
+    given = [value for value in values[1:] if not (isinstance(value, Const) and value.value is None)]
+    return given[0] if len(given) == 1 else UNKNOWN
+
+
+def _leaves(values: Values, args: tuple[Arg, ...]) -> Value:
+    """The leaves of a tree: as of anything that a loop goes through, there is one at least unless it is known empty."""
+    tree = values[0] if values else UNKNOWN
+    if isinstance(tree, Const) and tree.value is None:
+        return Seq("list", ())
+    if isinstance(tree, (Seq, Dict)) and not tree.items and not tree.open:
+        return Seq("list", ())
+    return Seq("list", (leaf(tree),), True)
+
+
+def _flattened(values: Values, args: tuple[Arg, ...]) -> Value:
+    return Seq("tuple", (_leaves(values, args), UNKNOWN))
+
+
+def _field(values: Values, args: tuple[Arg, ...]) -> Value:
+    """The default of a dataclass's field; of one with a factory what makes it, for the constructor to call."""
+    given = {arg.label: arg for arg in args}
+    factory = given.get("default_factory")
+    if "default" in given:
+        return given["default"].value
+    if factory is None or factory.site is None:
+        return UNKNOWN
+    return Made("dataclasses.field", factory.site, (("default_factory", factory.value),))
+
+
+def _nothing(values: Values, args: tuple[Arg, ...]) -> Value:
+    return Const(None)
+
+
+_HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
+    "len": _len,
+    "range": _range,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "tuple": _sequence("tuple"),
+    "list": _sequence("list"),
+    "set": _sequence("set"),
+    "frozenset": _sequence("set"),
+    "iter": _sequence("list"),
+    "dict": _dict,
+    "dict.fromkeys": _keys,
+    "collections.OrderedDict": _dict,
+    "types.MappingProxyType": _dict,
+    "next": _any_item,
+    "int": _number,
+    "float": _number,
+    "str": _str,
+    "callable": _callable,
+    "reversed": _reversed,
+    "min": _extreme,
+    "max": _extreme,
+    "sorted": _sorted,
+    "print": _nothing,
+    "isinstance": _isinstance,
+    "flax.linen.merge_param": _merged,
+    "jax.tree.leaves": _leaves,
+    "jax.tree.flatten": _flattened,
+    "typing.cast": lambda values, args: values[1] if len(values) > 1 else UNKNOWN,
+    "flax.nnx.clone": lambda values, args: values[0] if values else UNKNOWN,
+    "copy.copy": lambda values, args: values[0] if values else UNKNOWN,
+    "copy.deepcopy": lambda values, args: values[0] if values else UNKNOWN,
+    "dataclasses.field": _field,
+    "flax.struct.field": _field,
+}

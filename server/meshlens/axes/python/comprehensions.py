@@ -1,0 +1,102 @@
+"""Evaluates comprehensions and generator expressions, item by item where the items are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.domain.axis_sizes import count_of
+from meshlens.axes.domain.constants import counted
+from meshlens.axes.domain.joining import join_all, labels_of
+from meshlens.axes.domain.keys import key_of
+from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.values import UNKNOWN, Const, Data, Dict, Seq, Value
+from meshlens.axes.python import conditions
+from meshlens.axes.python.unpacking import elements
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.run import Run
+from meshlens.axes.worth.forgetting import forget
+from meshlens.facts.nodes import BinaryOperation, Call, Constant, Name, TupleDisplay, UnaryOperation
+
+_MOST_PAIRS = 64
+
+
+def _is_pair(node: Any) -> bool:
+    """Whether an element is a pair of numbers that is worked out without calls, as in a permutation."""
+    return isinstance(node, TupleDisplay) and len(node.items) == 2 and all(map(_is_arithmetic, node.items))
+
+
+def _is_arithmetic(node: Any) -> bool:
+    if isinstance(node, BinaryOperation):
+        return _is_arithmetic(node.left) and _is_arithmetic(node.right)
+    if isinstance(node, UnaryOperation):
+        return _is_arithmetic(node.operand)
+    return isinstance(node, (Name, Constant))
+
+
+def _numbers(run: Run, iterable: Any, frame: Frame, ctx: Context) -> tuple[list[Value], bool]:
+    """The numbers of a `range`, and whether they are known."""
+    from meshlens.axes.python.expressions import arguments
+
+    if (
+        not isinstance(iterable, Call)
+        or not isinstance(iterable.callee, Name)
+        or iterable.callee.name != "range"
+        or frame.find("range") is not None
+    ):
+        return [], False
+    given = [arg.value for arg in arguments(run, iterable.arguments, frame, ctx) if arg.label is None]
+    counts = [count_of(value) for value in given]
+    numbers = [count for count in counts if count is not None]
+    if not 0 < len(numbers) == len(given) <= 3 or numbers[2:] == [0]:
+        return [], False
+    turns = range(*numbers)
+    return ([Const(turn) for turn in turns], True) if counted(turns) <= _MOST_PAIRS else ([], False)
+
+
+def comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    """The list, set, dictionary or generator that a comprehension gives."""
+    from meshlens.axes.python.assign import assign
+    from meshlens.axes.python.expressions import evaluate
+
+    kind, element_node, clauses = node.kind, node.element, node.clauses
+    inner = Frame(frame.path, frame.block, frame)
+    ctx = ctx if ctx.loop else ctx._replace(loop=True)
+    target, iterable, tests = clauses[0].target, clauses[0].iterable, clauses[0].conditions
+    turns, exact = _numbers(run, iterable, frame, ctx) if _is_pair(element_node) else ([], False)
+    if not exact:
+        turns, exact = elements(evaluate(run, iterable, frame, ctx))
+    results: list[Value] = []
+    keys: list[Any] = []
+    share = run.begin_loop()
+    for place, turn in enumerate(turns):
+        if place and not run.may_go_on():
+            forget(run, (node,), frame, ctx)
+            exact = False
+            break
+        run.work += 1
+        assign(run, target, turn, inner, ctx)
+        for other_target, other_iterable, other_tests in clauses[1:]:
+            others, exact_here = elements(evaluate(run, other_iterable, inner, ctx))
+            exact = exact and exact_here and len(others) == 1
+            assign(run, other_target, join_all(others) if others else UNKNOWN, inner, ctx)
+            tests = (*tests, *other_tests)
+        verdicts = [conditions.truth(evaluate(run, test, inner, ctx)) for test in tests]
+        if False in verdicts:
+            continue
+        exact = exact and None not in verdicts
+        for test in tests:
+            conditions.refine(run, test, True, inner, ctx)
+        if kind == "dict":
+            key = key_of(evaluate(run, element_node.key, inner, ctx))
+            exact = exact and key is not None
+            keys.append(key[0] if key is not None else None)
+            results.append(evaluate(run, element_node.value, inner, ctx))
+        else:
+            results.append(evaluate(run, element_node, inner, ctx))
+    run.end_loop(share)
+    if kind == "dict":
+        if exact:
+            return Dict(tuple(dict(zip(keys, results, strict=True)).items()))
+        return Data(frozenset().union(*(travelling(labels_of(value)) for value in results)) if results else frozenset())
+    return Seq("list" if kind == "gen" else kind, tuple(results), not exact)

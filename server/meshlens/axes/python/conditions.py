@@ -1,0 +1,190 @@
+"""Decides conditions where values are known, and narrows variables in the branches where they are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.domain.joining import options, union
+from meshlens.axes.domain.keys import key_of
+from meshlens.axes.domain.kinds import is_instance
+from meshlens.axes.domain.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    Data,
+    Dict,
+    Ext,
+    Function,
+    Made,
+    Mapped,
+    Mesh,
+    Module,
+    Partial,
+    Seq,
+    Spec,
+    Value,
+    Wrapped,
+)
+from meshlens.axes.python.enums import is_same
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.run import Run
+from meshlens.facts.nodes import BoolOperation, Call, Comparison, Constant, Name, Not
+
+_NEVER_FALSE = (Function, Bound, Class, Module, Partial, Mesh, Mapped, Wrapped)
+
+
+def _is_object(value: Value) -> bool:
+    """Whether a value is certainly no constant and counts as true; what a library's function returns may be either."""
+    if isinstance(value, Made):
+        if value.dotted == "enum.Enum":
+            number = dict(value.arguments).get("value")
+            return not isinstance(number, Const) or isinstance(number.value, str)
+        return value.dotted.startswith("optax.") or any(part[:1].isupper() for part in value.dotted.split("."))
+    return isinstance(value, _NEVER_FALSE)
+
+
+def truth(value: Value) -> bool | None:
+    """Whether a value counts as true; None if that is not known."""
+    if isinstance(value, Data):
+        return None
+    if isinstance(value, Const):
+        return bool(value.value)
+    if isinstance(value, (Seq, Dict)):
+        if value.items:
+            return True
+        return None if value.open else False
+    if _is_object(value):
+        return True
+    if isinstance(value, (Ext, Spec, Made)):
+        return None
+    verdicts = {truth(option) for option in options(value)} if len(options(value)) > 1 else {None}
+    return verdicts.pop() if len(verdicts) == 1 else None
+
+
+def asks_presence(items: list[Value]) -> bool:
+    """Whether something of JAX that may be missing is compared with None: whether this release has it."""
+    if not any(isinstance(item, Const) and item.value is None for item in items):
+        return False
+    return any(_may_be_missing(item) for item in items)
+
+
+def _may_be_missing(value: Value) -> bool:
+    known = options(value)
+    has_none = any(isinstance(option, Const) and option.value is None for option in known)
+    return has_none and any(isinstance(option, Ext) and option.dotted.startswith("jax.") for option in known)
+
+
+def compare(operators: tuple[str, ...], items: list[Value]) -> bool | None:
+    """The outcome of a comparison of known constants; None if it is not known."""
+    if len(operators) != 1:
+        return None
+    operator, left, right = operators[0], items[0], items[1]
+    if operator in ("is", "is not", "==", "!="):
+        same = _same(left, right)
+        return None if same is None else same == (operator in ("is", "=="))
+    if operator in ("in", "not in"):
+        found = _contains(left, right)
+        return None if found is None else found == (operator == "in")
+    if isinstance(left, Const) and isinstance(right, Const):
+        return _ordered(operator, left.value, right.value)
+    return None
+
+
+def _ordered(operator: str, left: Any, right: Any) -> bool | None:
+    try:
+        if operator == "<":
+            return bool(left < right)
+        if operator == "<=":
+            return bool(left <= right)
+        if operator == ">":
+            return bool(left > right)
+        if operator == ">=":
+            return bool(left >= right)
+    except TypeError:
+        return None
+    return None
+
+
+def _same(left: Value, right: Value) -> bool | None:
+    if isinstance(left, Const) and isinstance(right, Const):
+        return bool(left.value == right.value)
+    member = is_same(left, right)
+    if member is not None:
+        return member
+    if (_is_object(left) or isinstance(left, (Seq, Dict))) and isinstance(right, Const):
+        return False
+    if (_is_object(right) or isinstance(right, (Seq, Dict))) and isinstance(left, Const):
+        return False
+    if isinstance(left, Ext) and isinstance(right, Ext) and left == right:
+        return True
+    return None
+
+
+def _contains(item: Value, container: Value) -> bool | None:
+    if isinstance(item, Const) and isinstance(container, Seq):
+        if item in container.items:
+            return True
+        known = all(isinstance(other, Const) for other in container.items)
+        return False if known and not container.open else None
+    key = key_of(item)
+    if key is not None and isinstance(container, Dict):
+        if container.get(key[0]) is not None:
+            return True
+        return None if container.open else False
+    if isinstance(item, Const) and isinstance(container, Const) and isinstance(container.value, str):
+        return str(item.value) in container.value
+    return None
+
+
+def refine(run: Run, test: Any, outcome: bool, frame: Frame, ctx: Context) -> None:
+    """Narrows variables by what a test's outcome says about them.
+
+    Knows `x`, `not x`, `x is None`, `x is not None`, `x == constant`, `isinstance(x, …)`, and `and`/`or` of these.
+    """
+    if isinstance(test, Not):
+        refine(run, test.operand, not outcome, frame, ctx)
+    elif isinstance(test, BoolOperation) and (test.operator == "and") == outcome:
+        for item in test.items:
+            refine(run, item, outcome, frame, ctx)
+    elif isinstance(test, Name):
+        _keep(frame, test.name, lambda value: truth(value) is not (not outcome))
+    elif (
+        isinstance(test, Comparison)
+        and len(test.operators) == 1
+        and isinstance(test.operands[0], Name)
+        and isinstance(test.operands[1], Constant)
+    ):
+        wanted = Const(test.operands[1].value)
+        operator = test.operators[0]
+        if operator in ("is", "is not", "==", "!="):
+            equal = (operator in ("is", "==")) == outcome
+            _keep(frame, test.operands[0].name, lambda value: _same(value, wanted) is not (not equal))
+    elif (
+        isinstance(test, Call)
+        and isinstance(test.callee, Name)
+        and test.callee.name == "isinstance"
+        and frame.find("isinstance") is None
+    ):
+        _refine_kind(run, test.arguments, outcome, frame, ctx)
+
+
+def _refine_kind(run: Run, arguments: Any, outcome: bool, frame: Frame, ctx: Context) -> None:
+    from meshlens.axes.python.expressions import evaluate
+
+    if len(arguments) != 2 or any(label is not None for label, _, _ in arguments):
+        return
+    subject, kinds = arguments[0].value, arguments[1].value
+    if isinstance(subject, Name) and len(options(frame.find(subject.name) or UNKNOWN)) > 1:
+        kind = evaluate(run, kinds, frame, ctx)
+        _keep(frame, subject.name, lambda value: is_instance(value, kind) is not (not outcome))
+
+
+def _keep(frame: Frame, name: str, fits: Any) -> None:
+    value = frame.find(name)
+    if value is None or len(options(value)) == 1:
+        return
+    kept = [option for option in options(value) if fits(option)]
+    if kept and len(kept) < len(options(value)):
+        frame.vars[name] = union(kept)

@@ -1,0 +1,154 @@
+"""Items of containers, and the methods that change a container in place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from meshlens.axes.data.arrays import is_array
+from meshlens.axes.data.operating import of_picked, of_sliced
+from meshlens.axes.data.shapes import indexed
+from meshlens.axes.domain.constants import counted
+from meshlens.axes.domain.joining import entry_of_table, join_all, labels_of
+from meshlens.axes.domain.keys import key_of
+from meshlens.axes.domain.labels import NONE, travelling
+from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Seq, Site, Union, Value
+from meshlens.axes.python.enums import member
+from meshlens.axes.python.tables import updated
+from meshlens.axes.python.unpacking import element
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.run import Run
+from meshlens.facts.nodes import Attribute, Name, Subscript
+
+MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "add", "pop"})
+
+
+def item(container: Value, index: Value, index_node: Any, site: Site) -> Value:
+    """What `container[index]` gives."""
+    if isinstance(container, Union):
+        items = (item(option, index, index_node, site) for option in container.options)
+        return entry_of_table(items) if container.of_table else join_all(items)
+    if isinstance(container, Dict):
+        key = key_of(index)
+        if key is not None:
+            found = container.get(key[0])
+            return found if found is not None else UNKNOWN
+        values = [value for _, value in container.items]
+        return entry_of_table([*values, UNKNOWN] if container.open else values) if values else UNKNOWN
+    if isinstance(container, Class) and isinstance(index, Const):
+        return member(container, str(index.value)) or UNKNOWN
+    if isinstance(container, Seq):
+        return _of_sequence(container, index)
+    if isinstance(container, Data):
+        return _of_data(container, index)
+    if isinstance(container, Ext) and container.dotted not in ("os.environ",):
+        return container
+    return UNKNOWN
+
+
+def _of_sequence(container: Seq, index: Value) -> Value:
+    if isinstance(index, Const) and isinstance(index.value, int) and not isinstance(index.value, bool):
+        if not container.open and -len(container.items) <= index.value < len(container.items):
+            return container.items[index.value]
+        if container.open and 0 <= index.value < len(container.items):
+            return container.items[index.value]
+        return element(container)
+    if isinstance(index, Seq) and index.kind == "slice" and not container.open:
+        bounds = [part.value for part in index.items if isinstance(part, Const) and isinstance(part.value, int | None)]
+        if len(bounds) == 3:
+            return Seq(container.kind, container.items[bounds[0] : bounds[1] : bounds[2] or None])
+        return Seq(container.kind, container.items, True)
+    return element(container)
+
+
+def _of_data(container: Data, index: Value) -> Value:
+    if container is UNKNOWN:
+        is_slice = isinstance(index, Seq) and index.kind == "slice"
+        labels = NONE if is_slice else travelling(labels_of(index))
+        return Data(labels) if labels else UNKNOWN
+    labels = travelling(container.labels) | (container.labels & {"fresh", "devices", "keys", "same"})
+    if isinstance(index, Seq) and index.kind == "slice":
+        return Data(labels, _sliced(container.shape, index), container.made_by, over=of_sliced(container, index))
+    if isinstance(index, Const) and index.value is None:
+        shape = (1, *container.shape) if container.shape is not None else None
+        return Data(labels, shape, over=of_picked(container, index))
+    if isinstance(index, Const) and isinstance(index.value, int):
+        if "keys" in labels:
+            labels = labels - {"keys"} | {"key"}
+        return Data(
+            labels - {"devices"} if container.shape and len(container.shape) == 1 else labels,
+            container.shape[1:] if container.shape else None,
+            over=of_picked(container, index),
+        )
+    shape = indexed(container.shape, index) if container.shape is not None else None
+    labels = travelling(container.labels) | travelling(labels_of(index))
+    labels |= {"uniform"} if shape is not None else set()
+    return Data(labels, shape, None, is_array(container), of_picked(container, index))
+
+
+def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | None, ...] | None:
+    if not shape:
+        return None
+    bounds = [part.value if isinstance(part, Const) else "?" for part in index.items]
+    if bounds == [None, None, None]:
+        return shape
+    if shape[0] is None or not all(bound is None or isinstance(bound, int) for bound in bounds):
+        return (None, *shape[1:])
+    if bounds[2:] == [0]:
+        return None
+    return (counted(range(*slice(*bounds).indices(shape[0]))), *shape[1:])
+
+
+def mutate(run: Run, callee: Any, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value | None:
+    """Runs `name.append(x)` and other methods of `MUTATORS` on a container; None if it is not known."""
+    from meshlens.axes.python.assign import change_in_place
+    from meshlens.axes.python.expressions import evaluate
+
+    receiver = evaluate(run, callee.object, frame, ctx)
+    method = callee.name
+    changed: Value | None = None
+    result: Value = Const(None)
+    # In a loop whose turns are known, a variable of this frame grows by just what is seen.
+    own = isinstance(callee.object, Name) and callee.object.name in frame.vars and not frame.open_loops
+    repeated = ctx.loop and not own
+    if isinstance(receiver, Seq):
+        if method in ("append", "add") and len(args) == 1:
+            grown = len(receiver.items) < 32 and not repeated
+            changed = (
+                Seq(receiver.kind, (*receiver.items, args[0].value), receiver.open or not grown)
+                if len(receiver.items) < 32
+                else Seq(receiver.kind, receiver.items, True)
+            )
+        elif method == "extend" and len(args) == 1 and isinstance(args[0].value, Seq):
+            changed = Seq(
+                receiver.kind, receiver.items + args[0].value.items, receiver.open or args[0].value.open or repeated
+            )
+        else:
+            changed = Seq(receiver.kind, receiver.items, True)
+            result = element(receiver)
+    elif isinstance(receiver, Dict):
+        changed, result = _change_dict(receiver, method, args)
+    elif isinstance(receiver, Union) and any(isinstance(option, (Dict, Seq)) for option in receiver.options):
+        changed, result = UNKNOWN, UNKNOWN
+    if changed is None:
+        return None
+    if isinstance(callee.object, (Name, Attribute, Subscript)):
+        change_in_place(run, callee.object, receiver, changed, frame, ctx)
+    return result
+
+
+def _change_dict(receiver: Dict, method: str, args: tuple[Arg, ...]) -> tuple[Value | None, Value]:
+    entries = dict(receiver.items)
+    if method == "update":
+        return updated(receiver, args), Const(None)
+    key = key_of(args[0].value) if args else None
+    if method == "pop":
+        if key is not None:
+            found = entries.pop(key[0], args[1].value if len(args) > 1 else UNKNOWN)
+            return replace(receiver, items=tuple(entries.items())), found
+        return replace(receiver, open=True), UNKNOWN
+    if method == "setdefault" and key is not None and len(args) > 1:
+        found = entries.setdefault(key[0], args[1].value)
+        return replace(receiver, items=tuple(entries.items())), found
+    return replace(receiver, open=True), UNKNOWN

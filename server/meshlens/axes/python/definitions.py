@@ -1,0 +1,216 @@
+"""Runs definitions: functions with their decorators, and classes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from meshlens.axes.domain.values import Arg, Class, Const, Ext, Function, Made, Mapped, Partial, Value
+from meshlens.axes.python.enums import number_members
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.dependence import header_of
+from meshlens.axes.runs.frames import Frame, numbered, site_of
+from meshlens.axes.runs.run import Run
+from meshlens.facts.nodes import AnnAssign, Name, Return
+
+_DATACLASS_WORDS = (
+    "dataclass",
+    "attr.s",
+    "attr.define",
+    "attrs.define",
+    "attrs.frozen",
+    "attr.attrs",
+    "jax_dataclasses.pytree_dataclass",
+)
+_FIELD_BASES = (
+    "flax.linen.Module",
+    "typing.NamedTuple",
+    "equinox.Module",
+    "flax.struct.PyTreeNode",
+    "pydantic.BaseModel",
+    "simple_parsing.Serializable",
+)
+
+
+def define_block(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    """A function that is a block of its own."""
+    facts = run.world.facts(frame.path)
+    block = facts.blocks.get(node.key) if facts is not None else None
+    if block is None:
+        return
+    own = Frame(frame.path, node.key, frame)
+    header = block.header
+    shape = header[2] if len(header) == 3 else header
+    run.deps.add(header_of(frame.path, node.key))
+    value = make_function(run, shape, own, frame, ctx, separate=True)
+    frame.home(shape.name).vars[shape.name] = value
+
+
+def define_function(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    """A function inside the running block, or a top-level one."""
+    function = node.function
+    facts = run.world.facts(frame.path) if frame.parent is None else None
+    block = facts.blocks.get(frame.block) if facts is not None else None
+    separate = block is not None and block.header is node
+    if separate:
+        run.deps.add(header_of(frame.path, frame.block))
+    frame.home(function.name).vars[function.name] = make_function(run, function, frame, frame, ctx, separate=separate)
+
+
+def make_function(run: Run, shape: Any, sites: Frame, frame: Frame, ctx: Context, *, separate: bool) -> Value:
+    """The value of a `def`: the function, then its decorators applied from the inside out.
+
+    Args:
+        run: the run.
+        shape: the function tuple.
+        sites: a frame whose block is the function's own block.
+        frame: the frame in which the `def` runs.
+        ctx: the circumstances.
+        separate: whether the body is looked up by block when it runs.
+    """
+    from meshlens.axes.python.calls import call
+    from meshlens.axes.python.expressions import evaluate, evaluate_decorator
+
+    text, name_site, parameters, decorators, body, flags = (
+        shape.name,
+        shape.site,
+        shape.parameters,
+        shape.decorators,
+        shape.body,
+        shape.flags,
+    )
+    closure = enclosing(frame)
+    function = Function(
+        text,
+        frame.path,
+        sites.block,
+        numbered(sites, name_site),
+        closure,
+        parameters,
+        None if separate else body,
+        flags,
+        tuple(
+            (name, evaluate(run, default, sites, ctx)) for name, _, _, default, _ in parameters if default is not None
+        ),
+        frame.owner if frame.owner is not None and frame.owner.frame is frame else None,
+    )
+    run.made.setdefault(function.site, (function, ctx))
+    value: Value = function
+    for decorator in reversed(decorators):
+        callee = evaluate_decorator(run, decorator, sites, ctx)
+        special = _method_kind(callee)
+        if special is not None and isinstance(value, Function):
+            value = replace(value, kind=special)
+            continue
+        site = site_of(sites, decorator)
+        argument = Arg(None, value, function.site, function.site)
+        value = call(run, callee, (argument,), site, site, sites, ctx, decorator=True)
+    return value
+
+
+def enclosing(frame: Frame) -> Frame:
+    """The frame that a function defined here closes over: a class body is skipped."""
+    while frame.owner is not None and frame.owner.frame is frame and frame.parent is not None:
+        frame = frame.parent
+    return frame
+
+
+def _method_kind(decorator: Value) -> str | None:
+    if not isinstance(decorator, Ext):
+        return None
+    if decorator.dotted in ("staticmethod", "builtins.staticmethod"):
+        return "static"
+    if decorator.dotted in ("classmethod", "builtins.classmethod"):
+        return "class"
+    if decorator.dotted in ("property", "functools.cached_property", "flax.linen.module.property"):
+        return "property"
+    return None
+
+
+def make_lambda(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    """The value of a `lambda`."""
+    from meshlens.axes.python.expressions import evaluate
+
+    index, parameters, body = node.site, node.parameters, node.body
+    defaults = tuple(
+        (name, evaluate(run, default, frame, ctx)) for name, _, _, default, _ in parameters if default is not None
+    )
+    function = Function(
+        "<lambda>",
+        frame.path,
+        frame.block,
+        numbered(frame, index),
+        enclosing(frame),
+        parameters,
+        (Return("return", index, body),),
+        frozenset(),
+        defaults,
+    )
+    run.made.setdefault(function.site, (function, ctx))
+    return function
+
+
+def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    """Runs a class body in a frame of its own and binds the class."""
+    from meshlens.axes.python.calls import call
+    from meshlens.axes.python.expressions import evaluate, evaluate_decorator
+    from meshlens.axes.python.statements import run_block
+
+    text, name_site, bases, decorators, body = node.name, node.name_site, node.bases, node.decorators, node.body
+    inner = Frame(frame.path, frame.block, frame)
+    values = tuple(evaluate(run, expression, frame, ctx) for label, _, expression in bases if label is None)
+    callees = [(evaluate_decorator(run, decorator, frame, ctx), decorator) for decorator in reversed(decorators)]
+    fields = tuple(
+        statement.target.name
+        for statement in body
+        if isinstance(statement, AnnAssign)
+        and isinstance(statement.target, Name)
+        and not _class_variable(statement.annotation)
+    )
+    is_dataclass = any(_makes_dataclass(callee) for callee, _ in callees) or any(_has_fields(base) for base in values)
+    plain = not decorators and all(label is None for label, _, _ in bases)
+    cls = Class(text, frame.path, numbered(frame, name_site), values, inner, fields, is_dataclass, plain)
+    inner.owner = cls
+    run_block(run, body, inner, ctx)
+    number_members(cls)
+    if "__hash__" not in inner.vars and ("__eq__" in inner.vars or any(_compares(callee) for callee, _ in callees)):
+        # As Python does: what is compared by its contents cannot be hashed.
+        inner.vars["__hash__"] = Const(None)
+    value: Value = cls
+    for callee, decorator in callees:
+        if not _makes_dataclass(callee):
+            site = site_of(frame, decorator)
+            result = call(run, callee, (Arg(None, value, cls.site, cls.site),), site, site, frame, ctx, decorator=True)
+            lifted = isinstance(result, Mapped) and result.binder.operand == value
+            value = result if lifted or isinstance(result, Class) else cls
+    frame.home(text).vars[text] = value
+
+
+def _class_variable(annotation: Any) -> bool:
+    from meshlens.axes.worth.words import mentions
+
+    return mentions(annotation, frozenset({"ClassVar"}))
+
+
+def _makes_dataclass(decorator: Value) -> bool:
+    if isinstance(decorator, Partial):
+        decorator = decorator.callee
+    if not isinstance(decorator, (Ext, Made)):
+        return False
+    return decorator.dotted in _DATACLASS_WORDS or decorator.dotted.endswith(".dataclass")
+
+
+def _compares(decorator: Value) -> bool:
+    """Whether a decorator is that of the standard library, and makes a dataclass that may change."""
+    if isinstance(decorator, Ext):
+        return decorator.dotted == "dataclasses.dataclass"
+    if isinstance(decorator, Made) and decorator.dotted == "dataclasses.dataclass":
+        given = {str(name) for name, _ in decorator.arguments}
+        return given.isdisjoint({"frozen", "eq", "unsafe_hash", "*", "**"})
+    return False
+
+
+def _has_fields(base: Value) -> bool:
+    if isinstance(base, Class):
+        return base.dataclass
+    return isinstance(base, Ext) and (base.dotted in _FIELD_BASES or base.dotted.endswith(".linen.Module"))

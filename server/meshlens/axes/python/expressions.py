@@ -1,0 +1,336 @@
+"""Evaluates expressions to abstract values."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from meshlens.axes.data import arrays, noise, transfer
+from meshlens.axes.data.transfer import across
+from meshlens.axes.domain.constants import concatenated
+from meshlens.axes.domain.joining import join, join_all, labels_of, options, variation_of
+from meshlens.axes.domain.keys import key_of
+from meshlens.axes.domain.labels import of_verdict, travelling
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Seq, Super, Value
+from meshlens.axes.domain.variation import ANYTHING
+from meshlens.axes.python import assign, attributes, conditions, containers, tables_of_modules
+from meshlens.axes.python.calls import call
+from meshlens.axes.python.comprehensions import comprehension
+from meshlens.axes.python.definitions import make_lambda
+from meshlens.axes.python.imports import is_dated, note_mention
+from meshlens.axes.python.operators import binary
+from meshlens.axes.python.outside import from_outside
+from meshlens.axes.python.parameters import limited
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame, numbered, site_of
+from meshlens.axes.runs.run import DEEPEST, Run
+from meshlens.axes.runs.same_names import note_compared
+from meshlens.axes.worth import words
+from meshlens.axes.worth.forgetting import too_deep
+from meshlens.axes.worth.unread import unread
+from meshlens.facts.nodes import Attribute, Call, Constant, Name, Starred
+
+_BUILTINS = frozenset(dir(builtins))
+_MOST_ITEMS = 64
+_UNSEEN = frozenset({"locals", "globals", "vars", "eval", "exec"})
+
+
+def evaluate(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    """The value of an expression."""
+    tag: str = node.tag
+    # Nine in ten expressions are these; compiled, they are called without the detour through the table.
+    if isinstance(node, Name):
+        return _name(run, node, frame, ctx)
+    if isinstance(node, Constant):
+        return Const(node.value, site_of(frame, node))
+    if isinstance(node, Attribute) and isinstance(node.object, Name):
+        return _attr(run, node, frame, ctx)
+    if run.depth >= DEEPEST:
+        run.is_brief = True
+        return too_deep(run, node, frame, ctx)
+    run.depth += 1
+    value = _call(run, node, frame, ctx) if isinstance(node, Call) else _EXPRESSIONS[tag](run, node, frame, ctx)
+    run.depth -= 1
+    return value
+
+
+def evaluate_decorator(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    """The value of an expression that stands behind an `@`."""
+    if isinstance(node, Call):
+        return _call(run, node, frame, ctx, decorator=True)
+    return evaluate(run, node, frame, ctx)
+
+
+def _name(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    name: str = node.name
+    value = frame.find(name)
+    if value is not None:
+        if ctx.env.maps and type(value) is Data and name not in frame.vars:
+            return from_outside(value, frame.holder(name).maps, ctx)
+        return value if type(value) is not Dict else tables_of_modules.as_seen(run, value, name, frame)
+    if name == "__name__":
+        return Const("__main__")
+    if name in _BUILTINS:
+        return attributes.ext(name)
+    star = frame.module.vars.get("*")
+    if isinstance(star, Ext):
+        return Ext(f"{star.dotted}.{name}")
+    return UNKNOWN
+
+
+def _format(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    values = [evaluate(run, part, frame, ctx) for part in node.parts]
+    known = [value.value for value in values if isinstance(value, Const)]
+    text = concatenated(known) if len(known) == len(values) else None
+    return Const(text, site_of(frame, node)) if text is not None else UNKNOWN
+
+
+def _attr(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    receiver = evaluate(run, node.object, frame, ctx)
+    if type(receiver) is Data:
+        return attributes.of_data(receiver, node.name)
+    if type(receiver) is Ext:
+        dotted = f"{receiver.dotted}.{node.name}"
+        if is_dated(dotted):
+            note_mention(run, dotted, site_of(frame, node), ctx, "attribute")
+        return Ext(dotted)
+    return attributes.attribute(run, receiver, node.name, site_of(frame, node), ctx)
+
+
+def _call(run: Run, node: Any, frame: Frame, ctx: Context, decorator: bool = False) -> Value:
+    callee_node: Any = node.callee
+    if isinstance(callee_node, Name) and callee_node.name == "super" and frame.find("super") is None:
+        owner = frame.owner
+        return Super(frame.receiver, owner) if owner is not None and frame.receiver is not None else UNKNOWN
+    callee = evaluate(run, callee_node, frame, ctx)
+    args = arguments(run, node.arguments, frame, ctx)
+    if type(callee) is Ext and callee.dotted in _UNSEEN:
+        return UNKNOWN
+    if isinstance(callee_node, Attribute) and callee_node.name in containers.MUTATORS:
+        changed = containers.mutate(run, callee_node, args, frame, ctx)
+        if changed is not None:
+            return changed
+    begun = len(run.altered)
+    value = call(run, callee, args, site_of(frame, node), site_of(frame, callee_node), frame, ctx, decorator=decorator)
+    if len(run.altered) > begun:
+        _pick_up(run, begun, node.arguments, args, frame, ctx)
+    return value
+
+
+def _pick_up(run: Run, begun: int, nodes: tuple[Any, ...], args: tuple[Arg, ...], frame: Frame, ctx: Context) -> None:
+    """Puts containers that a call was given, and changed, where they came from."""
+    changes = run.altered[begun:]
+    del run.altered[begun:]
+    if len(nodes) != len(args):
+        return
+    for (_, _, node), arg in zip(nodes, args, strict=True):
+        for before, after in changes:
+            if arg.value is before:
+                assign.change_in_place(run, node, before, after, frame, ctx)
+
+
+def arguments(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> tuple[Arg, ...]:
+    """The arguments of a call, with known splats opened."""
+    out: list[Arg] = []
+    for given in nodes:
+        label: str | None = given.label
+        node: Any = given.value
+        site = site_of(frame, node)
+        value = Const(node.value, site) if isinstance(node, Constant) else evaluate(run, node, frame, ctx)
+        if label is None:
+            out.append(Arg(None, value, site, site))
+            continue
+        whole = numbered(frame, given.site)
+        if label == "*" and isinstance(value, Seq) and not value.open:
+            out.extend(Arg(None, item, whole, site) for item in value.items)
+        elif label == "**" and isinstance(value, Dict):
+            out.extend(Arg(str(key), item, whole, site) for key, item in value.items)
+            if value.open:
+                out.append(Arg("**", UNKNOWN, whole, site))
+        else:
+            out.append(Arg(label, value, whole, site))
+    return limited(out)
+
+
+def _sequence(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    items: list[Value] = []
+    is_open = False
+    for item in node.items:
+        if isinstance(item, Starred):
+            value = evaluate(run, item.value, frame, ctx)
+            if isinstance(value, Seq):
+                items.extend(value.items)
+                is_open |= value.open
+            else:
+                is_open = True
+        elif len(items) < _MOST_ITEMS:
+            items.append(evaluate(run, item, frame, ctx))
+        else:
+            is_open = True
+    return Seq(node.tag, tuple(items), is_open)
+
+
+def _dict(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    items: dict[Any, Value] = {}
+    is_open = False
+    for key, expression in node.pairs:
+        value = evaluate(run, expression, frame, ctx)
+        if key is None:
+            if isinstance(value, Dict):
+                items.update(value.items)
+                is_open |= value.open
+            else:
+                is_open = True
+            continue
+        known = key_of(evaluate(run, key, frame, ctx))
+        if known is not None:
+            items[known[0]] = value
+        else:
+            is_open = True
+    return Dict(tuple(items.items()), is_open)
+
+
+def _if_expression(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    test, then, otherwise = node.test, node.then, node.otherwise
+    value = evaluate(run, test, frame, ctx)
+    truth = conditions.truth(value)
+    if truth is not None:
+        return evaluate(run, then if truth else otherwise, frame, ctx)
+    said, before = words.said_by(test), dict(frame.vars)
+    inner = ctx.under_condition(ctx.guarded or said.axes)
+    api = "version" in labels_of(value) or said.version
+    run.api_guard += api
+    conditions.refine(run, test, True, frame, inner)
+    left = evaluate(run, then, frame, inner)
+    frame.vars = dict(before)
+    conditions.refine(run, test, False, frame, inner)
+    right = evaluate(run, otherwise, frame, inner)
+    frame.vars = before
+    run.api_guard -= api
+    return join(left, right)
+
+
+def _bool(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    operator, items = node.operator, node.items
+    possible: list[Value] = []
+    inner = ctx
+    before = dict(frame.vars)
+    decided: Value | None = None
+    for place, item in enumerate(items):
+        value = evaluate(run, item, frame, inner)
+        truth = conditions.truth(value)
+        if truth is (operator == "or") or place == len(items) - 1:
+            decided = value
+            break
+        if truth is None:
+            possible.extend(option for option in options(value) if conditions.truth(option) is not (operator == "and"))
+            inner = inner.under_condition(inner.guarded or words.speaks_of_axes(item))
+            conditions.refine(run, item, operator == "and", frame, inner)
+    frame.vars = before
+    return join_all([*possible, decided] if decided is not None else possible)
+
+
+def _not(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    value = evaluate(run, node.operand, frame, ctx)
+    truth = conditions.truth(value)
+    if truth is not None:
+        return Const(not truth)
+    over = across(transfer.judged, variation_of(value)) if ctx.env.maps else ANYTHING
+    return Data(travelling(labels_of(value)), over=over)
+
+
+def _unary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    value = evaluate(run, node.operand, frame, ctx)
+    if isinstance(value, Const) and isinstance(value.value, (int, float)) and node.operator in ("-", "+"):
+        return Const(-value.value if node.operator == "-" else value.value, site_of(frame, node))
+    how = transfer.linear if node.operator in ("-", "+") else transfer.rowwise
+    over = across(how, variation_of(value)) if ctx.env.maps else ANYTHING
+    is_array = arrays.is_array(value) or node.operator == "-"
+    return Data(travelling(labels_of(value)), arrays.shape_of(value), None, is_array, over)
+
+
+def _binary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    left = evaluate(run, node.left, frame, ctx)
+    right = evaluate(run, node.right, frame, ctx)
+    return binary(run, node, node.operator, left, right, (node.left, node.right), frame, ctx)
+
+
+def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    items = [evaluate(run, item, frame, ctx) for item in node.operands]
+    outcome = conditions.compare(node.operators, items)
+    if outcome is not None:
+        note_compared(run, node.operators[0], items)
+        return Const(outcome)
+    labels = tuple([labels_of(item) for item in items])
+    if conditions.asks_presence(items):
+        return Data(frozenset({"version"}))
+    over = across(transfer.judged, *map(variation_of, items)) if ctx.env.maps else ANYTHING
+    if not any(labels):
+        return UNKNOWN if over == ANYTHING else Data(over=over)
+    noise.meet(run, labels, ctx)
+    return Data(frozenset().union(*map(of_verdict, labels)), over=over)
+
+
+def _subscript(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    container = evaluate(run, node.object, frame, ctx)
+    index = evaluate(run, node.key, frame, ctx)
+    return containers.item(container, index, node.key, site_of(frame, node))
+
+
+def _slice(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    parts = [
+        evaluate(run, part, frame, ctx) if part is not None else Const(None)
+        for part in (node.lower, node.upper, node.step)
+    ]
+    return Seq("slice", tuple(parts))
+
+
+def _walrus(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    value = evaluate(run, node.value, frame, ctx)
+    frame.home(node.name).vars[node.name] = value
+    return value
+
+
+def _yield(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    frame.yielded.append(evaluate(run, node.value, frame, ctx) if node.value is not None else Const(None))
+    return UNKNOWN
+
+
+def _star(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    return evaluate(run, node[2], frame, ctx)
+
+
+def _opaque(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    labels: frozenset[Any] = frozenset()
+    for child in node.children:
+        if child.tag in _EXPRESSIONS or isinstance(child, Constant):
+            labels |= travelling(labels_of(evaluate(run, child, frame, ctx)))
+    return Data(labels)
+
+
+_EXPRESSIONS: dict[str, Callable[[Run, Any, Frame, Context], Value]] = {
+    "name": _name,
+    "fstr": _format,
+    "attr": _attr,
+    "call": _call,
+    "tuple": _sequence,
+    "list": _sequence,
+    "set": _sequence,
+    "dict": _dict,
+    "lambda": make_lambda,
+    "ifexp": _if_expression,
+    "bool": _bool,
+    "not": _not,
+    "unary": _unary,
+    "bin": _binary,
+    "cmp": _compare,
+    "sub": _subscript,
+    "slice": _slice,
+    "comp": comprehension,
+    "walrus": _walrus,
+    "yield": _yield,
+    "star": _star,
+    "opaque": _opaque,
+    "hole": unread,
+}

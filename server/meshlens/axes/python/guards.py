@@ -1,0 +1,113 @@
+"""Runs `with` and `try`: what they guard, which mesh they put in force, what a test expects to raise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.domain.leaving import NEXT_TURN, RAISED, RETURNED, joined
+from meshlens.axes.domain.values import UNKNOWN, Made, Mesh, Value
+from meshlens.axes.python.assign import assign
+from meshlens.axes.python.expressions import evaluate
+from meshlens.axes.python.imports import note_mention
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame, site_of
+from meshlens.axes.runs.run import Run
+from meshlens.axes.worth.words import mentions
+from meshlens.facts.nodes import Attribute, Name, Raise, TupleDisplay
+
+_NARROW = frozenset({"ImportError", "AttributeError", "ModuleNotFoundError", "TypeError"})
+_API_ERRORS = _NARROW | {"Exception", "BaseException"}
+
+
+_AXIS_ERRORS = frozenset({"NameError", "Exception", "BaseException", "KeyError", "AssertionError", "ValueError"})
+
+
+_EXPECTED_TO_RAISE = frozenset(
+    {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesWithLiteralMatch", "suppress", "patch", "mock"}
+)
+
+
+def run_with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
+    """Runs a `with` statement."""
+    from meshlens.axes.python.statements import run_block
+
+    ambient = len(run.ambient)
+    may_raise = False
+    entered: list[tuple[Mesh, Any, Context]] = []
+    for expression, target in node.items:
+        value = evaluate(run, expression, frame, ctx)
+        if mentions(expression, _EXPECTED_TO_RAISE):
+            ctx = ctx._replace(guarded=True, conditional=True, expected=True)
+            may_raise = True
+        if isinstance(value, Made) and value.dotted in (
+            "jax.set_mesh",
+            "jax.sharding.use_mesh",
+            "jax.sharding.use_abstract_mesh",
+        ):
+            mesh = next((inner for _, inner in value.arguments), UNKNOWN)
+            run.ambient.append(mesh)
+            value = mesh
+        elif isinstance(value, Mesh):
+            entered.append((value, expression, ctx))
+        if target is not None:
+            assign(run, target, value, frame, ctx)
+    for mesh, expression, circumstances in entered:
+        # A mesh that `set_mesh` puts in force as well is entered for older releases only.
+        if mesh not in run.ambient[ambient:]:
+            note_mention(run, "jax.sharding.Mesh.__enter__", site_of(frame, expression), circumstances, "with")
+    left = run_block(run, node.body, frame, ctx)
+    del run.ambient[ambient:]
+    return None if left == RAISED and may_raise else left
+
+
+def run_try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
+    """Runs a `try` statement; a handler that expects an unbound axis guards the body."""
+    from meshlens.axes.python.statements import run_block
+
+    body, handlers, orelse, final = node.body, node.handlers, node.orelse, node.final
+    caught = frozenset().union(*(_caught(handler) for handler in handlers)) if handlers else frozenset()
+    api = bool(caught & _API_ERRORS)
+    guarded = bool(caught & _AXIS_ERRORS)
+    inner = ctx._replace(guarded=True) if guarded and not ctx.guarded else ctx
+    before = dict(frame.vars)
+    broad = api and not caught & _NARROW
+    run.api_guard += api
+    run.broad_guard += broad
+    left = run_block(run, body, frame, inner)
+    if left is None and orelse:
+        left = run_block(run, orelse, frame, inner)
+    run.broad_guard -= broad
+    after_body = frame.vars
+    results: list[tuple[dict[str, Value], str | None]] = [(after_body, left)]
+    for kind, text, handler in handlers:
+        frame.vars = joined(before, after_body)
+        if kind is not None:
+            evaluate(run, kind, frame, ctx)
+        if text is not None:
+            frame.vars[text] = UNKNOWN
+        left_handler = run_block(run, handler, frame, ctx._replace(conditional=True))
+        results.append((frame.vars, left_handler))
+        if left_handler in (RETURNED, NEXT_TURN) and guarded and kind is not None:
+            frame.exits |= {"guarded"}
+    run.api_guard -= api
+    going_on = [variables for variables, how in results if how is None]
+    frame.vars = going_on[0] if going_on else results[0][0]
+    for variables in going_on[1:]:
+        frame.vars = joined(frame.vars, variables)
+    if final:
+        left_final = run_block(run, final, frame, ctx)
+        if left_final is not None:
+            return left_final
+    return None if going_on else results[0][1]
+
+
+def _caught(handler: Any) -> frozenset[str]:
+    kind, body = handler.type, handler.body
+    if body and isinstance(body[-1], Raise):
+        return frozenset()
+    if kind is None:
+        return frozenset({"BaseException"})
+    kinds = kind.items if isinstance(kind, TupleDisplay) else (kind,)
+    return frozenset(
+        item.name if isinstance(item, Name) else item[3] for item in kinds if isinstance(item, (Name, Attribute))
+    )

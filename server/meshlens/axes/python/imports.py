@@ -1,0 +1,97 @@
+"""Runs import statements: modules of the workspace become modules, all others dotted names."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Literal
+
+from meshlens.axes.domain.values import UNKNOWN, Dict, Ext, Module, Site, Value
+from meshlens.axes.python.tables_of_modules import as_seen, take_over
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame, numbered
+from meshlens.axes.runs.records import ApiMention
+from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.history import change, changed_keywords
+
+
+def import_modules(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    """`import a.b as c, d`."""
+    for dotted, alias, site in node.names:
+        if not dotted:
+            continue
+        root = dotted.split(".")[0]
+        if alias is not None:
+            frame.home(alias).vars[alias] = _module(run, frame, dotted)
+        else:
+            frame.home(root).vars[root] = _module(run, frame, root)
+        note_mention(run, dotted, numbered(frame, site), ctx, "import")
+
+
+def import_names(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    """`from a.b import c as d`; a star import makes every unknown name of the module unknown."""
+    level, dotted, names = node.level, node.module, node.names
+    module = run.world.locate(frame.path, level, dotted)
+    for text, alias, site in names:
+        if text == "*":
+            _star(run, module, dotted, level, frame)
+            continue
+        home = frame.home(alias or text)
+        if module is not None:
+            home.vars[alias or text] = member(run, module, text)
+        elif level:
+            home.vars[alias or text] = UNKNOWN
+        else:
+            home.vars[alias or text] = Ext(f"{dotted}.{text}")
+            note_mention(run, f"{dotted}.{text}", numbered(frame, site), ctx, "import")
+
+
+def member(run: Run, module: Module, name: str) -> Value:
+    """A name of a workspace module: what its top level bound, else a module inside the package."""
+    if module.path is not None:
+        state = run.world.module_state(module.path, run)
+        if state is not None:
+            take_over(run, state)
+            value = state.frame.vars.get(name)
+            if value is not None:
+                return value if type(value) is not Dict else as_seen(run, value, name, state.frame)
+    inner = run.world.submodule(module, name)
+    if inner is not None:
+        return inner
+    return UNKNOWN
+
+
+def note_mention(run: Run, dotted: str, site: Site, ctx: Context, how: Literal["import", "attribute", "with"]) -> None:
+    """Notes that something outside the workspace is named in an import, as an attribute, or entered by a `with`."""
+    if how == "with" or is_dated(dotted):
+        guarded: bool | Literal["expected"] = run.api_guard > 0 or ("expected" if ctx.expected else False)
+        certain = ctx.sure and not ctx.env.open and not ctx.conditional and not ctx.remote
+        run.records.mentions.append(ApiMention(dotted, site, how == "import", guarded, certain))
+
+
+@cache
+def is_dated(dotted: str) -> bool:
+    """Whether history tells something of a name: only such mentions are worth a record."""
+    return change(dotted) is not None or dotted in changed_keywords()
+
+
+def _module(run: Run, frame: Frame, dotted: str) -> Value:
+    found = run.world.locate(frame.path, 0, dotted)
+    if found is not None and found.path is not None and run.world.is_running(run.path):
+        state = run.world.module_state(found.path, run)
+        if state is not None:
+            take_over(run, state)
+    return found if found is not None else Ext(dotted)
+
+
+def _star(run: Run, module: Module | None, dotted: str, level: int, frame: Frame) -> None:
+    if module is None or module.path is None:
+        if not level and dotted.split(".")[0] in ("jax", "flax", "haiku"):
+            frame.vars.setdefault("*", Ext(dotted))
+        return
+    state = run.world.module_state(module.path, run)
+    if state is None:
+        return
+    take_over(run, state)
+    for name, value in state.frame.vars.items():
+        if not name.startswith("_"):
+            frame.vars[name] = value

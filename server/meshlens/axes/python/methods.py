@@ -1,0 +1,274 @@
+"""Methods of values that are not workspace objects: arrays, strings, dictionaries, transformed functions, modules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.axes.data import arrays, noise
+from meshlens.axes.data.operating import counts_rows, of_all, of_method
+from meshlens.axes.data.shapes import shape_of_result
+from meshlens.axes.domain.constants import parts_of, text_of_method
+from meshlens.axes.domain.joining import entry_of_table, labels_of
+from meshlens.axes.domain.keys import as_value, key_of
+from meshlens.axes.domain.labels import NONE, of_verdict, travelling
+from meshlens.axes.domain.values import (
+    UNKNOWN,
+    Arg,
+    Class,
+    Const,
+    Data,
+    Dict,
+    Instance,
+    Made,
+    Mapped,
+    Seq,
+    Site,
+    Value,
+    Wrapped,
+)
+from meshlens.axes.jax import modules, optimizers, train_states
+from meshlens.axes.jax.collecting import note_uses
+from meshlens.axes.jax.libraries import consume
+from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.python.calls import call, call_unknown
+from meshlens.axes.python.objects import altered
+from meshlens.axes.python.tables import call_table
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.records import ApiCall
+from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.collectives import NAMED_METHODS
+from meshlens.jaxapi.consumers import consumer
+from meshlens.jaxapi.libraries import GENERATOR_SIZES, GENERATORS, INIT_METHODS, VERDICTS
+
+_MAY_REPEAT = frozenset({"uniform"})
+
+
+def call_method(
+    run: Run,
+    receiver: Value,
+    dotted: str,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
+) -> Value:
+    """What calling a method of a value gives."""
+    name = dotted.rsplit(".", 1)[-1]
+    if name == "apply":
+        noise.handed_to_model(run, args, site, ctx)
+    if isinstance(receiver, Class):
+        return train_states.created(dotted, args, site) or call_unknown(run, args, receiver, frame, ctx)
+    if isinstance(receiver, Instance) and dotted == "typing.NamedTuple._replace":
+        return altered(run, receiver, args, site)
+    if isinstance(receiver, Instance):
+        return modules.call_module_method(run, receiver, dotted, args, site, callee_site, frame, ctx)
+    if isinstance(receiver, Data):
+        return _of_array(run, receiver, name, args, site, callee_site, frame, ctx)
+    if isinstance(receiver, Dict):
+        return _of_dict(run, receiver, name, args, frame, ctx)
+    if isinstance(receiver, Seq):
+        return Seq("list", (*receiver.items,), True) if name in ("copy",) else UNKNOWN
+    if isinstance(receiver, Const):
+        return _of_string(receiver, name, args)
+    if isinstance(receiver, (Mapped, Wrapped)):
+        return _of_transformed(run, receiver, name, args, site, callee_site, frame, ctx)
+    if isinstance(receiver, Made):
+        return _of_made(run, receiver, name, args, site, frame, ctx)
+    return call_unknown(run, args, receiver, frame, ctx)
+
+
+def _of_array(
+    run: Run,
+    receiver: Data,
+    name: str,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
+) -> Value:
+    labels = of_verdict(receiver.labels) if name in VERDICTS else travelling(receiver.labels)
+    for arg in args:
+        labels |= travelling(labels_of(arg.value))
+    over = of_method(receiver, name, args)
+    if name == "reshape":
+        wanted = args[0].value if len(args) == 1 else Seq("tuple", tuple(arg.value for arg in args))
+        sizes = arrays.sizes(wanted)
+        kept = receiver.labels & {"devices", "uniform", "in-order"}
+        if any(arg.label == "order" for arg in args):
+            kept -= {"in-order"}
+        result = Data(labels | kept, arrays.reshaped(receiver.shape, sizes), over=over)
+        run.records.calls.append(
+            ApiCall(
+                "numpy.ndarray.reshape",
+                site,
+                callee_site,
+                (Arg("self", receiver, None, callee_site), *args),
+                result,
+                ctx,
+            )
+        )
+        return result
+    if name in NAMED_METHODS:
+        _named_reduction(run, receiver, name, args, site, callee_site, ctx)
+        if "replicated-result" in receiver.labels and ctx.env.maps == ():
+            run.records.calls.append(
+                ApiCall(
+                    f"numpy.ndarray.{name}",
+                    site,
+                    callee_site,
+                    (Arg("self", receiver, None, callee_site), *args),
+                    UNKNOWN,
+                    ctx,
+                )
+            )
+        shape = () if not args else shape_of_result(f"jax.numpy.{name}", (Arg(None, receiver, None, None), *args))
+        if name == "sum" and not args:
+            labels |= noise.summed_on_host(run, receiver.labels, site, ctx)
+        labels |= {"mean"} if name == "mean" else NONE
+        labels |= {("counted", site)} if counts_rows(over) else NONE
+        labels |= _MAY_REPEAT if shape else NONE
+        return Data(labels, shape, None, arrays.is_array(receiver), over)
+    if name in ("astype", "copy", "block_until_ready", "clip", "round"):
+        labels |= receiver.labels & {"key", "keys", "fresh", "reduced", "same", "uniform"}
+        return Data(labels, receiver.shape, over=over)
+    found = _shape_of_method(receiver, name, args) if receiver.shape is not None else None
+    return Data(labels | _MAY_REPEAT, found, over=over) if found is not None else Data(labels, over=over)
+
+
+def _shape_of_method(receiver: Data, name: str, args: tuple[Arg, ...]) -> arrays.Sizes | None:
+    if name == "transpose" and len(args) > 1:
+        args = (Arg(None, Seq("tuple", tuple(arg.value for arg in args)), None, None),)
+    known = {"flatten": "ravel"}.get(name, name)
+    return shape_of_result(f"jax.numpy.{known}", (Arg(None, receiver, None, None), *args))
+
+
+def _named_reduction(
+    run: Run, receiver: Data, name: str, args: tuple[Arg, ...], site: Site, callee_site: Site, ctx: Context
+) -> None:
+    for place, arg in enumerate(args):
+        if arg.label == "axis" or (arg.label is None and place == 0):
+            texts = isinstance(arg.value, Const) and isinstance(arg.value.value, str)
+            if texts or (
+                isinstance(arg.value, Seq)
+                and any(isinstance(item, Const) and isinstance(item.value, str) for item in arg.value.items)
+            ):
+                given = (Arg("self", receiver, None, callee_site), *args)
+                run.records.calls.append(ApiCall(f"numpy.ndarray.{name}", site, callee_site, given, UNKNOWN, ctx))
+                if not texts and (receiver.shape is not None or receiver.made_by is not None):
+                    note_uses(run, name, arg, (), site, ctx, travelling(receiver.labels), ints=True)
+
+
+def _of_dict(run: Run, receiver: Dict, name: str, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value:
+    values = tuple(value for _, value in receiver.items)
+    if receiver.attributes:
+        found = call_table(receiver, name, args)
+        if found is not None:
+            return found
+    if name == "items":
+        return Seq("list", tuple(Seq("tuple", (as_value(key), value)) for key, value in receiver.items), receiver.open)
+    if name == "values":
+        return Seq("list", values, receiver.open)
+    if name == "keys":
+        return Seq("list", tuple(as_value(key) for key, _ in receiver.items), receiver.open)
+    if name == "copy":
+        return receiver
+    if name == "get" and args:
+        fallback = args[1].value if len(args) > 1 else Const(None)
+        key = key_of(args[0].value)
+        if key is not None:
+            found = receiver.get(key[0])
+            if found is not None:
+                return found
+            return UNKNOWN if receiver.open else fallback
+        return entry_of_table((*values, fallback))
+    return call_unknown(run, args, receiver, frame, ctx)
+
+
+def _of_string(receiver: Const, name: str, args: tuple[Arg, ...]) -> Value:
+    if not isinstance(receiver.value, str) or not all(
+        isinstance(arg.value, Const) and arg.label is None for arg in args
+    ):
+        return UNKNOWN
+    given = [arg.value.value for arg in args if isinstance(arg.value, Const)]
+    if name == "split":
+        parts = parts_of(receiver.value, given)
+        if parts is None:
+            return UNKNOWN
+        return Seq("list", tuple(Const(part, receiver.origin, receiver.via) for part in parts))
+    text = text_of_method(receiver.value, name, given)
+    return Const(text, receiver.origin, receiver.via) if text is not None else UNKNOWN
+
+
+def _of_transformed(
+    run: Run,
+    receiver: Mapped | Wrapped,
+    name: str,
+    args: tuple[Arg, ...],
+    site: Site,
+    callee_site: Site,
+    frame: Frame,
+    ctx: Context,
+) -> Value:
+    if name in ("init", "apply") and isinstance(receiver, Wrapped):
+        return modules.call_transformed(run, receiver, name, args, site, callee_site, frame, ctx)
+    if name in ("lower", "trace", "eval_shape"):
+        call(run, receiver, args, site, callee_site, frame, ctx)
+        return UNKNOWN
+    if isinstance(receiver, Wrapped) and name in ("defvjp", "defjvp", "defjvps"):
+        rules = run.heap.setdefault(("custom", receiver.site), {})
+        if name == "defvjp" and len(args) >= 2:
+            rules["forward"], rules["backward"] = args[0].value, args[1].value
+        elif args:
+            rules["backward"] = args[0].value
+        for arg in args:
+            _note_named(run, arg.value)
+    return Const(None)
+
+
+def _note_named(run: Run, value: Value) -> None:
+    from meshlens.axes.domain.values import Function
+
+    if isinstance(value, Function):
+        run.entered.add(value.site)
+
+
+def _of_made(
+    run: Run, receiver: Made, name: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context
+) -> Value:
+    row = consumer(receiver.dotted)
+    if row is not None and row.when == name:
+        consume(run, receiver, row, args, site, ctx)
+    composed = optimizers.call_composed(run, receiver, name, args, site, frame, ctx)
+    if composed is not None:
+        return composed
+    if name == "apply_gradients":
+        _step_of_state(run, receiver, args, site, frame, ctx)
+    if name in INIT_METHODS:
+        call_unknown(run, args, receiver, frame, ctx)
+        if receiver.dotted.startswith("optax."):
+            return Data(frozenset({"fresh"}) & (labels_of(args[0].value) if args else frozenset()))
+        return Data(frozenset({"fresh"}))
+    if receiver.dotted in GENERATORS and name in GENERATOR_SIZES:
+        size = by_parameter(("",) * GENERATOR_SIZES[name] + ("size",), args).get("size")
+        return Data(NONE, arrays.sizes(size.value) if size is not None else None)
+    result = call_unknown(run, args, receiver, frame, ctx)
+    if name == "update" and receiver.dotted.startswith("optax.") and isinstance(result, Data):
+        return replace(result, over=of_all(arg.value for arg in args))
+    return Data(labels_of(result) | {"mean"}) if name == "mean" else result
+
+
+def _step_of_state(run: Run, state: Made, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context) -> None:
+    """Runs the update of the optimizer that a training state holds."""
+    tx = train_states.optimizer_of(state)
+    grads = next((arg for arg in args if arg.label == "grads"), None)
+    if tx is None or grads is None:
+        return
+    given = (Arg(None, grads.value, grads.site, grads.site), *(Arg(None, UNKNOWN, None, None) for _ in range(2)))
+    update = optimizers.own_function(tx, "update")
+    if update is not None:
+        call(run, update, given, site, site, frame, ctx)
+    else:
+        optimizers.call_composed(run, tx, "update", given, site, frame, ctx)

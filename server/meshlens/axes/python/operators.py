@@ -1,0 +1,56 @@
+"""Operators on values, and the gradient steps that show in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.data import arrays, noise
+from meshlens.axes.data.contractions import matmul
+from meshlens.axes.data.gradients import divided, drift, gradient_step, note_quotient
+from meshlens.axes.data.operating import of_operator
+from meshlens.axes.domain.axis_sizes import as_number
+from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.labels import NONE, travelling
+from meshlens.axes.domain.values import Const, Data, Value
+from meshlens.axes.domain.variation import ANYTHING
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame, site_of
+from meshlens.axes.runs.run import Run
+from meshlens.facts.nodes import Constant
+
+_SCALED = frozenset({"scaled"})
+
+
+def binary(
+    run: Run, node: Any, operator: str, left: Value, right: Value, sides: tuple[Any, Any], frame: Frame, ctx: Context
+) -> Value:
+    """The result of `left operator right`, whose expressions are the two sides."""
+    numbers = as_number(operator, left, right)
+    known = arrays.constant_operation(operator, *(numbers or (left, right)))
+    if known is not None:
+        if isinstance(known, Const):
+            return Const(known.value, site_of(frame, node))
+        return known
+    left_labels, right_labels = labels_of(left), labels_of(right)
+    scaled = operator == "/" and not isinstance(sides[1], Constant)
+    labels = _SCALED if scaled else NONE
+    if left_labels or right_labels:
+        labels = travelling(left_labels) | travelling(right_labels)
+        if operator in ("/", "//", "*"):
+            labels -= divided(run, operator, left, right, sides, site_of(frame, node), ctx)
+            if scaled:
+                labels |= _SCALED
+        if operator != "@":
+            noise.meet(run, (left_labels, right_labels), ctx)
+        labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)
+        if "of-gradient" in labels and ctx.env.maps:
+            labels |= drift((left, right))
+    combined = matmul if operator == "@" else arrays.broadcast
+    shape = combined(arrays.shape_of(left), arrays.shape_of(right))
+    if all(isinstance(side, Const) or "uniform" in labels_of(side) for side in (left, right)):
+        labels |= {"uniform"}
+    if operator == "/" and ctx.env.maps:
+        note_quotient(run, left, right, site_of(frame, node), ctx)
+    is_number = isinstance(sides[1], Constant)
+    over = of_operator(operator, left, right, is_number) if ctx.env.maps else ANYTHING
+    return Data(labels, shape, None, arrays.gives_array(operator, left, right), over)

@@ -1,0 +1,31 @@
+"""Values that a map's function finds outside of the map: they are the same over the axes of the map."""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.values import Binder, Data
+from meshlens.axes.domain.variation import ALIKE, SOME_AXIS, with_axes
+from meshlens.axes.runs.context import Context
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+
+
+def axes_of(binder: Binder) -> tuple[str, ...]:
+    """The axes of a map, as variations name them."""
+    names = tuple(str(name.value) for name in binder.names)
+    unnamed = binder.open or (not names and binder.kind in MAPS_ON_DEVICES)
+    return (*names, SOME_AXIS) if unnamed else names
+
+
+def from_outside(value: Data, maps: int, ctx: Context) -> Data:
+    """A value that a map's function finds outside of the map: over its axes it is the same everywhere.
+
+    Args:
+        value: the value.
+        maps: in how many maps it was made.
+        ctx: the circumstances.
+    """
+    inner = ctx.env.maps[maps:]
+    if not inner or value.over.axes:
+        return value
+    axes = [axis for binder in inner if binder.kind != "axis_env" for axis in axes_of(binder)]
+    over = with_axes(value.over, axes, ALIKE)
+    return Data(value.labels, value.shape, value.made_by, value.array, over)

@@ -1,0 +1,80 @@
+"""Binds the arguments of a call to the parameters of a function."""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Function, Seq, Value
+
+_MOST_ARGUMENTS = 300
+
+
+def limited(args: list[Arg]) -> tuple[Arg, ...]:
+    """Returns the arguments of a call; one with more than anyone writes ends like one with splats.
+
+    Rules compare arguments with each other.
+    """
+    if len(args) <= _MOST_ARGUMENTS:
+        return tuple(args)
+    return (*args[:_MOST_ARGUMENTS], Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
+
+
+def bind(function: Function, args: tuple[Arg, ...]) -> dict[str, Value]:
+    """The values of the parameters at the start of a call.
+
+    A parameter that nothing gives has its default; behind a splat that is not known it is unknown.
+    """
+    positional: list[Arg] = []
+    keywords: dict[str, Arg] = {}
+    star = double = False
+    for arg in args:
+        label = arg.label
+        if label is None:
+            positional.append(arg)
+        elif label == "*":
+            star = True
+        elif label == "**":
+            double = True
+        else:
+            keywords[label] = arg
+    values: dict[str, Value] = {}
+    taken = 0
+    for parameter in function.parameters:
+        name: str = parameter.name
+        how: str = parameter.how
+        if how == "*":
+            if name:
+                values[name] = Seq("tuple", tuple([through(arg) for arg in positional[taken:]]), star)
+                taken = len(positional)
+            continue
+        if how == "**":
+            values[name] = Dict(tuple([(label, through(arg)) for label, arg in keywords.items()]), double)
+            continue
+        given: Arg | None = None
+        if how != "key" and taken < len(positional):
+            given = positional[taken]
+            taken += 1
+        elif how != "only" and keywords:
+            given = keywords.pop(name, None)
+        if given is not None:
+            values[name] = through(given)
+        elif (star and how != "key") or double:
+            values[name] = UNKNOWN
+        elif parameter.default is not None:
+            values[name] = _default_of(function, name)
+        else:
+            values[name] = UNKNOWN
+    return values
+
+
+def through(arg: Arg) -> Value:
+    """A value as it is inside the callee: a constant remembers the argument through which it came."""
+    value = arg.value
+    if isinstance(value, Const) and value.via is None and arg.site is not None:
+        return Const(value.value, value.origin, arg.site)
+    return value
+
+
+def _default_of(function: Function, name: str) -> Value:
+    value = next((value for known, value in function.defaults if known == name), UNKNOWN)
+    if isinstance(value, Const) and value.via is None and value.origin is not None:
+        return Const(value.value, value.origin, value.origin)
+    return value

@@ -1,0 +1,229 @@
+"""Runs statements: assignments, branches, loops, with and try."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.leaving import LEFT_LOOP, NEXT_TURN, RAISED, RETURNED, joined
+from meshlens.axes.domain.values import UNKNOWN, Const, Dict, Seq, Value
+from meshlens.axes.jax import skipping
+from meshlens.axes.python import conditions, definitions, guards, imports, loops
+from meshlens.axes.python.assign import assign, delete
+from meshlens.axes.python.expressions import evaluate
+from meshlens.axes.python.operators import binary
+from meshlens.axes.runs import spots
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame, site_of
+from meshlens.axes.runs.run import DEEPEST, Run
+from meshlens.axes.worth.forgetting import forget
+from meshlens.axes.worth.words import said_by, speaks_of_axes
+from meshlens.facts.nodes import Assign, Name
+
+
+def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context) -> str | None:
+    """Runs statements in order.
+
+    Returns:
+        How the block was left for certain: "return", "break", "continue", "raise"; None if it ran to its end.
+    """
+    if run.depth >= DEEPEST:
+        run.is_brief = True
+        forget(run, statements, frame, ctx)
+        return None
+    run.depth += 1
+    run.work += len(statements)
+    api_guard = run.api_guard
+    for statement in statements:
+        tag: str = statement.tag
+        left: str | None = None
+        if isinstance(statement, Assign):
+            _assign(run, statement, frame, ctx)
+        else:
+            left = _STATEMENTS[tag](run, statement, frame, ctx)
+        if left is not None:
+            run.depth -= 1
+            run.api_guard = api_guard
+            return left
+        if frame.exits:
+            if "api" in frame.exits:
+                run.api_guard = api_guard + 1
+            ctx = ctx.under_condition("guarded" in frame.exits)
+    run.depth -= 1
+    run.api_guard = api_guard
+    return None
+
+
+def _expression(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    evaluate(run, node.value, frame, ctx)
+
+
+def _assign(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    value = evaluate(run, node.value, frame, ctx)
+    targets: tuple[Any, ...] = node.targets
+    for target in targets:
+        if isinstance(target, Name) and not frame.globals and not frame.nonlocals and target.name not in frame.given:
+            frame.vars[target.name] = value
+        else:
+            assign(run, target, value, frame, ctx)
+
+
+def _annotated(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    if node.value is not None:
+        assign(run, node.target, evaluate(run, node.value, frame, ctx), frame, ctx)
+
+
+def _augmented(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    left = evaluate(run, node.target, frame, ctx)
+    right = evaluate(run, node.value, frame, ctx)
+    assign(
+        run,
+        node.target,
+        binary(run, node, node.operator, left, right, (node.target, node.value), frame, ctx),
+        frame,
+        ctx,
+    )
+
+
+def _return(run: Run, node: Any, frame: Frame, ctx: Context) -> str:
+    frame.returned.append(evaluate(run, node.value, frame, ctx) if node.value is not None else Const(None))
+    return RETURNED
+
+
+def _raise(run: Run, node: Any, frame: Frame, ctx: Context) -> str:
+    if node.value is not None:
+        evaluate(run, node.value, frame, ctx)
+    return RAISED
+
+
+def _if(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
+    test, body, orelse = node.test, node.body, node.orelse
+    value = evaluate(run, test, frame, ctx)
+    truth = conditions.truth(value)
+    if truth is not None:
+        chosen = body if truth else orelse
+        skipping.note_skipped(run, test, orelse if truth else body, frame, ctx)
+        return run_block(run, chosen, frame, ctx) if chosen else None
+    labels = labels_of(value)
+    said = said_by(test)
+    api = "version" in labels or said.version
+    inner = ctx.under_condition(ctx.guarded or ("index" not in labels and said.axes))
+    run.api_guard += api
+    before = dict(frame.vars)
+    conditions.refine(run, test, True, frame, ctx)
+    left_body = run_block(run, body, frame, _divergent(inner, labels, node, frame, 0))
+    after_body = _as_declared(before, frame.vars) if "TYPE_CHECKING" in said.words else frame.vars
+    frame.vars = before
+    conditions.refine(run, test, False, frame, ctx)
+    left_else = run_block(run, orelse, frame, _divergent(inner, labels, node, frame, 1)) if orelse else None
+    run.api_guard -= api
+    if api and {left_body, left_else} in ({RETURNED, None}, {NEXT_TURN, None}):
+        frame.exits |= {"api"}
+    return _meet(frame, after_body, left_body, left_else, inner.guarded)
+
+
+def _as_declared(before: dict[str, Value], declared: dict[str, Value]) -> dict[str, Value]:
+    """Variables without the values that a type checker is shown: a module's `__getattr__` gives others."""
+    return {
+        name: UNKNOWN if isinstance(value, (Const, Seq, Dict)) and name not in before else value
+        for name, value in declared.items()
+    }
+
+
+def _divergent(ctx: Context, labels: frozenset[object], node: Any, frame: Frame, arm: int) -> Context:
+    if "index" in labels:
+        return ctx._replace(branch=(site_of(frame, node.test), arm))
+    return ctx
+
+
+def _meet(
+    frame: Frame, after_body: dict[str, Value], left_body: str | None, left_else: str | None, guarded: bool
+) -> str | None:
+    if left_body is not None and left_else is not None:
+        frame.vars = joined(after_body, frame.vars)
+        return left_body if left_body == left_else else RETURNED
+    if left_body is not None:
+        if left_body != RAISED:
+            frame.exits |= {"guarded"} if guarded else {"conditional"}
+        return None
+    if left_else is not None:
+        frame.vars = after_body
+        if left_else != RAISED:
+            frame.exits |= {"guarded"} if guarded else {"conditional"}
+        return None
+    frame.vars = joined(after_body, frame.vars)
+    return None
+
+
+def _assert(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    evaluate(run, node.test, frame, ctx)
+    conditions.refine(run, node.test, True, frame, ctx)
+
+
+def _delete(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    for target in node.targets:
+        delete(target, frame, ctx)
+
+
+def _global(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    frame.globals |= frozenset(node.names)
+
+
+def _nonlocal(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    frame.nonlocals |= frozenset(node[2])
+
+
+def _match(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    evaluate(run, node.subject, frame, ctx)
+    inner = ctx.under_condition(ctx.guarded or speaks_of_axes(node.subject))
+    before = frame.vars
+    after = dict(before)
+    for _, guard, body in node.arms:
+        frame.vars = dict(before)
+        if guard is not None:
+            evaluate(run, guard, frame, inner)
+        if run_block(run, body, frame, inner) is None:
+            after = joined(after, frame.vars)
+    frame.vars = after
+
+
+def _pass(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+    return None
+
+
+def _break(run: Run, node: Any, frame: Frame, ctx: Context) -> str:
+    return LEFT_LOOP
+
+
+def _continue(run: Run, node: Any, frame: Frame, ctx: Context) -> str:
+    return NEXT_TURN
+
+
+_STATEMENTS: dict[str, Callable[[Run, Any, Frame, Context], str | None]] = {
+    "expr": _expression,
+    "assign": _assign,
+    "ann": _annotated,
+    "aug": _augmented,
+    "def": definitions.define_block,
+    "fn": definitions.define_function,
+    "class": definitions.define_class,
+    "return": _return,
+    "raise": _raise,
+    "if": _if,
+    "for": loops.run_for,
+    "while": loops.run_while,
+    "with": guards.run_with,
+    "try": guards.run_try,
+    "import": imports.import_modules,
+    "from": imports.import_names,
+    "global": _global,
+    "nonlocal": _nonlocal,
+    "del": _delete,
+    "assert": _assert,
+    "match": _match,
+    "break": _break,
+    "continue": _continue,
+    "pass": _pass,
+    spots.WATCHED: spots.run_watched,
+}

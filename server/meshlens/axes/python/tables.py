@@ -1,0 +1,172 @@
+"""Objects that are tables with attributes: `ConfigDict` and its like, `SimpleNamespace`, OmegaConf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from meshlens.axes.domain.joining import join_all
+from meshlens.axes.domain.keys import as_value, key_of
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Seq, Value
+
+_NESTED = frozenset(
+    {
+        "ml_collections.ConfigDict",
+        "ml_collections.FrozenConfigDict",
+        "ml_collections.config_dict.ConfigDict",
+        "ml_collections.config_dict.FrozenConfigDict",
+        "ml_collections.config_dict.create",
+        "ml_collections.config_dict.config_dict.ConfigDict",
+        "ml_collections.config_dict.config_dict.FrozenConfigDict",
+        "ml_collections.config_dict.config_dict.create",
+        "omegaconf.OmegaConf.create",
+        "omegaconf.OmegaConf.structured",
+        "omegaconf.DictConfig",
+        "easydict.EasyDict",
+        "addict.Dict",
+        "munch.munchify",
+        "munch.Munch.fromDict",
+    }
+)
+"""Callables that make a table of a dictionary, and tables of the dictionaries in it."""
+
+_FLAT = frozenset({"types.SimpleNamespace", "argparse.Namespace", "munch.Munch", "box.Box"})
+_UNKNOWN_ENTRY = frozenset(
+    f"ml_collections{inner}.{name}"
+    for inner in ("", ".config_dict", ".config_dict.config_dict")
+    for name in ("placeholder", "required_placeholder", "FieldReference")
+)
+_COPIES = frozenset({"copy_and_resolve_references", "copy", "as_configdict", "unlock", "__copy__"})
+_PLAIN = frozenset({"to_dict", "_asdict"})
+_QUIET = frozenset({"lock", "unlock", "unlocked", "ignore_type", "eval", "is_locked"})
+_READS = frozenset({"items", "keys", "values", "get"})
+METHODS = _COPIES | _PLAIN | _QUIET | _READS | {"update", "get_ref", "get_oneway_ref", "get_type", "setdefault", "pop"}
+
+
+def make_table(name: str, args: tuple[Arg, ...]) -> Value | None:
+    """Returns what a library makes that is a table with attributes; None for any other callable."""
+    if name in _UNKNOWN_ENTRY:
+        return UNKNOWN
+    if name == "omegaconf.OmegaConf.merge":
+        return _merged([arg.value for arg in args])
+    if name in ("vars", "omegaconf.OmegaConf.to_container"):
+        value = args[0].value if args else UNKNOWN
+        return replace(value, attributes=False) if isinstance(value, Dict) and value.attributes else None
+    nested = name in _NESTED
+    if not nested and name not in _FLAT:
+        return None
+    entries: dict[object, Value] = {}
+    is_open = False
+    for arg in args:
+        if arg.label in ("*", "**"):
+            is_open = True
+        elif arg.label is not None:
+            if arg.label not in ("type_safe", "convert_dict", "flags"):
+                entries[arg.label] = arg.value
+        elif isinstance(arg.value, Dict):
+            entries.update(arg.value.items)
+            is_open |= arg.value.open
+        elif not (isinstance(arg.value, Const) and arg.value.value is None):
+            is_open = True
+    made = Dict(tuple(entries.items()), is_open, attributes=True)
+    return as_tables(made) if nested else made
+
+
+def as_tables(value: Value, depth: int = 0) -> Value:
+    """Returns a dictionary as a table, with the dictionaries in it as tables too."""
+    if not isinstance(value, Dict) or depth > 8:
+        return value
+    items = tuple((key, as_tables(item, depth + 1)) for key, item in value.items)
+    return Dict(items, value.open, attributes=True)
+
+
+def entry(table: Dict, name: str) -> Value | None:
+    """Returns what `table.name` gives; None for a method."""
+    if name in METHODS and table.get(name) is None:
+        return None
+    found = table.get(name)
+    return found if found is not None else UNKNOWN
+
+
+def with_entry(table: Dict, key: object, value: Value) -> Dict:
+    """Returns a table after an entry was set; a dictionary in a table becomes a table."""
+    items = tuple((known, held) for known, held in table.items if known != key or type(known) is not type(key))
+    return replace(table, items=(*items, (key, as_tables(value) if table.attributes else value)))
+
+
+def with_unknown_entry(table: Dict, value: Value) -> Dict:
+    """Returns a table after an entry was set under a key that is not known."""
+    return replace(table, items=tuple((key, join_all((held, value))) for key, held in table.items), open=True)
+
+
+def forgotten(table: Dict) -> Dict:
+    """Returns a table of which nothing is known any more but that it is one."""
+    return replace(table, items=(), open=True)
+
+
+def call_table(table: Dict, name: str, args: tuple[Arg, ...]) -> Value | None:
+    """Returns what a method of a table gives that a dictionary does not have; None for any other."""
+    if name in _COPIES:
+        return table
+    if name in _PLAIN:
+        return replace(table, attributes=False)
+    return Const(None) if name in _QUIET else UNKNOWN if name not in _READS else None
+
+
+def updated(table: Dict, args: tuple[Arg, ...]) -> Dict:
+    """Returns a table after `update`: tables in it are updated, too, other entries replaced."""
+    for arg in args:
+        if arg.label in (None, "*", "**"):
+            table = _merge(table, arg.value)
+        else:
+            table = _merge(table, Dict(((arg.label, arg.value),)))
+    return table
+
+
+def _merge(table: Dict, other: Value) -> Dict:
+    if isinstance(other, Seq):
+        pairs = [item.items for item in other.items if isinstance(item, Seq) and len(item.items) == 2]
+        known = [(key_of(pair[0]), pair[1]) for pair in pairs]
+        if other.open or len(pairs) < len(other.items) or any(key is None for key, _ in known):
+            return _opened(table)
+        other = Dict(tuple((key[0], value) for key, value in known if key is not None))
+    if not isinstance(other, Dict):
+        return _opened(table)
+    for key, value in other.items:
+        held = table.get(key)
+        if table.attributes and isinstance(held, Dict) and held.attributes and isinstance(value, Dict):
+            value = _merge(held, value)
+        table = with_entry(table, key, value)
+    return _opened(table) if other.open else table
+
+
+def _opened(table: Dict) -> Dict:
+    """Returns a table after entries were set that are not known: of a configuration they may replace any."""
+    return forgotten(table) if table.attributes else replace(table, open=True)
+
+
+def _merged(values: list[Value]) -> Value:
+    result = Dict((), attributes=True)
+    for value in values:
+        result = _merge(result, value)
+    return result
+
+
+def keys_of(table: Dict) -> tuple[Value, ...]:
+    """Returns the keys of a dictionary as values."""
+    return tuple([as_value(key) for key, _ in table.items])
+
+
+def changed(value: Value, change: Callable[[Dict], Dict]) -> Value | None:
+    """Returns a value after each dictionary that it may be was changed; None where it may be something else."""
+    from meshlens.axes.domain.joining import options, union
+
+    known = options(value)
+    if not all(isinstance(option, Dict) for option in known):
+        return None
+    return union([change(option) for option in known if isinstance(option, Dict)])
+
+
+def is_table(value: Value) -> bool:
+    """Whether a value is a table with attributes."""
+    return isinstance(value, Dict) and value.attributes

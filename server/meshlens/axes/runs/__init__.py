@@ -1,0 +1,1 @@
+"""A run from a root: its frames, its records, and what it leaves to other runs."""

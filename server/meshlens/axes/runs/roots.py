@@ -1,0 +1,306 @@
+"""Where runs begin: a module's top level, its tests and `main`, and functions and classes that nobody calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from meshlens.axes.domain.values import UNKNOWN, Arg, Bound, Class, Function, Instance, Mapped, Site, Value, Wrapped
+from meshlens.axes.jax.mapping import run_uncalled
+from meshlens.axes.python.calls import call
+from meshlens.axes.python.objects import as_method, construct
+from meshlens.axes.python.statements import run_block
+from meshlens.axes.runs.context import AxisEnv, Context
+from meshlens.axes.runs.dependence import without_twice
+from meshlens.axes.runs.fixtures import sets_of_arguments, taken_apart
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.ledger import Ledger
+from meshlens.axes.runs.programs import PROGRAM, is_program, program_of, sets_variables
+from meshlens.axes.runs.records import Records
+from meshlens.axes.runs.run import Left, ModuleState, Run, World
+from meshlens.axes.runs.spots import Moment, may_do_more
+from meshlens.facts.nodes import FunctionDef
+
+_SPLAT = (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
+_CLOSED = Context(AxisEnv(), ())
+_OPEN = Context(AxisEnv(open=True), ())
+_STARTS = frozenset({"main", "setUp", "setUpClass"})
+
+
+@dataclass(frozen=True, slots=True)
+class RootResult:
+    """What one root left behind.
+
+    Attributes:
+        records: for the rules.
+        deps: the blocks that the result depends on, as in `Run.deps`.
+        entered: the functions whose bodies ran.
+        relied: roots whose calls were not repeated; without them this result is not complete.
+        called: the maps whose result was called.
+        moments: when the statement ran that is watched; None if it may not be replaced by another alone.
+        has_calls_left: whether it made far fewer calls than it may, and was far less work, so that some more change
+            nothing.
+        ledger: what it found of roots before it, and what it leaves to those behind it.
+    """
+
+    records: Records
+    deps: frozenset[tuple[str, str]]
+    entered: frozenset[Site]
+    relied: frozenset[tuple[str, str]]
+    called: frozenset[Site] = frozenset()
+    moments: tuple[Moment, ...] | None = None
+    has_calls_left: bool = True
+    ledger: Ledger = field(default_factory=Ledger)
+
+
+def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
+    """Runs the top level of a file into a state that others may already look at."""
+    facts = world.facts(path)
+    if facts is None:
+        return
+    run.heap = state.heap
+    run.ambient = state.ambient
+    run.grown = state.grown
+    run.deps.add((path, "module"))
+    frame = state.frame
+    for key in facts.top:
+        block = facts.blocks.get(key)
+        if block is None or is_program(block.header):
+            continue
+        if not isinstance(block.header, FunctionDef):
+            run.deps.add((path, key))
+        frame.block = key
+        run_block(run, (block.header,), frame, _CLOSED)
+    state.left = Left(dict(run.mapped), dict(run.made), frozenset(run.called), frozenset(run.entered))
+
+
+def finished_module(world: World, path: str, state: ModuleState, run: Run) -> RootResult:
+    """Runs the top level of a file; what it leaves behind."""
+    run_module(world, path, state, run)
+    return result_of(run)
+
+
+def run_program(world: World, path: str) -> RootResult:
+    """Runs a file as a program, behind its top level; what it sets there is gone afterwards.
+
+    Args:
+        world: the workspace.
+        path: the file.
+    """
+    run = _beside_module(world, path, PROGRAM)
+    state, facts = world.module_state(path, run), world.facts(path)
+    if state is None or facts is None:
+        return result_of(run)
+    frame = state.frame
+    variables, exits = frame.vars, frame.exits
+    frame.vars, world.program = dict(variables), path
+    program = program_of(facts)
+    run.is_apart = any(sets_variables(facts.blocks[key].shape) for key in program)
+    try:
+        for key in program:
+            run.deps.add((path, key))
+            frame.block = key
+            run_block(run, (facts.blocks[key].shape,), frame, _CLOSED)
+        finish(run)
+    finally:
+        # The module's frame outlives this solution, whatever becomes of the run.
+        frame.vars, frame.exits, world.program = variables, exits, None
+    return result_of(run)
+
+
+def run_left_map(world: World, path: str, name: str, left: tuple[Mapped, Context]) -> RootResult:
+    """Runs the operand of a map that a module's top level made, and that nobody calls in sight."""
+    run = _beside_module(world, path, name)
+    mapped, ctx = left
+    run.called.add(mapped.binder.site)
+    run_uncalled(run, mapped, ctx)
+    finish(run)
+    return result_of(run)
+
+
+def run_left_function(world: World, path: str, name: str, left: tuple[Function, Context]) -> RootResult:
+    """Runs a function that a module's top level made inside another, and that nobody calls in sight."""
+    run = _beside_module(world, path, name)
+    run.made[left[0].site] = left
+    finish(run)
+    return result_of(run)
+
+
+def _beside_module(world: World, path: str, name: str) -> Run:
+    run = Run(world, path, name)
+    state = world.module_state(path, run)
+    if state is not None:
+        # Where several meshes were in force in turn, nothing says under which one a caller comes.
+        several = any(mesh != state.ambient[0] for mesh in state.ambient)
+        run.ambient = [UNKNOWN] if several else list(state.ambient)
+        run.grown = dict(state.grown)
+    return run
+
+
+def run_root(world: World, path: str, name: str, value: Value) -> RootResult:
+    """Runs a function that nobody calls, plain or wrapped, or a class whose methods nobody calls."""
+    run = _beside_module(world, path, name)
+    if isinstance(value, Class):
+        _run_class(run, value)
+    elif isinstance(value, Function):
+        _run_function(run, value)
+    elif isinstance(taken_apart(value)[0], Function):
+        _run_marked(run, value)
+    else:
+        _run_wrapped(run, value, inner_of(value))
+    finish(run)
+    return result_of(run)
+
+
+def result_of(run: Run) -> RootResult:
+    """The result of a run that is over."""
+    return RootResult(
+        run.records,
+        frozenset(without_twice(run.deps)),
+        frozenset(run.entered),
+        frozenset(run.relied - {run.root}),
+        frozenset(run.called),
+        tuple(run.moments) if run.moments is not None and not run.is_brief else None,
+        may_do_more(run),
+        run.ledger,
+    )
+
+
+def is_start(function: Function) -> bool:
+    """Whether Python itself, or a test runner, starts to run code at a function."""
+    return function.name.startswith("test") or function.name in _STARTS
+
+
+def _run_marked(run: Run, value: Value, receiver: tuple[Arg, ...] = ()) -> None:
+    """Runs what bears marks of pytest: a test with each set of its parameters, a fixture as any other function."""
+    function, marks = taken_apart(value)
+    if isinstance(function, Function):
+        _run_function(run, function, receiver, marks)
+
+
+def _run_function(run: Run, function: Function, receiver: tuple[Arg, ...] = (), marks: Sequence[Wrapped] = ()) -> None:
+    ctx = _CLOSED if is_start(function) else _OPEN
+    if function.name.startswith("test") and len(function.parameters) > len(receiver):
+        own = receiver[0].value if receiver else None
+        for given in sets_of_arguments(run, function, marks, own, ctx):
+            args = (*receiver, *given, Arg("**", UNKNOWN, None, None))
+            call(run, function, args, function.site, function.site, function.frame, ctx, how="start")
+        return
+    args = (*receiver, *unknown_arguments(function, len(receiver)), Arg("**", UNKNOWN, None, None))
+    call(run, function, args, function.site, function.site, function.frame, ctx, how="start")
+
+
+def _run_wrapped(run: Run, value: Value, inner: Value | None, receiver: int = 0) -> None:
+    if isinstance(inner, Function):
+        args = unknown_arguments(inner, receiver)
+        call(run, value, args, inner.site, inner.site, inner.frame, _OPEN, how="start")
+
+
+def unknown_arguments(function: Function, given: int) -> tuple[Arg, ...]:
+    """Unknown values for the parameters that a call must give, behind those given already, and for `*args`."""
+    taken = [how for _, _, how, _, _ in function.parameters[:given]]
+    # What is given may all go to `*args`, which takes more.
+    parameters = function.parameters[taken.index("*") if "*" in taken else given :]
+    needed = tuple(
+        Arg(None, UNKNOWN, None, None)
+        for _, _, how, default, _ in parameters
+        if how in ("any", "only") and default is None
+    )
+    return (*needed, _SPLAT[0]) if any(how == "*" and name for name, _, how, _, _ in parameters) else needed
+
+
+def _run_class(run: Run, cls: Class) -> None:
+    instance = construct(run, cls, _SPLAT, cls.site, cls.frame, _OPEN)
+    if not isinstance(instance, Instance):
+        return
+    for name, value in list(cls.frame.vars.items()):
+        inner = inner_of(value)
+        if not isinstance(inner, Function) or inner.site in run.entered or name == "__init__":
+            continue
+        if not run.world.is_worth_a_root(inner.path, inner.block, starts=is_start(inner)):
+            run.weighs(inner)
+            continue
+        run.begin_afresh()
+        if isinstance(value, Wrapped) and isinstance(taken_apart(value)[0], Function):
+            _run_marked(run, value, (Arg(None, instance, None, None),))
+        elif not isinstance(value, Function):
+            _run_wrapped(run, as_method(instance, value), inner, 1)
+        elif value.kind == "static":
+            _run_function(run, value)
+        else:
+            _run_function(run, value, (Arg(None, cls if value.kind == "class" else instance, None, None),))
+
+
+def finish(run: Run) -> None:
+    """Runs what was made but never called in sight: operands of maps, nested functions."""
+    for _ in range(4):
+        mapped = [item for site, item in run.mapped.items() if site not in run.called]
+        waiting = [item for site, item in run.made.items() if site not in run.entered and is_inside(item[0])]
+        functions = [item for item in waiting if item[0].body is not None and item[0].frame.parent is not None]
+        lambdas = [item for item in waiting if item not in functions]
+        if not mapped and not functions and not lambdas:
+            return
+        for value, ctx in reversed(mapped):
+            if value.binder.site not in run.called:
+                run.called.add(value.binder.site)
+                run_uncalled(run, value, ctx)
+        if mapped:
+            continue
+        for function, ctx in [*functions, *lambdas]:
+            if function.site in run.entered:
+                continue
+            inner = ctx.perhaps(replace(ctx.env, open=True))
+            call(
+                run,
+                function,
+                unknown_arguments(function, 0),
+                function.site,
+                function.site,
+                function.frame,
+                inner,
+                how="start",
+            )
+            run.entered.add(function.site)
+
+
+def is_inside(function: Function) -> bool:
+    """Whether a function was made inside another one, or without a name."""
+    return function.name == "<lambda>" or (function.body is not None and function.frame.parent is not None)
+
+
+def candidates(frame: Frame) -> Iterator[tuple[str, Value, Function | Class]]:
+    """The functions and classes of a module that may be roots, in order: name, value, and what the value wraps."""
+    seen: set[Site] = set()
+    for name, value in list(frame.vars.items()):
+        inner = inner_of(value)
+        if inner is not None and inner.path == frame.path and inner.site not in seen:
+            seen.add(inner.site)
+            yield name, value, inner
+
+
+def inner_of(value: Value) -> Function | Class | None:
+    """The function or class that a value comes down to."""
+    from meshlens.axes.domain.values import Partial, Wrapped
+
+    for _ in range(6):
+        if isinstance(value, (Function, Class)):
+            return value
+        if isinstance(value, Wrapped):
+            value = value.operand
+        elif isinstance(value, Mapped):
+            value = value.binder.operand
+        elif isinstance(value, Partial):
+            value = value.callee
+        elif isinstance(value, Bound):
+            value = value.function
+        else:
+            return None
+    return None
+
+
+def methods(cls: Class) -> Iterator[Function]:
+    """The functions in a class body."""
+    for value in cls.frame.vars.values():
+        inner = inner_of(value)
+        if isinstance(inner, Function):
+            yield inner

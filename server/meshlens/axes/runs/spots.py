@@ -1,0 +1,327 @@
+"""One statement watched: what it met whenever it ran, so that another in its place can run there without the rest.
+
+That works where the other statement leaves behind what this one left, but for its own records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, NamedTuple
+
+from meshlens.axes.domain.values import Class, Function, Site, Value
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.records import Records
+from meshlens.axes.runs.run import WORK_TO_SPARE, Run, World
+from meshlens.facts.nodes import Statement
+
+WATCHED: Literal["watched"] = "watched"
+
+_MOST_MOMENTS = 200
+MOST_MORE_WORK = WORK_TO_SPARE
+_LISTS = tuple(one.name for one in fields(Records))
+
+Lengths = tuple[int, ...]
+
+
+class Watched(NamedTuple):
+    """A statement that is watched."""
+
+    tag: Literal["watched"]
+    site: int
+    statement: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One time that a statement ran.
+
+    Attributes:
+        frame: the variables before, with those around them.
+        context: the circumstances.
+        heap: what objects held.
+        ambient, stack, api_guard, broad_guard, differentiating: as in `Run`.
+        begun: how many records of each kind there were before.
+        ended: how many there were behind it.
+        after: the variables that it set, with their values.
+        globals: the module's variables, if that had not run to its end.
+        begun_calls: how many calls there were before.
+        calls: how many calls it made.
+        depth: how deep the run was when it began.
+        work: how much work it was, each iteration of a loop counted as four more.
+    """
+
+    frame: Frame
+    context: Context
+    heap: dict[Any, dict[str, Value]]
+    ambient: tuple[Value, ...]
+    stack: tuple[Site, ...]
+    api_guard: int
+    broad_guard: int
+    differentiating: int
+    begun: Lengths
+    ended: Lengths
+    after: Mapping[str, Value | None]
+    globals: Mapping[str, Value] | None
+    begun_calls: int
+    calls: int
+    depth: int
+    work: int
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a statement leaves behind that runs in the place of another.
+
+    Attributes:
+        records: for the rules.
+        after: the variables that it set, with their values.
+        calls: how many calls it made.
+        work: how much work it was.
+        deps, relied: as in `Run`.
+    """
+
+    records: Records
+    after: Mapping[str, Value | None]
+    calls: int
+    work: int
+    deps: frozenset[tuple[str, str]]
+    relied: frozenset[tuple[str, str]]
+
+
+class _EnteredError(Exception):
+    """The statement calls a function of the workspace: what that does may depend on what ran before."""
+
+
+class _Alone(Run):
+    """A run of one statement alone."""
+
+    def enters(self) -> None:
+        """Gives up."""
+        raise _EnteredError
+
+
+def run_watched(run: Run, node: Watched, frame: Frame, ctx: Context) -> None:
+    """Runs a statement that is watched."""
+    from meshlens.axes.python.statements import run_block
+
+    moments = run.moments
+    if moments is None or run.begun or len(moments) >= _MOST_MOMENTS:
+        run.moments = None
+        run_block(run, (node.statement,), frame, ctx)
+        return
+    begun = _lengths(run.records)
+    before = _copied(frame)
+    heap = {key: dict(held) for key, held in run.heap.items()}
+    told = (len(run.written), len(run.ambient), run.entrances, run.epoch, run.overlaid, _handed(frame))
+    calls, work, stack, ambient = run.calls, _work(run), tuple(run.stack), tuple(run.ambient)
+    sets = run.entered, run.made, run.mapped, run.called
+    run.entered, run.made, run.mapped, run.called = set(), {}, {}, set()
+    run_block(run, (node.statement,), frame, ctx)
+    is_alone = not (run.entered or run.made or run.mapped or run.called or frame.globals or frame.nonlocals)
+    sets[0].update(run.entered)
+    sets[1].update([item for item in run.made.items() if item[0] not in sets[1]])
+    sets[2].update([item for item in run.mapped.items() if item[0] not in sets[2]])
+    sets[3].update(run.called)
+    run.entered, run.made, run.mapped, run.called = sets
+    now = (len(run.written), len(run.ambient), run.entrances, run.epoch, run.overlaid, _handed(frame))
+    if not is_alone or told != now or run.moments is None:
+        run.moments = None
+        return
+    moments.append(
+        Moment(
+            before,
+            ctx,
+            heap,
+            ambient,
+            stack,
+            run.api_guard,
+            run.broad_guard,
+            run.differentiating,
+            begun,
+            _lengths(run.records),
+            _changes(before.vars, frame.vars),
+            dict(frame.module.vars) if run.world.is_running(frame.path) else None,
+            calls,
+            run.calls - calls,
+            run.depth,
+            _work(run) - work,
+        )
+    )
+
+
+def run_alone(world: World, root: tuple[str, str], moment: Moment, statement: Any) -> Left | None:
+    """Runs a statement as another once ran; None if it does what may concern others.
+
+    Args:
+        world: the workspace.
+        root: the root that ran then.
+        moment: when the other statement ran.
+        statement: the statement.
+    """
+    from meshlens.axes.python.statements import run_block
+
+    run = _Alone(world, *root)
+    run.heap = dict(moment.heap)
+    run.ambient = list(moment.ambient)
+    run.stack = list(moment.stack)
+    run.calls = moment.begun_calls
+    run.depth = moment.depth
+    run.api_guard, run.broad_guard = moment.api_guard, moment.broad_guard
+    run.differentiating = moment.differentiating
+    frame = _copied_one(moment.frame, moment.frame.parent)
+    module, variables = frame.module, frame.module.vars
+    try:
+        if moment.globals is not None:
+            module.vars = dict(moment.globals)
+        run_block(run, (statement,), frame, moment.context)
+    except _EnteredError:
+        return None
+    finally:
+        module.vars = variables
+    if (
+        run.is_brief
+        or run.entered
+        or run.made
+        or run.mapped
+        or run.called
+        or run.written
+        or run.epoch
+        or run.overlaid
+        or _handed(frame) != _handed(moment.frame)
+        or len(run.ambient) != len(moment.ambient)
+    ):
+        return None
+    return Left(
+        run.records,
+        _changes(moment.frame.vars, frame.vars),
+        run.calls - moment.begun_calls,
+        _work(run),
+        frozenset(run.deps),
+        frozenset(run.relied - {root}),
+    )
+
+
+def _work(run: Run) -> int:
+    return run.work + 4 * run.iterations
+
+
+def leaves_the_same(moment: Moment, left: Left, unread: frozenset[str] | None) -> bool:
+    """Whether what follows cannot tell which of two statements ran.
+
+    Args:
+        moment: the one that ran.
+        left: what the other leaves behind.
+        unread: the variables that only the statements mention; None where they may run again in the same frame.
+    """
+    variables = moment.frame.vars
+    for name in moment.after.keys() | left.after.keys():
+        if unread is not None and name in unread:
+            continue
+        old = moment.after[name] if name in moment.after else variables.get(name)
+        new = left.after[name] if name in left.after else variables.get(name)
+        if not same(old, new):
+            return False
+    return True
+
+
+def spliced(
+    records: Records, moments: Sequence[Moment], made: Sequence[Left]
+) -> tuple[Records, tuple[Moment, ...]] | None:
+    """The records of a root in which a statement left others, and the moments counted in these; None if none changed.
+
+    Args:
+        records: those before.
+        moments: when the statement ran, in order.
+        made: what ran in its place, in the same order.
+    """
+    spans: list[list[tuple[int, int]]] = []
+    lists: list[list[Any]] = []
+    is_changed = False
+    for place, name in enumerate(_LISTS):
+        old: list[Any] = getattr(records, name)
+        fresh: list[list[Any]] = [getattr(left.records, name) for left in made]
+        if not any(fresh) and all(one.begun[place] == one.ended[place] for one in moments):
+            lists.append(old)
+            spans.append([(one.begun[place], one.ended[place]) for one in moments])
+            continue
+        is_changed = True
+        new: list[Any] = []
+        counted: list[tuple[int, int]] = []
+        at = 0
+        for moment, come in zip(moments, fresh, strict=True):
+            new += old[at : moment.begun[place]]
+            counted.append((len(new), len(new) + len(come)))
+            new += come
+            at = moment.ended[place]
+        new += old[at:]
+        lists.append(new)
+        spans.append(counted)
+    if not is_changed:
+        return None
+    counts = [list(zip(*ends, strict=True)) for ends in zip(*spans, strict=True)]
+    now = [replace(one, begun=begun, ended=ended) for one, (begun, ended) in zip(moments, counts, strict=True)]
+    return Records(*lists), tuple(now)
+
+
+def old_records(records: Records, moments: Sequence[Moment]) -> Records:
+    """The records that the statement itself left."""
+    return Records(
+        *[
+            [one for moment in moments for one in getattr(records, name)[moment.begun[place] : moment.ended[place]]]
+            for place, name in enumerate(_LISTS)
+        ]
+    )
+
+
+def may_do_more(run: Run) -> bool:
+    """Whether a run stays as complete as it is when a statement in it makes some more calls, or is more work."""
+    return not run.is_brief
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are alike in all that they hold, also in what does not count when they are compared."""
+    if one is other:
+        return True
+    kind = type(one)
+    if kind is not type(other) or kind is Function or kind is Class:
+        return False
+    if issubclass(kind, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    names = getattr(kind, "__match_args__", None)
+    if names is None:
+        return bool(one == other)
+    return all(same(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def _lengths(records: Records) -> Lengths:
+    return tuple([len(getattr(records, name)) for name in _LISTS])
+
+
+def _changes(before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[str, Value | None]:
+    changed: dict[str, Value | None] = {name: value for name, value in after.items() if before.get(name) is not value}
+    changed.update((name, None) for name in before if name not in after)
+    return changed
+
+
+def _handed(frame: Frame) -> tuple[frozenset[str], ...]:
+    """What became of the containers that a caller gave."""
+    return frame.given, frame.altered, frame.blurred
+
+
+def _copied(frame: Frame) -> Frame:
+    """A frame as it is now, with those around it; modules stay themselves."""
+    parent = frame.parent
+    return frame if parent is None else _copied_one(frame, _copied(parent))
+
+
+def _copied_one(frame: Frame, parent: Frame | None) -> Frame:
+    made = Frame(frame.path, frame.block, parent)
+    made.maps = frame.maps
+    made.vars = dict(frame.vars)
+    made.globals, made.nonlocals, made.parameters = frame.globals, frame.nonlocals, frame.parameters
+    made.given, made.altered, made.blurred = frame.given, frame.altered, frame.blurred
+    made.returned, made.yielded, made.exits = list(frame.returned), list(frame.yielded), frame.exits
+    made.owner, made.receiver = frame.owner, frame.receiver
+    return made

@@ -1,0 +1,448 @@
+"""How much work a call is worth: dull functions are not entered, plain ones only a few times, results are shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from meshlens.axes.domain.joining import join_all, variations_in
+from meshlens.axes.domain.values import (
+    UNKNOWN,
+    Arg,
+    Bound,
+    Class,
+    Const,
+    Data,
+    Dict,
+    Ext,
+    Function,
+    Instance,
+    Made,
+    Mapped,
+    Mesh,
+    Module,
+    Partial,
+    Seq,
+    Site,
+    Spec,
+    Super,
+    Union,
+    Value,
+    Wrapped,
+)
+from meshlens.axes.domain.variation import VARYING
+from meshlens.axes.python.tables import forgotten, is_table
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.ledger import MOST_PLAIN_RUNS, Key, Shared, most_runs
+from meshlens.axes.runs.run import Run
+from meshlens.facts.nodes import (
+    Assign,
+    Attribute,
+    Call,
+    ClassDef,
+    DictDisplay,
+    FunctionDef,
+    FunctionShape,
+    Lambda,
+    ListDisplay,
+    Name,
+    Return,
+    Starred,
+    Subscript,
+    TupleDisplay,
+    Yield,
+)
+from meshlens.jaxapi.binders import BINDERS, MAPS_ON_DEVICES
+
+_HOLD_NAMES = frozenset(
+    name for row in BINDERS.values() if row.names_from == "parameters" for name in (row.names, *row.more_names)
+)
+"""Keywords that give a binder its axis names: who takes one, under `**` perhaps, hands it on to a binder."""
+
+_HOLD_NO_FUNCTION = frozenset({Data, Const, Ext, Made, Mesh, Spec, Class, Instance, Module, Super})
+_HOLDS_NOTHING = _HOLD_NO_FUNCTION - {Instance}
+_HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
+_MOST_FOLLOWED = 40
+"""How many calls of functions that say nothing of axes are followed in maps, for what they make of arrays."""
+_MAKE_ATTRIBUTES = frozenset({"__init__", "__post_init__", "setup"})
+_THIN = 2
+"""Statements of a function that does little more than hand on what it is given, such as a wrapper of a map."""
+
+
+def spent(run: Run, function: Function, values: dict[str, Value], decides: bool, ctx: Context) -> Value | None:
+    """What stands for another run of a function that ran often enough outside every map; None if it may run again.
+
+    Runs that may never happen, or only with some releases of JAX, do not use up what those that certainly happen may
+    spend, nor do those in which a module makes its parameters, where some collectives are left out.
+
+    Args:
+        run: the run.
+        function: the function.
+        values: its arguments.
+        decides: whether they may decide about axes.
+        ctx: the circumstances of the call.
+    """
+    telling = (decides, ctx.sure and run.api_guard == run.broad_guard, ctx.skip)
+    ran: tuple[Site, tuple[bool, ...]] = (function.site, telling)
+    left = run.ledger.left
+    given = [value for value in values.values() if type(value) not in _HOLDS_NOTHING]
+    # The object whose method runs is none that is handed in.
+    if given and type(given[0]) is Instance and function.owner is not None and function.kind != "static":
+        del given[0]
+    handed = frozenset([site for value in given for site in _worthwhile(run, value)])
+    # What a helper makes of a function or an object that has to do with axes is news, however often it ran for others;
+    # so is what a thin wrapper makes of names, meshes and specs.
+    is_news = (handed and not run.count((function.site, handed))) or (decides and len(run.body(function)) <= _THIN)
+    # Most strings are no names of axes: they go on counting only where a binder or a use of an axis is in sight, and
+    # where an object is made, which has no attributes before.
+    is_plain = not decides or not (function.name in _MAKE_ATTRIBUTES or _names_axes(run, function))
+    if run.count(ran) < (MOST_PLAIN_RUNS if is_plain else most_runs(ran)) or is_news:
+        own = left.get(ran, 0)
+        left[ran] = own + 1 if type(own) is int else 1
+        if handed:
+            left[(function.site, handed)] = 1
+        return None
+    latest = None if decides or not run.shares(function) else left.get(function.site) or run.find(function.site)
+    if not isinstance(latest, Shared):
+        return UNKNOWN
+    run.relied.add(latest.root)
+    # What a closure gives hangs on what it closes over, too.
+    if latest.given == values and function.frame.parent is None:
+        return latest.value
+    known = ("whatever given", function.site, latest.value)
+    if known not in run.memo:
+        # What is written matters only where it shows how many items there are.
+        written = _returned(run.body(function)) if type(latest.value) in (Seq, Dict) else ()
+        run.memo[known] = _whatever_given(_Result(run, function, latest.given), latest.value, written)
+    return run.memo[known]
+
+
+def _names_axes(run: Run, function: Function) -> bool:
+    says, blocks = run.world.names_axes(function.path, function.block)
+    run.deps.update([(function.path, block) for block in blocks])
+    return says
+
+
+@dataclass(slots=True)
+class _Result:
+    """What a call gave, while it becomes what other arguments would give as well.
+
+    Attributes:
+        run: the run.
+        function: what was called.
+        given: the arguments of that call.
+        frames: the variables of the call, by those that they stand for now.
+    """
+
+    run: Run
+    function: Function
+    given: Mapping[str, Value]
+    frames: dict[int, Frame] = field(default_factory=dict)
+
+
+def _whatever_given(result: _Result, value: Value, written: tuple[Any, ...]) -> Value:
+    """What a function gives for other arguments as well: functions and meshes, but no number, shape, key or length.
+
+    Args:
+        result: the call.
+        value: what it gave, or a part of it.
+        written: the expressions that it returns; none where they do not show how many items there are.
+    """
+    if isinstance(value, Seq):
+        if not _is_written_out(written, len(value.items)):
+            items = [_whatever_given(result, item, ()) for item in value.items]
+            return Seq(value.kind, (join_all(items),) * bool(items), True)
+        columns = zip(*(node.items for node in written), strict=True)
+        items = [_whatever_given(result, item, column) for item, column in zip(value.items, columns, strict=True)]
+        return Seq(value.kind, tuple(items), value.open)
+    if isinstance(value, Dict):
+        is_open = value.open or not _is_dict_written_out(written, len(value.items))
+        return Dict(tuple((key, _whatever_given(result, item, ())) for key, item in value.items), is_open)
+    if isinstance(value, Union):
+        options = dict.fromkeys(_whatever_given(result, one, ()) for one in value.options)
+        return Union(tuple(options), value.of_table)
+    if isinstance(value, Mesh):
+        return replace(value, names=(), sizes=None, open=True)
+    if isinstance(value, Partial):
+        args = tuple(replace(arg, value=_whatever_given(result, arg.value, ())) for arg in value.args)
+        return replace(value, callee=_whatever_given(result, value.callee, ()), args=args)
+    if isinstance(value, Bound):
+        return replace(value, receiver=_whatever_given(result, value.receiver, ()))
+    if isinstance(value, Instance):
+        return _object_whatever_given(result, value)
+    if isinstance(value, Function) and value.frame.parent is result.function.frame:
+        return replace(value, frame=_frame_whatever_given(result, value.frame))
+    return UNKNOWN if isinstance(value, (Data, Const, Spec, Made)) else value
+
+
+def _object_whatever_given(result: _Result, value: Instance) -> Value:
+    """An object that the call, or one in it, made, with attributes that other arguments would give it as well."""
+    from meshlens.axes.python.objects import attributes_of
+
+    run, site = result.run, result.function.site
+    if value in result.given.values():
+        return UNKNOWN
+    if value.made is None or not _is_in_function(run, value.made):
+        return value
+    held = attributes_of(run, value)
+    number = run.number_of(("whatever given", value.cls, value.made, site))
+    own = replace(value, number=number)
+    if number not in run.heap:
+        run.heap[number] = {}
+        run.heap[number].update({name: _whatever_given(result, one, ()) for name, one in held.items() if one != own})
+    return own
+
+
+def _is_in_function(run: Run, site: Site) -> bool:
+    """Tells whether a site is in a function, so that each call has an object of its own there."""
+    facts = run.world.facts(site.path)
+    block = facts.blocks.get(site.block) if facts is not None else None
+    return block is not None and isinstance(block.shape, (FunctionDef, FunctionShape))
+
+
+def _frame_whatever_given(result: _Result, frame: Frame) -> Frame:
+    """The variables of the call as other arguments would leave them, for a function that closes over them."""
+    known = result.frames.get(id(frame))
+    if known is not None:
+        return known
+    own = result.frames[id(frame)] = Frame(frame.path, frame.block, frame.parent, frame.sites)
+    own.globals, own.nonlocals, own.parameters = frame.globals, frame.nonlocals, frame.parameters
+    own.owner, own.receiver = frame.owner, frame.receiver
+    own.vars = {name: _whatever_given(result, one, ()) for name, one in frame.vars.items()}
+    return own
+
+
+def _is_written_out(written: tuple[Any, ...], count: int) -> bool:
+    """Whether expressions are tuples and lists that write out so many items."""
+    return bool(written) and all(
+        isinstance(node, (TupleDisplay, ListDisplay))
+        and len(node.items) == count
+        and not any(isinstance(item, Starred) for item in node.items)
+        for node in written
+    )
+
+
+def _is_dict_written_out(written: tuple[Any, ...], count: int) -> bool:
+    """Whether expressions are dictionaries that write out so many items."""
+    return bool(written) and all(
+        isinstance(node, DictDisplay) and len(node.pairs) == count and all(pair.key is not None for pair in node.pairs)
+        for node in written
+    )
+
+
+def _returned(statements: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The expressions that statements return, without those of functions inside them."""
+    found: list[Any] = []
+    waiting: list[Any] = list(statements)
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, tuple) or not node or isinstance(node, (FunctionDef, Lambda, ClassDef)):
+            continue
+        if isinstance(node, (Return, Yield)):
+            found.append(node.value if node.value is not None else node)
+        else:
+            waiting.extend(node)
+    return tuple(found)
+
+
+def tells(values: Iterable[Value]) -> bool:
+    """Whether arguments may decide about axes: a name, a function, a mesh, a spec."""
+    for value in values:
+        kind = type(value)
+        if kind is Data:
+            continue
+        if isinstance(value, Const):
+            if type(value.value) is str:
+                return True
+        elif isinstance(value, Seq):
+            if tells(value.items):
+                return True
+        elif isinstance(value, Dict):
+            if tells([item for _, item in value.items]):
+                return True
+        elif kind in (Mesh, Spec) or _holds_function(value):
+            return True
+    return False
+
+
+def share(run: Run, key: Key, result: Value, begun: int, names: tuple[Const, ...]) -> None:
+    """Keeps a result for other roots, unless the call changed an object that was there before."""
+    new = {number for number, made in run.written[begun:] if made}
+    if all(number in new for number, _ in run.written[begun:]):
+        heap = {number: dict(run.heap.get(number, {})) for number in new}
+        run.ledger.left[key] = Shared(result, run.root, heap, names)
+
+
+def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
+    """Whether running the body can tell nothing: no axis in reach, and neither functions nor axis names handed in."""
+    if run.world.reaches(function.path, function.block, ctx.env):
+        return False
+    if run.api_guard > run.broad_guard and run.world.is_worth_a_root(function.path, function.block, starts=False):
+        return False
+    if any(_holds_function(arg.value) or arg.label in _HOLD_NAMES for arg in args):
+        return False
+    if function.frame.parent is not None and _closes_over_axes(run, function):
+        return False
+    if run.world.makes_arrays(function.path, function.block) and any(_has_sizes(arg.value) for arg in args):
+        return False
+    handed = args[1:] if function.owner is not None and function.kind != "static" else args
+    return not any(isinstance(arg.value, Instance) and _is_worthwhile(run, arg.value.cls) for arg in handed)
+
+
+def is_followed(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
+    """Whether a dull function is entered for what it makes of arrays that the devices hold parts of."""
+    if not any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps):
+        return False
+    if function.frame.maps == 0 and not any(_varies(arg.value) for arg in args):
+        return False
+    if run.followed >= _MOST_FOLLOWED:
+        run.is_brief = True
+        return False
+    run.followed += 1
+    return True
+
+
+def _varies(value: Value) -> bool:
+    return any(along.typed == VARYING for over in variations_in(value) for _, along in over.axes)
+
+
+def _closes_over_axes(run: Run, function: Function) -> bool:
+    """Whether what makes an inner function was given a function that has to do with axes, as a decorator is."""
+    for frame in function.frame.chain():
+        for name in frame.parameters:
+            value = frame.vars.get(name, UNKNOWN)
+            if type(value) not in _HOLDS_NOTHING and any(_worthwhile(run, value)):
+                return True
+    return False
+
+
+def _has_sizes(value: Value) -> bool:
+    """Whether a value is a number or an array whose sizes are known."""
+    if isinstance(value, Const):
+        return type(value.value) is int
+    if isinstance(value, Data):
+        return bool(value.shape) and None not in (value.shape or ())
+    return any(map(_has_sizes, _leaves(value)))
+
+
+def _is_worthwhile(run: Run, cls: Class) -> bool:
+    """Whether a method of a class has to do with axes, so that whoever is handed such an object may call it."""
+    members = [value.operand if isinstance(value, Wrapped) else value for value in cls.frame.vars.values()]
+    methods = [value for value in members if isinstance(value, Function)]
+    for method in methods:
+        run.weighs(method)
+    return any(run.world.is_worth_a_root(one.path, one.block, starts=True) for one in methods)
+
+
+def _holds_function(value: Value) -> bool:
+    kind = type(value)
+    if kind in _HOLD_NO_FUNCTION:
+        return False
+    if kind in _HOLD_FUNCTIONS:
+        return True
+    if isinstance(value, Bound):
+        return isinstance(value.function, (Function, Mapped, Wrapped))
+    return any(map(_holds_function, _leaves(value)))
+
+
+def _worthwhile(run: Run, value: Value) -> Iterator[Site]:
+    """Where the functions stand that a value comes down to, those only that have to do with axes."""
+    if isinstance(value, Function):
+        run.weighs(value)
+        if run.world.is_worth_a_root(value.path, value.block, starts=True):
+            yield value.site
+    elif isinstance(value, Instance):
+        if _is_worthwhile(run, value.cls):
+            yield value.cls.site
+    elif isinstance(value, Bound):
+        yield from _worthwhile(run, value.function)
+    elif isinstance(value, Partial):
+        yield from _worthwhile(run, value.callee)
+    elif isinstance(value, Wrapped):
+        yield from _worthwhile(run, value.operand)
+    else:
+        for leaf in _leaves(value):
+            if type(leaf) not in _HOLDS_NOTHING:
+                yield from _worthwhile(run, leaf)
+
+
+def _leaves(value: Value) -> Iterator[Value]:
+    """What a tree of values comes down to; a part that stands in it a thousand times is gone through once."""
+    met: set[int] = set()
+    waiting = list(_parts(value))
+    waiting.reverse()
+    while waiting:
+        part = waiting.pop()
+        if not isinstance(part, (Seq, Dict, Union)):
+            yield part
+        elif id(part) not in met:
+            met.add(id(part))
+            waiting.extend(reversed(tuple(_parts(part))))
+
+
+def _parts(value: Value) -> Iterable[Value]:
+    if isinstance(value, Seq):
+        return value.items
+    if isinstance(value, Dict):
+        return (item for _, item in value.items)
+    return value.options if isinstance(value, Union) else ()
+
+
+def forget_tables(run: Run, function: Function, args: tuple[Arg, ...]) -> None:
+    """Makes the entries of configurations unknown that a function was given which does not run, if it may set them."""
+    values = [arg.value for arg in args if is_table(arg.value)]
+    if values and _alters(run.body(function), frozenset(parameter[0] for parameter in function.parameters)):
+        run.altered.extend((value, forgotten(value)) for value in values if isinstance(value, Dict))
+
+
+def _alters(statements: tuple[Any, ...], names: frozenset[str]) -> bool:
+    """Whether statements set an attribute or an item of what one of some names stands for, or hand it on."""
+    waiting: list[Any] = list(statements)
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, tuple) or not node:
+            continue
+        targets = node.targets if isinstance(node, Assign) and isinstance(node.targets, tuple) else ()
+        if any(_root_of(target) in names for target in targets if isinstance(target, (Attribute, Subscript))):
+            return True
+        is_method = (
+            isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name in ("update", "pop")
+        )
+        if is_method and _root_of(node[2][2]) in names:
+            return True
+        waiting.extend(node)
+    return False
+
+
+def _root_of(node: Any) -> str:
+    while isinstance(node, (Attribute, Subscript)):
+        node = node.object
+    return str(node.name) if isinstance(node, Name) else ""
+
+
+def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Key | None:
+    """What a call's result depends on, if that can be hashed; None if not."""
+    parts = (
+        function,
+        tuple(values.values()),
+        ctx.env,
+        ctx.conditional,
+        ctx.remote,
+        ctx.guarded,
+        ctx.sure,
+        ctx.host,
+        ctx.loop,
+        ctx.branch,
+        ctx.skip,
+        ctx.expected,
+        run.differentiating > 0,
+        run.api_guard > run.broad_guard,
+        run.epoch,
+        run.ambient[-1] if run.ambient else None,
+    )
+    try:
+        return Key(parts)
+    except TypeError:
+        return None

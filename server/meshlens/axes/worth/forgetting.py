@@ -1,0 +1,115 @@
+"""Code that is not run, or not often enough: what it may have set is not known any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from meshlens.axes.domain.values import UNKNOWN, Value
+from meshlens.axes.python.assign import assign
+from meshlens.axes.python.containers import MUTATORS
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.run import Run
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assign,
+    Attribute,
+    AugAssign,
+    Call,
+    ClassDef,
+    Constant,
+    Delete,
+    Expression,
+    For,
+    FunctionDef,
+    FunctionShape,
+    Hole,
+    Import,
+    ImportFrom,
+    ListDisplay,
+    Name,
+    Return,
+    SeparateDef,
+    Starred,
+    Subscript,
+    Try,
+    TupleDisplay,
+    Walrus,
+    With,
+    Yield,
+)
+
+
+def forget(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> None:
+    """Makes everything unknown that some statements and expressions may set, functions in them left out.
+
+    Args:
+        run: the run.
+        nodes: the statements and expressions.
+        frame: the running frame.
+        ctx: the circumstances.
+    """
+    waiting: list[Any] = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, tuple) or isinstance(node, (Constant, FunctionShape)):
+            continue
+        for target in _set_by(node):
+            _unset(run, target, frame, ctx)
+        if isinstance(node, Return):
+            frame.returned.append(UNKNOWN)
+        elif isinstance(node, Yield):
+            frame.yielded.append(UNKNOWN)
+        waiting.extend(node)
+
+
+def too_deep(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    """The value of an expression that lies too deep to be worked out."""
+    forget(run, (node,), frame, ctx)
+    return UNKNOWN
+
+
+def _set_by(node: Any) -> Iterator[Expression]:
+    """The targets that a node sets, as expressions."""
+    if isinstance(node, (Assign, Delete)):
+        yield from node.targets
+    elif isinstance(node, (AnnAssign, AugAssign, For)):
+        yield node.target
+    elif isinstance(node, With):
+        yield from (item.target for item in node.items if item.target is not None)
+    elif isinstance(node, Try):
+        yield from (Name("name", node.site, one.name) for one in node.handlers if one.name is not None)
+    elif isinstance(node, (Walrus, ClassDef)):
+        yield Name("name", node.site, node.name)
+    elif isinstance(node, FunctionDef):
+        yield Name("name", node.site, node.function.name)
+    elif isinstance(node, SeparateDef):
+        yield Name("name", node.site, node.key.rsplit(".", 1)[-1].split("~", 1)[0])
+    elif isinstance(node, Import):
+        yield from (Name("name", node.site, one.alias or one.name.split(".")[0]) for one in node.names)
+    elif isinstance(node, ImportFrom):
+        yield from (Name("name", node.site, one.alias or one.name) for one in node.names if one.name != "*")
+    elif isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name in MUTATORS:
+        yield node.callee.object
+    elif isinstance(node, Hole):
+        yield from (Name("name", node.site, name) for name in node.unsettled)
+
+
+def _unset(run: Run, target: Expression, frame: Frame, ctx: Context) -> None:
+    if isinstance(target, Starred):
+        _unset(run, target.value, frame, ctx)
+    elif isinstance(target, (TupleDisplay, ListDisplay)):
+        for item in target.items:
+            _unset(run, item, frame, ctx)
+    elif isinstance(target, Subscript):
+        _unset(run, target.object, frame, ctx)
+    elif isinstance(target, Name) or (isinstance(target, Attribute) and _is_plain(target.object)):
+        assign(run, target, UNKNOWN, frame, ctx)
+
+
+def _is_plain(node: Expression) -> bool:
+    """Whether an expression is a name with attributes, which can be worked out without calls that run bodies."""
+    while isinstance(node, Attribute):
+        node = node.object
+    return isinstance(node, Name)

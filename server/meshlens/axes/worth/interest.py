@@ -1,0 +1,325 @@
+"""Which functions are worth entering: those from which something to do with axes can be reached, by names.
+
+A name stands for every function of that name in the workspace, so nothing that matters is left out; what is
+left out is the bulk of ordinary numerical code.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import takewhile
+
+from meshlens.axes.runs.context import AxisEnv
+from meshlens.axes.worth.interesting_words import (
+    CONFIGURATION_WORDS,
+    binding_words,
+    dated_words,
+    root_words,
+    using_words,
+    words_in_maps,
+)
+from meshlens.facts.mentioned import LOCAL_FUNCTION, MAKES_FUNCTIONS, SERVES_RELEASES, is_mark
+from meshlens.facts.model import Block, FileFacts, Shape
+from meshlens.facts.nodes import Assign, Name
+
+_SMALL = 12
+_SHORT = 40
+_MAKE_ARRAYS = frozenset(
+    "normal uniform truncated_normal zeros ones full reshape einsum one_hot concatenate stack transpose split".split()
+)
+_NEVER = 1 << 30
+_ENTRY_METHODS = ("__init__", "__call__", "setup", "__post_init__")
+
+
+Facts = Mapping[str, FileFacts]
+Mentions = dict[str, tuple[str, ...]]
+Ranks = dict[str, int]
+Row = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+"""What a changed block owned and mentioned, and what it owns and mentions."""
+
+
+class Interest:
+    """Which blocks are interesting, for one state of the workspace."""
+
+    def __init__(
+        self, facts: Facts, mentioned: dict[str, Mentions], closures: list[Ranks], dated: frozenset[str]
+    ) -> None:
+        self._facts, self._mentioned, self._dated = facts, mentioned, dated
+        self._binding, self._using = closures
+        self._reach: dict[tuple[str, str], tuple[bool, ...]] = {}
+        self._roots: dict[tuple[str, str, bool], bool] = {}
+        self._names_axes: dict[tuple[str, str], tuple[bool, tuple[str, ...]]] = {}
+        self._sorted: dict[str, list[str]] = {}
+
+    @staticmethod
+    def of(facts: Facts, before: Interest | None = None) -> Interest:
+        """What is interesting in a workspace; what stayed as it was before is not looked through again."""
+        mentioned: dict[str, Mentions] = {}
+        users: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+        dated: set[str] = set()
+        for path, file in facts.items():
+            mentioned[path] = mentions = _mentions_in(path, file, before)
+            for key, block in file.blocks.items():
+                names = mentions[key]
+                owns = _owns(key, block, names)
+                if not dated_words().isdisjoint(names):
+                    dated.update(owns)
+                for name in names:
+                    users[name].append(owns)
+        closures = [_closure(words, users) for words in (binding_words(), binding_words() | using_words())]
+        return Interest(facts, mentioned, closures, frozenset(dated))
+
+    def after(
+        self,
+        facts: Facts,
+        changed: Iterable[tuple[str, str]],
+        known: Mapping[tuple[str, str], tuple[str, ...]] | None = None,
+    ) -> tuple[Interest, frozenset[str]] | None:
+        """The same after some blocks changed, and the names from which more can be reached than before.
+
+        None where less can be reached than before, or where that is not told quickly.
+
+        Args:
+            facts: the facts of the workspace now.
+            changed: the blocks, by path and key, that changed, came or went.
+            known: what some of them mention now.
+        """
+        mentioned = dict(self._mentioned)
+        rows: list[Row] = []
+        for path in {path for path, _ in changed}:
+            mentioned[path] = dict(mentioned[path])
+        for path, key in changed:
+            old, new = self._facts[path].blocks.get(key), facts[path].blocks.get(key)
+            was = mentioned[path].pop(key, ())
+            given = known.get((path, key)) if known is not None else None
+            now = given if given is not None else new.names if new is not None else ()
+            if new is not None:
+                mentioned[path][key] = now
+            owned = _owns(key, old, was) if old is not None else ()
+            rows.append((owned, was, _owns(key, new, now) if new is not None else (), now))
+        closures = []
+        dated = _dated_after(self._dated, rows)
+        if dated is None:
+            return None
+        more: set[str] = set(dated - self._dated)
+        for closure in (self._binding, self._using):
+            grown = _grown(closure, rows, mentioned, facts)
+            if grown is None:
+                return None
+            closures.append(grown)
+            more.update(grown.keys() - closure.keys() if grown is not closure else ())
+        return Interest(facts, mentioned, closures, dated), frozenset(more)
+
+    def mentioning(self, names: frozenset[str]) -> frozenset[tuple[str, str]]:
+        """The blocks that mention one of these names."""
+        return frozenset(
+            (path, key)
+            for path, mentions in self._mentioned.items()
+            for key, mentioned in mentions.items()
+            if not names.isdisjoint(mentioned)
+        )
+
+    def differing(
+        self, before: Interest, changed: Iterable[tuple[str, str]]
+    ) -> tuple[frozenset[tuple[str, str]], frozenset[tuple[str, str]]]:
+        """The blocks that are worth more than before, as roots or where they are called, and those that are worth less.
+
+        Args:
+            before: what was interesting before.
+            changed: the blocks that changed, came or went; of others it is seen by the names that they mention.
+        """
+        names = set(self._dated ^ before._dated)
+        for now, was in ((self._binding, before._binding), (self._using, before._using)):
+            if now is not was:
+                names |= now.keys() ^ was.keys()
+        more: set[tuple[str, str]] = set()
+        less: set[tuple[str, str]] = set()
+        for block in {*changed, *(self.mentioning(frozenset(names)) if names else ())}:
+            worths = before.reach(*block) + before.verdict(*block), self.reach(*block) + self.verdict(*block)
+            came_or_went = len(worths[0]) != len(worths[1])
+            if came_or_went or any(now and not was for was, now in zip(*worths, strict=True)):
+                more.add(block)
+            if came_or_went or any(was and not now for was, now in zip(*worths, strict=True)):
+                less.add(block)
+        return frozenset(more), frozenset(less)
+
+    def verdict(self, path: str, key: str) -> tuple[bool, ...]:
+        """All that decides whether a block is a root, to be compared with what was."""
+        mentioned = self._mentioned_in(path, key)
+        if mentioned is None:
+            return ()
+        starts = (self.is_worth_a_root(path, key, starts=True), self.is_worth_a_root(path, key, starts=False))
+        return (*starts, "jax" in mentioned)
+
+    def reach(self, path: str, key: str) -> tuple[bool, ...]:
+        """All that `reaches` looks at; empty where there is no such block."""
+        found = self._reach.get((path, key))
+        if found is None:
+            found = self._reach[(path, key)] = self._reach_of(path, key)
+        return found
+
+    def _reach_of(self, path: str, key: str) -> tuple[bool, ...]:
+        mentioned = self._mentioned_in(path, key)
+        if mentioned is None:
+            return ()
+        closures = (self._binding, self._using)
+        near = [not closure.keys().isdisjoint(mentioned) for closure in closures]
+        makes, draws = MAKES_FUNCTIONS in mentioned, not words_in_maps().isdisjoint(mentioned)
+        is_light = len(mentioned) <= _SMALL or not CONFIGURATION_WORDS.isdisjoint(mentioned)
+        arrays = len(mentioned) <= _SHORT and not _MAKE_ARRAYS.isdisjoint(mentioned)
+        return (is_light, *near, makes, draws, arrays)
+
+    def _mentioned_in(self, path: str, key: str) -> tuple[str, ...] | None:
+        mentions = self._mentioned.get(path)
+        return mentions.get(key) if mentions is not None else None
+
+    def reaches(self, path: str, key: str, env: AxisEnv) -> bool:
+        """Whether calling a block in an environment can tell anything about axes.
+
+        Where unseen callers may bind any axis, a use of an axis tells nothing; what matters there is what binds
+        axes, and the functions that use them being handed on.
+        """
+        reach = self.reach(path, key)
+        if not reach:
+            return True
+        is_light, binds, uses, makes, draws, _ = reach
+        if is_light or binds:
+            return True
+        if env.open and not env.maps and not makes:
+            return False
+        return uses or (draws and bool(env.maps))
+
+    def makes_arrays(self, path: str, key: str) -> bool:
+        """Whether a block is short and makes arrays, whose sizes are known where those of its arguments are."""
+        reach = self.reach(path, key)
+        return bool(reach) and reach[-1]
+
+    def is_worth_a_root(self, path: str, key: str, *, starts: bool) -> bool:
+        """Whether a block is worth running for itself.
+
+        Args:
+            path: the file.
+            key: the block.
+            starts: whether Python starts to run code here, so that it is known what is bound.
+        """
+        found = self._roots.get((path, key, starts))
+        if found is None:
+            found = self._roots[(path, key, starts)] = self._is_worth_a_root(path, key, starts)
+        return found
+
+    def _is_worth_a_root(self, path: str, key: str, starts: bool) -> bool:
+        mentioned = self._mentioned_in(path, key)
+        if mentioned is None or not root_words().isdisjoint(mentioned):
+            return True
+        if SERVES_RELEASES in mentioned and not self._dated.isdisjoint(mentioned):
+            return True
+        return not (self._using if starts else self._binding).keys().isdisjoint(mentioned)
+
+    def names_axes(self, path: str, key: str) -> tuple[bool, tuple[str, ...]]:
+        """Whether a block or a function in it says something that binds axes or uses them, and the blocks of these."""
+        found = self._names_axes.get((path, key))
+        if found is None:
+            mentions = self._mentioned.get(path, {})
+            keys = self._sorted.get(path)
+            if keys is None:
+                keys = self._sorted[path] = sorted(mentions)
+            # What follows the dot in the order of characters ends what begins with it.
+            blocks = (key, *keys[bisect_left(keys, key + ".") : bisect_left(keys, key + "/")])
+            words = binding_words() | using_words()
+            says = any(not words.isdisjoint(mentions.get(block, ())) for block in blocks)
+            found = self._names_axes[(path, key)] = says, blocks
+        return found
+
+    def is_worth_reading(self, path: str) -> bool:
+        """Whether the top level of a file is worth running even if no import leads there."""
+        return any(
+            "jax" in mentioned or self.is_worth_a_root(path, key, starts=True)
+            for key, mentioned in self._mentioned.get(path, {}).items()
+        )
+
+
+def _mentions_in(path: str, file: FileFacts, before: Interest | None) -> Mentions:
+    if before is not None and before._facts.get(path) is file:
+        return before._mentioned[path]
+    return {key: block.names for key, block in file.blocks.items()}
+
+
+def _closure(words: frozenset[str], users: Mapping[str, list[tuple[str, ...]]]) -> Ranks:
+    """The names from which one of these words can be reached, and in how many steps at least."""
+    found = dict.fromkeys(words, 0)
+    waiting = list(words)
+    for name in waiting:
+        rank = found[name] + 1
+        for owns in users.get(name, ()):
+            for user in owns:
+                if user not in found:
+                    found[user] = rank
+                    waiting.append(user)
+    return found
+
+
+def _nearest(closure: Ranks, names: tuple[str, ...]) -> int:
+    """In how many steps at least one of the words can be reached from some names."""
+    return min([closure[name] for name in names if name in closure], default=_NEVER)
+
+
+def _grown(
+    closure: Ranks,
+    rows: list[Row],
+    mentioned: Mapping[str, Mentions],
+    facts: Facts,
+) -> Ranks | None:
+    """A closure after blocks changed; None if a name may have fallen out of it."""
+    new: Ranks = {}
+    for owned, was, owns, now in rows:
+        before, rank = _nearest(closure, was), _nearest(closure, now)
+        for own in owned:
+            held = closure.get(own)
+            # A name stays where one that is nearer to the words still holds it, or another block did all along.
+            if held and before < held and (own not in owns or rank >= held):
+                return None
+        for own in owns:
+            if rank < _NEVER and own not in closure:
+                new[own] = min(rank + 1, new.get(own, rank + 1))
+    if not new:
+        return closure
+    grown = {**closure, **new}
+    waiting = list(new)
+    for name in waiting:
+        for path, mentions in mentioned.items():
+            for key, names in mentions.items():
+                if name not in names:
+                    continue
+                for user in _owns(key, facts[path].blocks[key], names):
+                    if user not in grown:
+                        grown[user] = grown[name] + 1
+                        waiting.append(user)
+    return grown
+
+
+def _dated_after(dated: frozenset[str], rows: list[Row]) -> frozenset[str] | None:
+    """The names of blocks that mention something dated after blocks changed; None if one may not do so any more."""
+    words = dated_words()
+    for owned, was, owns, now in rows:
+        if not words.isdisjoint(was) and (words.isdisjoint(now) or not set(owned) <= set(owns)):
+            return None
+        if not words.isdisjoint(now):
+            dated |= set(owns)
+    return dated
+
+
+def _owns(key: str, block: Block, mentioned: tuple[str, ...]) -> tuple[str, ...]:
+    """The names under which others may mention a block, and the local functions that it makes."""
+    made = [name[1:] for name in takewhile(is_mark, mentioned) if name[:1] == LOCAL_FUNCTION]
+    return (*_own_names(key, block.header), *made) if made else _own_names(key, block.header)
+
+
+def _own_names(key: str, shape: Shape) -> tuple[str, ...]:
+    name = key.split("~", 1)[0].rsplit(".", 1)[-1]
+    if name in _ENTRY_METHODS and "." in key:
+        return (name, key.split(".")[-2]) if name != "__init__" else (key.split(".")[-2],)
+    if isinstance(shape, Assign):
+        return tuple(target.name for target in shape.targets if isinstance(target, Name))
+    return (name,)

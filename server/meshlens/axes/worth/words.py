@@ -1,0 +1,69 @@
+"""What an expression speaks of, by the names and attributes in it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import Any
+
+from meshlens.axes.domain.immutable import immutable
+from meshlens.facts.mentioned import is_version_word
+from meshlens.facts.nodes import Attribute, Constant, Hole, Name
+
+_AXIS_WORDS = re.compile(
+    r"axis|axes|mesh|pmap|parallel|distributed|device|shard|spmd|replica|multi_?host", re.IGNORECASE
+)
+
+
+@immutable
+class Said:
+    """What an expression speaks of.
+
+    Attributes:
+        words: the names and attributes in it.
+        axes: whether one has to do with axes, meshes or the number of devices.
+        version: whether one asks which JAX this is, or what it has.
+    """
+
+    words: frozenset[str]
+    axes: bool
+    version: bool
+
+
+@lru_cache(maxsize=2_000)
+def said_by(node: Any) -> Said:
+    """What an expression speaks of; conditions are met several times."""
+    words = _words_in(node)
+    return Said(words, any(map(_is_axis_word, words)), any(map(is_version_word, words)))
+
+
+def speaks_of_axes(node: Any) -> bool:
+    """Whether an expression names something to do with axes, meshes or the number of devices."""
+    return said_by(node).axes
+
+
+def mentions(node: Any, names: frozenset[str]) -> bool:
+    """Whether an expression mentions one of these names or attributes."""
+    return not names.isdisjoint(said_by(node).words)
+
+
+@cache
+def _is_axis_word(word: str) -> bool:
+    return _AXIS_WORDS.search(word) is not None
+
+
+def _words_in(node: Any) -> frozenset[str]:
+    found: list[str] = []
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Name):
+            found.append(node.name)
+        elif isinstance(node, Attribute):
+            found.append(node.name)
+            waiting.append(node.object)
+        elif isinstance(node, Hole):
+            found.extend(node.names)
+        elif isinstance(node, tuple) and not isinstance(node, Constant):
+            waiting.extend(node)
+    return frozenset(found)

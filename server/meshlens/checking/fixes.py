@@ -1,0 +1,64 @@
+"""Chooses fixes that do not touch each other, so that they can be applied together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from meshlens.checking.check import Diagnosed
+from meshlens.checking.model import Fix, Safety
+from meshlens.text import Edit
+
+SAFE: frozenset[Safety] = frozenset({"safe"})
+SAFE_AND_UNSAFE: frozenset[Safety] = frozenset({"safe", "unsafe"})
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Fixes that can be applied together.
+
+    Attributes:
+        edits: by file, in order.
+        fixed: the findings that they repair.
+    """
+
+    edits: dict[Path, tuple[Edit, ...]]
+    fixed: tuple[Diagnosed, ...]
+
+
+def fix_of(diagnosed: Diagnosed, safeties: Collection[Safety]) -> Fix | None:
+    """The first fix of a finding that is safe enough to be applied."""
+    return next((fix for fix in diagnosed.finding.fixes if fix.safety in safeties and fix.edits), None)
+
+
+def plan(found: Iterable[Diagnosed], safeties: Collection[Safety], writable: Collection[Path]) -> Plan:
+    """The fixes that can be applied in one go, earlier findings first; what is left needs another round.
+
+    A fix is applied in all its files or in none.
+
+    Args:
+        found: the findings.
+        safeties: which fixes may be applied.
+        writable: the files that may be changed.
+    """
+    accepted: dict[Path, list[Edit]] = {}
+    fixed = []
+    for diagnosed in found:
+        fix = fix_of(diagnosed, safeties)
+        if fix is None or any(edit.path not in writable for edit in fix.edits):
+            continue
+        fresh = [edit for edit in fix.edits if edit.edit not in accepted.get(edit.path, ())]
+        if any(_touches(edit.edit, other) for edit in fresh for other in accepted.get(edit.path, ())):
+            continue
+        for edit in fresh:
+            accepted.setdefault(edit.path, []).append(edit.edit)
+        fixed.append(diagnosed)
+    return Plan({path: tuple(sorted(edits)) for path, edits in accepted.items()}, tuple(fixed))
+
+
+def _touches(one: Edit, other: Edit) -> bool:
+    """Whether two edits overlap, or would insert at one place in an order that nobody chose."""
+    if one.span.start == one.span.end and other.span.start == other.span.end:
+        return one.span.start == other.span.start
+    return one.span.start < other.span.end and other.span.start < one.span.end

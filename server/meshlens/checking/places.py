@@ -1,0 +1,71 @@
+"""Where a finding points: the exact text in the source that a value came from."""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.values import Const, Site
+from meshlens.axes.runs.context import Context, Step
+from meshlens.axes.runs.records import AxisUse
+from meshlens.checking.model import Related
+from meshlens.project.view import FileView
+from meshlens.text import Span
+
+
+def axis_site(view: FileView, use: AxisUse) -> Site:
+    """The place to blame for the axis that a collective names.
+
+    The literal where it stands in the collective's own argument; the argument or default through which it came in
+    where the collective only names a parameter; else the collective's argument.
+    """
+    axis = use.axis or use.call
+    name = use.name
+    if not isinstance(name, Const):
+        return axis
+    if name.origin is not None and name.origin.path == axis.path and name.origin.block == axis.block:
+        inside = span_of(view, axis)
+        literal = span_of(view, name.origin)
+        if inside.contains(literal):
+            return name.origin
+    if not text_of(view, axis).isidentifier() or name.value is None:
+        return axis
+    if name.via is not None:
+        return name.via
+    return name.origin if name.origin is not None and isinstance(use.whole, Const) and use.context.loop else axis
+
+
+def span_of(view: FileView, site: Site) -> Span:
+    """The bytes of a site in its own file."""
+    return view.span(site)
+
+
+def text_of(view: FileView, site: Site) -> str:
+    """The source of a site."""
+    return view.text(site)
+
+
+def quoted(names: tuple[str, ...]) -> str:
+    """Axis names as messages print them."""
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def route_places(view: FileView, context: Context) -> tuple[Related, ...]:
+    """The steps of a route as places: mapped here, called here."""
+    found: list[Related] = []
+    for step in context.route:
+        place = _step(view, step)
+        if place is not None and (not found or found[-1].span != place.span):
+            found.append(place)
+    return tuple(found[-5:])
+
+
+def _step(view: FileView, step: Step) -> Related | None:
+    words = {"call": "called", "map": "mapped", "jit": "called under jit", "grad": "differentiated", "run": "run"}
+    if step.how not in words:
+        return None
+    binds = ""
+    if step.how == "map" and step.env.maps:
+        names = tuple(name.value for name in step.env.maps[-1].names)
+        binds = f", binding {quoted(names)}" if names else ", binding no axis name"
+        site = step.env.maps[-1].site
+    else:
+        site = step.site
+    return Related(view.path_of(site), view.span(site), f"{step.callee} is {words[step.how]} here{binds}")

@@ -1,0 +1,198 @@
+"""Names of JAX in annotations and in code that no run has reached, as far as the imports leave no doubt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+from meshlens.axes.domain.values import Site
+from meshlens.axes.runs.records import ApiMention
+from meshlens.axes.worth.words import mentions
+from meshlens.facts.model import Block, Shape
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assign,
+    Attribute,
+    AugAssign,
+    Comprehension,
+    For,
+    Import,
+    ImportFrom,
+    Name,
+    Parameter,
+    Try,
+    Walrus,
+    With,
+)
+from meshlens.facts.walking import nodes
+from meshlens.jaxapi.history import changed_keywords, changed_names, functions_with_dated_keywords
+from meshlens.project.view import FileView
+
+_GUARDS = frozenset({"hasattr", "getattr", "__version__", "__version_info__", "version", "TYPE_CHECKING"})
+_LONGEST = 200
+_ATTRIBUTE = re.compile(rb"\.(\w+)")
+_CHAIN_BACKWARDS = re.compile(rb"\w+(?:[\s\\]*\.[\s\\]*\w+)*")
+
+
+class Written(NamedTuple):
+    """A statement: its shape and its text."""
+
+    shape: Shape
+    text: bytes
+
+
+@cache
+def _dated() -> frozenset[str]:
+    return changed_names() | changed_keywords()
+
+
+@cache
+def _words() -> frozenset[bytes]:
+    return frozenset(dotted.rsplit(".", 1)[-1].encode() for dotted in _dated())
+
+
+def _dated_words(text: bytes) -> frozenset[bytes]:
+    return _words().intersection(_ATTRIBUTE.findall(text))
+
+
+def spelled_names(view: FileView) -> tuple[ApiMention, ...]:
+    """The dated attributes of imported modules of JAX that are written anywhere in functions without guards."""
+    return view.solution.once(f"spelled-names {view.path}", lambda _: tuple(_spelled(view)))
+
+
+def spells_alike(was: Written, now: Written) -> bool:
+    """Whether a function spells the same dated names after one of its statements has become another.
+
+    Args:
+        was: a simple statement.
+        now: what stands in its place.
+    """
+    if _dated_words(was.text) or _dated_words(now.text):
+        return False
+    return _bound(was.shape) == _bound(now.shape) and mentions(was.shape, _GUARDS) == mentions(now.shape, _GUARDS)
+
+
+def _spelled(view: FileView) -> Iterator[ApiMention]:
+    if b"jax" not in view.source:
+        return
+    modules, lazy = _modules(view)
+    if not modules:
+        return
+    places = _dated_places(view.source, modules)
+    if not places:
+        return
+    path, given = str(view.path), (modules, lazy)
+    for key, block in view.facts.blocks.items():
+        span = block.span(0)
+        if not any(span.start <= place < span.end for place in places):
+            continue
+        found = partial(_spelled_in, view, key, block, modules, lazy)
+        yield from view.solution.once_of(("spelled", path, key), block.shape, given, found)
+
+
+def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str], lazy: bool) -> tuple[ApiMention, ...]:
+    if _is_guarded(block.shape):
+        return ()
+    own = _bound(block.shape)
+    skipped = _annotations(block.shape) if lazy else frozenset()
+    dotted = {
+        node.site: _dotted(node, modules, own)
+        for node in nodes(block.shape)
+        if isinstance(node, Attribute) and node.site not in skipped
+    }
+    return tuple(
+        ApiMention(name, Site(str(view.path), key, site), False, False, True)
+        for site, name in dotted.items()
+        if name in _dated()
+    )
+
+
+def _dated_places(source: bytes, modules: dict[str, str]) -> list[int]:
+    """Where the text writes something dated after one of the names, so that the trees there are worth a walk."""
+    places: list[int] = []
+    names, functions = changed_names(), functions_with_dated_keywords(source)
+    for word in _dated_words(source):
+        at = source.find(b"." + word)
+        while at >= 0:
+            end = at + 1 + len(word)
+            if not source[end : end + 1].isalnum() and source[end : end + 1] != b"_":
+                chain = _CHAIN_BACKWARDS.match(source[max(0, at - _LONGEST) : end][::-1])
+                written = chain.group()[::-1].translate(None, b" \t\r\n\f\v\\") if chain is not None else b""
+                head, _, rest = written.decode().partition(".")
+                dotted = f"{modules[head]}.{rest}" if head in modules else ""
+                if dotted in names or dotted in functions:
+                    places.append(at)
+            at = source.find(b"." + word, end)
+    return places
+
+
+def _modules(view: FileView) -> tuple[dict[str, str], bool]:
+    """What names the top level binds to modules of JAX, and whether annotations are left unevaluated."""
+    found: dict[str, str] = {}
+    lazy = False
+    for key in view.facts.top:
+        shape = view.facts.blocks[key].header
+        if isinstance(shape, Import):
+            for name, alias, _ in shape.names:
+                if name.split(".")[0] == "jax":
+                    found[alias or "jax"] = name if alias else "jax"
+        elif isinstance(shape, ImportFrom) and shape.level == 0:
+            lazy |= shape.module == "__future__" and any(name == "annotations" for name, _, _ in shape.names)
+            for name, alias, _ in shape.names if shape.module.split(".")[0] == "jax" else ():
+                found[alias or name] = f"{shape.module}.{name}"
+    return found, lazy
+
+
+def _is_guarded(shape: Any) -> bool:
+    return mentions(shape, _GUARDS) or any(isinstance(node, Try) for node in nodes(shape))
+
+
+def _bound(shape: Any) -> frozenset[str]:
+    """Names that a block binds itself: its parameters and what it assigns or imports."""
+    found: set[str] = set()
+    for node in nodes(shape):
+        if isinstance(node, Parameter):
+            found.add(node.name)
+        elif isinstance(node, (Import, ImportFrom)):
+            found.update(name.alias or name.name.split(".")[0] for name in node.names)
+        elif isinstance(node, Walrus):
+            found.add(node.name)
+        else:
+            for part in _targets(node):
+                found.update(inner.name for inner in nodes(part) if isinstance(inner, Name))
+    return frozenset(found)
+
+
+def _targets(node: Any) -> tuple[Any, ...]:
+    """What a node sets, and perhaps more."""
+    if isinstance(node, Assign):
+        return node.targets
+    if isinstance(node, (For, AnnAssign, AugAssign)):
+        return (node.target,)
+    if isinstance(node, With):
+        return node.items
+    return node.clauses if isinstance(node, Comprehension) else ()
+
+
+def _annotations(shape: Any) -> frozenset[int]:
+    """Sites inside annotations."""
+    found: set[int] = set()
+    for node in nodes(shape):
+        annotation = None
+        if isinstance(node, (AnnAssign, Parameter)):
+            annotation = node.annotation
+        if annotation is not None:
+            found.update(inner.site for inner in nodes(annotation) if isinstance(inner, Attribute))
+    return frozenset(found)
+
+
+def _dotted(node: Any, modules: dict[str, str], own: frozenset[str]) -> str | None:
+    attributes: list[str] = []
+    while isinstance(node, Attribute):
+        attributes.append(node.name)
+        node = node.object
+    if not isinstance(node, Name) or node.name in own or node.name not in modules:
+        return None
+    return ".".join((modules[node.name], *reversed(attributes)))

@@ -1,0 +1,75 @@
+"""The statement that is being typed, before an edit and now, where that edit changed nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from meshlens.checking.kept_findings import Checked
+from meshlens.checking.registry import Rule
+from meshlens.checking.spelled_names import Written, spells_alike
+from meshlens.facts.model import FileFacts, Shape
+from meshlens.facts.nodes import Hole
+from meshlens.facts.paths import Spot, statement_at
+from meshlens.project.solving.links import BlockKey
+from meshlens.project.view import FileView
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A statement before an edit and now.
+
+    Attributes:
+        was, now: its shape and its text.
+        is_quiet: whether no record speaks of it, neither before nor now.
+        key: the function in which it stands.
+    """
+
+    was: Written
+    now: Written
+    is_quiet: bool
+    key: BlockKey
+
+    def says_the_same(self) -> bool:
+        """Whether no rule can see the edit: it changed what cannot be read, or a comment behind the statement."""
+        if self.was.shape != self.now.shape:
+            return False
+        return self.was.text == self.now.text or (self.is_quiet and _is_hole(self.now.shape))
+
+    def is_nothing_to(self, rule: Rule) -> bool:
+        """Whether a rule finds what it found before."""
+        if not self.is_quiet:
+            return False
+        return rule.reads == "places" or (rule.reads == "names" and spells_alike(self.was, self.now))
+
+
+def typed_in(before: Checked, view: FileView, stale: AbstractSet[BlockKey]) -> Typed | None:
+    """The statement in which an edit lies; None if more than that changed.
+
+    Args:
+        before: what was found before the edit.
+        view: the file now.
+        stale: the blocks whose text, shape or records changed.
+    """
+    watch, spot, path = view.solution.watch, view.facts.spot, str(view.path)
+    if watch is None or spot is None or watch.path != path or watch.spot.place is not spot.place:
+        return None
+    key = (path, spot.key)
+    if view.solution.results is not before.results or stale != {key}:
+        return None
+    old = before.facts[path]
+    if old.spot is None or old.spot.place is not spot.place:
+        return None
+    was, now = _written(old, old.spot, before.source), _written(view.facts, spot, view.source)
+    return Typed(was, now, watch.left_no_records(), key)
+
+
+def _written(facts: FileFacts, spot: Spot, source: bytes) -> Written:
+    block = facts.blocks[spot.key]
+    shape = statement_at(block.shape, spot.path)
+    start, end = block.span(shape.site)
+    return Written(shape, source[start:end])
+
+
+def _is_hole(shape: Shape) -> bool:
+    return shape.value is not None and isinstance(shape.value, Hole)

@@ -1,0 +1,1 @@
+"""The output of the command line: tables, source frames, progress, colours."""

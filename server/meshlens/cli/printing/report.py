@@ -1,0 +1,207 @@
+"""Findings as users see them: rows, columns and cells instead of bytes; plain data for every output format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import astuple, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from meshlens.checking.check import Diagnosed
+from meshlens.project.notebooks.notebook import Notebook
+from meshlens.text import LineIndex, Span
+
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something lies.
+
+    Attributes:
+        path: absolute.
+        cell: the notebook cell, from 1; rows then count within the cell.
+        start, end: row and column from 1; columns count characters.
+    """
+
+    path: str
+    cell: int | None
+    start: tuple[int, int]
+    end: tuple[int, int]
+
+    @property
+    def shown(self) -> str:
+        """The file as people write it: relative to the working folder where it lies below it."""
+        return shown_path(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedFix:
+    """A fix.
+
+    Attributes:
+        title: what it does.
+        safety: "safe", "unsafe" or "suggestion".
+        why: for one that is not safe, why not.
+        edits: places and their new texts.
+    """
+
+    title: str
+    safety: str
+    why: str
+    edits: tuple[tuple[Place, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """One finding.
+
+    Attributes:
+        code, name, severity, message: as the rule says.
+        place: what is underlined.
+        fix: the best fix.
+        related: places that explain it, with what is said about each.
+    """
+
+    code: str
+    name: str
+    severity: str
+    message: str
+    place: Place
+    fix: ReportedFix | None
+    related: tuple[tuple[str, Place], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The report of one run.
+
+    Attributes:
+        findings: by path and position.
+        files: how many files were checked.
+        fixed: how many findings were repaired, by code.
+        lines: gives the lines of a file, or of a cell of it, without their ends.
+        problems: one line for each thing that went wrong.
+        failures: one line for each fault of ours; what is found elsewhere counts nevertheless.
+        baselined: how many findings the baseline silenced.
+    """
+
+    findings: tuple[Reported, ...]
+    files: int
+    lines: Callable[[str, int | None], list[str]]
+    fixed: Mapping[str, int] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    baselined: int = 0
+    failures: tuple[str, ...] = ()
+
+
+class Places:
+    """Turns spans into places, file by file."""
+
+    def __init__(self, source_of: Callable[[Path], tuple[bytes, Notebook | None]]) -> None:
+        self._source_of = source_of
+        self._known: dict[Path, tuple[LineIndex, Notebook | None]] = {}
+
+    def place(self, path: Path, span: Span) -> Place:
+        """The place of a span of a file."""
+        known = self._known.get(path)
+        if known is None:
+            source, notebook = self._source_of(path)
+            known = self._known[path] = (LineIndex(source), notebook)
+        lines, notebook = known
+        first = 0
+        cell = notebook.cell_at(span.start) if notebook is not None else None
+        if cell is not None:
+            first = lines.line_of(cell.span.start)
+        start, end = (_one_based(lines, offset, first) for offset in span)
+        return Place(str(path), cell.index + 1 if cell is not None else None, start, end)
+
+    def reported(self, diagnosed: Diagnosed) -> Reported:
+        """A finding as users see it."""
+        finding = diagnosed.finding
+        fix = None
+        if finding.fixes:
+            best = finding.fixes[0]
+            edits = tuple((self.place(edit.path, edit.edit.span), edit.edit.text) for edit in best.edits)
+            fix = ReportedFix(best.title, best.safety, best.why, edits)
+        related = tuple((one.message, self.place(one.path, one.span)) for one in finding.related)
+        place = self.place(diagnosed.path, finding.span)
+        severity = diagnosed.severity.value
+        return Reported(diagnosed.code, diagnosed.name, severity, finding.message, place, fix, related)
+
+
+def _one_based(lines: LineIndex, offset: int, first: int) -> tuple[int, int]:
+    line, column = lines.position(offset)
+    if line == 0 and offset >= len(_BOM) and lines.source.startswith(_BOM):
+        column -= 1
+    return line - first + 1, column + 1
+
+
+def shown_path(path: str) -> str:
+    """A path as people write it: relative to the working folder where it lies below it."""
+    here = os.getcwd().rstrip(os.sep) + os.sep
+    return path[len(here) :] if path.startswith(here) else path
+
+
+def in_order(findings: Iterable[Reported]) -> tuple[Reported, ...]:
+    """Findings by file, cell and position."""
+    return tuple(
+        sorted(
+            findings, key=lambda one: (one.place.path, one.place.cell or 0, one.place.start, one.place.end, one.code)
+        )
+    )
+
+
+def packed(findings: Iterable[Reported]) -> tuple[Any, ...]:
+    """Findings as nested tuples of plain values."""
+    return tuple(astuple(finding) for finding in findings)
+
+
+def unpacked(data: Any) -> tuple[Reported, ...]:
+    """Findings from what `packed` made of them, after a trip through JSON.
+
+    Raises:
+        ValueError, TypeError: they are something else.
+    """
+    return tuple([_finding(*one) for one in _list(data)])
+
+
+def _finding(code: Any, name: Any, severity: Any, message: Any, place: Any, fix: Any, related: Any) -> Reported:
+    places = tuple([(_text(text), _place(*_list(at))) for text, at in map(_list, _list(related))])
+    words = (_text(code), _text(name), _text(severity), _text(message))
+    return Reported(*words, _place(*_list(place)), _fix(fix), places)
+
+
+def _fix(data: Any) -> ReportedFix | None:
+    if data is None:
+        return None
+    title, safety, why, edits = _list(data)
+    made = tuple([(_place(*_list(place)), _text(text)) for place, text in map(_list, _list(edits))])
+    return ReportedFix(_text(title), _text(safety), _text(why), made)
+
+
+def _place(path: Any, cell: Any, start: Any, end: Any) -> Place:
+    return Place(_text(path), None if cell is None else _number(cell), _position(*_list(start)), _position(*_list(end)))
+
+
+def _position(row: Any, column: Any) -> tuple[int, int]:
+    return _number(row), _number(column)
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise TypeError("not a text")
+    return value
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError("not a row or a column")
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if type(value) is not list:
+        raise TypeError("not a list")
+    return value

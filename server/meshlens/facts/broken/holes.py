@@ -1,0 +1,203 @@
+"""Finds the statements that cannot be read, so that what is around them can be: each leaves a hole.
+
+A hole is an expression of which nothing is known but which names are in it; what seems to be assigned or returned is.
+Which they are is told line by line and from nothing but the lines themselves, so a statement that is being typed leaves
+the same hole whatever stands around it.  Where the head of a compound statement cannot be read, all of it is a hole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from keyword import kwlist
+from typing import NamedTuple, TypeAlias
+
+from meshlens.facts.broken.line_by_line import CLAUSE, COMPOUND, Line, is_readable, lines, stripped
+from meshlens.syntax.kinds import items
+from meshlens.syntax.parse import Node
+from meshlens.syntax.sections import Section, is_closed, root_of, section_of, starts_anything
+from meshlens.text import Span
+
+_STRING = re.compile(
+    rb'"""(?:[^"\\]|\\.|"(?!""))*"""|' + rb"'''(?:[^'\\]|\\.|'(?!''))*'''|"
+    rb'"(?:[^"\\\n]|\\.)*(?:"|$)|' + rb"'(?:[^'\\\n]|\\.)*(?:'|$)|#[^\n]*",
+    re.DOTALL | re.MULTILINE,
+)
+_NAME = re.compile(rb"[A-Za-z_]\w*")
+_TARGET = rb"(?!(?:%s)\b)[A-Za-z_][\w.]*[ \t]*" % "|".join(kwlist).encode()
+_KEPT = re.compile(rb"(?:%s(?:,[ \t]*%s)*=(?!=)[ \t]*|return[ \t]+)(?=[^\s])" % (_TARGET, _TARGET))
+_SET = re.compile(
+    rb"^[ \t]*([\w., \t]+?)[ \t]*[-+*/%@&|^]*=(?!=)|"
+    rb"\b(?:def|class|as|for|global)[ \t]+([\w, \t]+)|\b(return)\b",
+    re.MULTILINE,
+)
+_FORMATTED = re.compile(rb"(?i)[ft]r?[\"']")
+"""Where a string may begin that holds quotes of its own kind."""
+_HAS_BODY = re.compile(rb"[^\n(\[{]+\n")
+_NO_LINE_END = re.compile(rb"[^\n]")
+_NOTHING: frozenset[str] = frozenset()
+_BLANKS = b" \t\r\n\f"
+
+
+class Hole(NamedTuple):
+    """What is known of what cannot be read.
+
+    Attributes:
+        names: the names in it.
+        unsettled: those that may stand for something else behind it; `return` if it may return.
+    """
+
+    names: frozenset[str]
+    unsettled: frozenset[str]
+
+
+Holes: TypeAlias = Mapping[int, Hole]
+"""Holes by where their expressions begin."""
+
+NO_HOLES: Holes = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A stretch of a text with a hole for each statement in it that cannot be read.
+
+    Attributes:
+        text: the whole text, at the same length.
+        unread: the holes in it.
+        root: the stretch, parsed.
+        holes: where the statements were.
+    """
+
+    text: bytes
+    unread: Holes
+    root: Node
+    holes: list[Span]
+
+
+def finished(text: bytes, section: Section) -> Finished:
+    """A section in which what cannot be read is left out; that may not be enough to read the rest."""
+    indent = section.start - text.rfind(b"\n", 0, section.start) - 1
+    holes = _holes(text, list(lines(text, section.start, section.end, indent)))
+    masked, unread = with_holes(text, holes)
+    return Finished(masked, unread, section_of(masked, section.start, section.end).root, holes)
+
+
+def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
+    """The hole that a statement leaves which is being typed, with its lines parsed; None if it may be another one.
+
+    Args:
+        text: the text.
+        start: where the statement begins.
+        stop: where its lines end.
+    """
+    stretch = text[start:stop]
+    if not stretch.strip() or stretch[:1] in _BLANKS or stretch.rstrip().endswith(b"\\"):
+        return None
+    if b"\r" in stretch or b"\f" in stretch or COMPOUND.match(stretch):
+        return None
+    if not is_closed(text, start, stop) or starts_anything(text, start + 1, stop):
+        return None
+    found = lines(text, start, len(text), start - text.rfind(b"\n", 0, start) - 1)
+    line = next(found)
+    if line.span != stripped(text, start, stop) or is_readable(text, line):
+        return None
+    behind = next(found, None)
+    if behind is not None and (
+        behind.indent > line.indent or _is_clause_of(text, behind, line) or _goes_on(text, line, behind)
+    ):
+        return None
+    masked, unread = with_holes(text, [line.span])
+    root = root_of(masked, start, stop)
+    return Finished(masked, unread, root, [line.span]) if not root.has_error and len(items(root)) == 1 else None
+
+
+def with_holes(text: bytes, holes: Sequence[Span]) -> tuple[bytes, Holes]:
+    """A text in which empty tuples stand at some places, as long as what was there, and the holes that these are."""
+    if not holes:
+        return text, NO_HOLES
+    made = bytearray(text)
+    unread: dict[int, Hole] = {}
+    for start, end in holes:
+        kept = _KEPT.match(text, start, end)
+        at = kept.end() if kept is not None else start
+        made[at:end] = _nothing(text[at:end])
+        unread[at] = _hole(text[at:end])
+    return bytes(made), unread
+
+
+def _holes(text: bytes, found: Sequence[Line]) -> list[Span]:
+    """The statements that cannot be read: whole compound statements, with what decorates them, and simple ones."""
+    holes: list[Span] = []
+    number = 0
+    while number < len(found):
+        line = found[number]
+        behind = found[number + 1] if number + 1 < len(found) else None
+        has_stray_body = behind is not None and behind.indent > line.indent and not line.is_head
+        if is_readable(text, line) and not has_stray_body:
+            number += 1
+            continue
+        first = _first(text, found, number)
+        last = _last(text, found, number)
+        start = found[first].span.start
+        while holes and holes[-1].end > start:
+            holes.pop()
+        holes.append(Span(start, found[last].span.end))
+        number = last + 1
+    return holes
+
+
+def _first(text: bytes, found: Sequence[Line], number: int) -> int:
+    """Where the statement begins to which a line belongs: its head, and the decorators before that."""
+    indent = found[number].indent
+    is_clause = CLAUSE.match(text, found[number].span.start) is not None
+    while number and is_clause:
+        number -= 1
+        line = found[number]
+        if line.indent <= indent:
+            indent = line.indent
+            is_clause = CLAUSE.match(text, line.span.start) is not None
+    while number and found[number - 1].indent == indent and text[found[number - 1].span.start] == ord("@"):
+        number -= 1
+    return number
+
+
+def _last(text: bytes, found: Sequence[Line], number: int) -> int:
+    """Where the statement ends to which a line belongs: with its body and its clauses, or what it decorates."""
+    line = found[number]
+    is_decorator = text[line.span.start] == ord("@")
+    while number + 1 < len(found):
+        behind = found[number + 1]
+        if behind.indent == line.indent and is_decorator:
+            is_decorator = text[behind.span.start] == ord("@")
+        elif behind.indent <= line.indent and not _is_clause_of(text, behind, line):
+            break
+        number += 1
+    return number
+
+
+def _is_clause_of(text: bytes, behind: Line, line: Line) -> bool:
+    return behind.indent == line.indent and CLAUSE.match(text, behind.span.start) is not None
+
+
+def _goes_on(text: bytes, line: Line, behind: Line) -> bool:
+    """Whether a statement goes on behind its line, as the grammar lets it if it is not complete there."""
+    if line.is_open and not behind.is_open and _FORMATTED.search(text, line.span.start, behind.span.end) is None:
+        return False
+    return not root_of(text, line.span.start, behind.span.end).has_error
+
+
+def _hole(code: bytes) -> Hole:
+    plain = _STRING.sub(b" ", code)
+    is_compound = COMPOUND.match(code) or _HAS_BODY.match(plain)
+    return Hole(
+        _names_in(plain), _names_in(b" ".join(map(b" ".join, _SET.findall(plain)))) if is_compound else _NOTHING
+    )
+
+
+def _names_in(code: bytes) -> frozenset[str]:
+    return frozenset(name.decode() for name in _NAME.findall(code))
+
+
+def _nothing(code: bytes) -> bytes:
+    return b"(%s)" % _NO_LINE_END.sub(b" ", code[1:-1]) if len(code) > 1 else b"0"

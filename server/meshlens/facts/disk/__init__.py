@@ -1,0 +1,1 @@
+"""Facts as bytes, and back from bytes that anybody may have changed."""

@@ -1,0 +1,1 @@
+"""Reads again what an edit touches, and keeps the rest."""

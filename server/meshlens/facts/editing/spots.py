@@ -1,0 +1,197 @@
+"""The statement that is being typed in: after an edit it alone is read again, and nothing else of its function.
+
+What stays keeps its shape and its sites; the statement gets sites behind all others.  So whoever knows what the
+function does has to look at the statement alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from meshlens.facts.broken.holes import NO_HOLES, Holes, hole_again
+from meshlens.facts.editing.lengthened import Lengthened
+from meshlens.facts.editing.splicing import Change
+from meshlens.facts.lower.blocks import lower_statement
+from meshlens.facts.model import Block, FileFacts
+from meshlens.facts.nodes import Hole
+from meshlens.facts.paths import SIMPLE, Path, Spot, is_plain, path_to, statement_at
+from meshlens.facts.suppressions import speaks
+from meshlens.syntax.kinds import items
+from meshlens.syntax.parse import Node
+from meshlens.syntax.sections import is_closed, root_of, starts_anything
+from meshlens.text import Span
+
+_MOST_PIECES = 200
+_STRING = re.compile(
+    rb'"""(?:[^"\\]|\\.|"(?!""))*"""|' + rb"'''(?:[^'\\]|\\.|'(?!''))*'''|"
+    rb'"(?:[^"\\\n]|\\.)*"|' + rb"'(?:[^'\\\n]|\\.)*'|#[^\n]*",
+    re.DOTALL,
+)
+_OPEN, _CLOSE = re.compile(rb"[(\[{]"), re.compile(rb"[)\]}]")
+_CLOSING = (b")", b"]", b"}")
+_BEHIND = re.compile(rb"[ \t]*(?:#[^\n]*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A function after an edit inside one simple statement.
+
+    Attributes:
+        block: the function's block.
+        spot: the statement, if it has sites of its own.
+        end: where it ended, with the comment behind it.
+        new_end: where it ends now.
+        hole: the statement, if it cannot be read.
+    """
+
+    block: Block
+    spot: Spot | None
+    end: int
+    new_end: int
+    hole: Span | None
+
+
+def leaves_a_hole(facts: FileFacts) -> bool:
+    """Whether all of a text can be read but for the statement that is typed in."""
+    spot = facts.spot
+    if spot is None or not spot.is_apart or len(facts.broken) != 1:
+        return False
+    return is_a_hole(facts.blocks[spot.key], spot.path, facts.broken[0])
+
+
+def is_a_hole(block: Block, path: Path, broken: Span) -> bool:
+    """Whether the statement at the end of a path stands for something broken, and for all of that."""
+    statement = statement_at(block.shape, path)
+    return isinstance(statement, SIMPLE) and isinstance(statement.value, Hole) and block.span(statement.site) == broken
+
+
+def typed_again(
+    before: bytes, text: bytes, block: Block, known: Spot | None, change: Change, hole: Span | None
+) -> Typed | None:
+    """A function after an edit inside one simple statement; None if more than that may have changed.
+
+    Args:
+        before: the text before.
+        text: the text now.
+        block: the function's block before.
+        known: the statement that was typed in last, if it is in this block.
+        change: the edit.
+        hole: that statement, if it could not be read; all else could.
+    """
+    path = known.path if known is not None and holds_change(block, known, change) else path_to(block, change.start)
+    if path is None or len(block.pieces) > _MOST_PIECES:
+        return None
+    old = statement_at(block.shape, path)
+    if not isinstance(old, SIMPLE) or not is_plain(old, 0):
+        return None
+    start, end = block.span(old.site)
+    if hole is not None and hole != (start, end):
+        return None
+    stop = before.find(b"\n", end)
+    stop = stop if stop >= 0 else len(before)
+    if not start <= change.start <= change.old_end <= stop or not _is_alone(before, start, end, stop):
+        return None
+    if path[-1] and before[: block.span(statement_at(block.shape, (*path[:-1], path[-1] - 1)).site).end].endswith(b","):
+        return None
+    new_stop = stop + change.by
+    if speaks(before, start, stop) or (hole is None and not _may_stand_alone(before, start, stop)):
+        return None
+    if speaks(text, start, new_stop) or before.count(b"\n", start, stop) != text.count(b"\n", start, new_stop):
+        return None
+    typed = known if known is not None and known.path == path else None
+    node, readable, unread, now = _alone(text, start, new_stop), text, NO_HOLES, None
+    if node is None and typed is not None and typed.is_apart:
+        without = hole_again(text, start, new_stop)
+        if without is None:
+            return None
+        (node,), readable, unread, (now,) = items(without.root), without.text, without.unread, without.holes
+    if node is None:
+        return None
+    made: tuple[Block, Spot | None] | None
+    tails = _tail(before, end, stop) - block.start, _tail(readable, node.end_byte, new_stop) - block.start
+    moved = Lengthened(block, path, *tails, change.by)
+    if typed is not None:
+        made = moved.with_typed(lower_statement(readable, node, typed.first, unread), typed)
+    else:
+        made = moved.with_same(lower_statement(readable, node, old.site, unread))
+        if made is None:
+            first = len(block.spans) // 2
+            made = moved.with_typed(lower_statement(readable, node, first, unread), None)
+    return Typed(*made, tails[0] + block.start, tails[1] + block.start, now) if made is not None else None
+
+
+def _alone(text: bytes, start: int, stop: int) -> Node | None:
+    """A statement that is read alike without what is around it; None where that is not sure."""
+    if not _may_stand_alone(text, start, stop):
+        return None
+    root = root_of(text, start, stop)
+    found = items(root)
+    if root.has_error or len(found) != 1 or found[0].start_byte != start:
+        return None
+    end = found[0].end_byte
+    # The grammar lets a list of expressions go on behind a line that ends in a comma.
+    return found[0] if text[end - 1 : end] != b"," and _is_alone(text, start, end, stop) else None
+
+
+def watched_again(text: bytes, unread: Holes, block: Block, offset: int) -> tuple[Block, Spot] | None:
+    """A function in which the simple statement at an offset gets sites of its own; None if it cannot be read alone.
+
+    Args:
+        text: the text, with holes for what cannot be read.
+        unread: the holes.
+        block: the function's block.
+        offset: where the statement is.
+    """
+    path = path_to(block, offset)
+    if path is None or len(block.pieces) > _MOST_PIECES:
+        return None
+    old = statement_at(block.shape, path)
+    start, end = block.span(old.site)
+    stop = text.find(b"\n", end)
+    stop = stop if stop >= 0 else len(text)
+    if not offset <= stop or not is_plain(old, 0) or not _may_stand_alone(text, start, stop):
+        return None
+    found = items(root_of(text, start, stop))
+    if len(found) != 1 or found[0].has_error or found[0].byte_range != (start, end):
+        return None
+    lowered = lower_statement(text, found[0], len(block.spans) // 2, unread)
+    tail = _tail(text, end, stop) - block.start
+    return Lengthened(block, path, tail, tail, 0).with_typed(lowered, None)
+
+
+def holds_change(block: Block, spot: Spot, change: Change) -> bool:
+    """Whether an edit lies in the statement that is typed in."""
+    start, end = block.span(statement_at(block.shape, spot.path).site)
+    return start <= change.start and change.old_end <= end
+
+
+def _is_alone(text: bytes, start: int, end: int, stop: int) -> bool:
+    """Whether a statement has its lines for itself and its comment."""
+    line = text.rfind(b"\n", 0, start) + 1
+    return not text[line:start].strip(b" \t") and _BEHIND.fullmatch(text, end, stop) is not None
+
+
+def _tail(text: bytes, end: int, stop: int) -> int:
+    """Where the comment behind a statement ends, or else the statement."""
+    return stop if b"#" in text[end:stop] else end
+
+
+def _may_stand_alone(text: bytes, start: int, stop: int) -> bool:
+    """Whether some lines seem to be read alike without those around them."""
+    stretch = text[start:stop]
+    if b"\r" in stretch or b"\f" in stretch or stretch.rstrip().endswith(b"\\"):
+        return False
+    if not is_closed(text, start, stop) or starts_anything(text, start + 1, stop):
+        return False
+    first, *rest = _STRING.sub(b"", stretch).split(b"\n")
+    if rest and b"lambda" in stretch:
+        return False
+    indent = start - text.rfind(b"\n", 0, start) - 1
+    opened = len(_OPEN.findall(first)) - len(_CLOSE.findall(first))
+    for line in rest:
+        # Outside brackets, and further out than the statement, the grammar sees other lines.
+        if opened <= 0 or len(line) - len(line.lstrip()) <= indent - (line.lstrip()[:1] in _CLOSING):
+            return False
+        opened += len(_OPEN.findall(line)) - len(_CLOSE.findall(line))
+    return opened == 0

@@ -1,0 +1,1 @@
+"""Lowers the tree of the grammar to the shapes of blocks."""

@@ -1,0 +1,110 @@
+"""The axis names that the maps and meshes of a file, or of the whole workspace, bind; and a file's meshes by name."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from meshlens.axes.domain.values import Binder, Data, Mesh, Spec
+from meshlens.axes.jax.mapping import name_of
+from meshlens.axes.runs.records import Records
+from meshlens.ide.completing.typed import line_start
+from meshlens.ide.shown.devices import mesh_sizes, spec_names
+from meshlens.project.solving.solution import Solution
+from meshlens.project.view import FileView
+from meshlens.text import Span
+
+MOST_BYTES = 200
+
+_ASSIGNED = re.compile(rb"([\w\x80-\xff]+)[ \t]*(?::[^=\n]*)?=[ \t]*\(?\s*$")
+_AS = re.compile(rb"[ \t]+as[ \t]+([\w\x80-\xff]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMesh:
+    """A mesh that a file makes.
+
+    Attributes:
+        name: the variable that it is assigned to, "" if there is none.
+        mesh: the mesh.
+    """
+
+    name: str
+    mesh: Mesh
+
+
+def meshes_of(view: FileView) -> tuple[KnownMesh, ...]:
+    """The meshes that a file makes, in order."""
+    found: dict[object, KnownMesh] = {}
+    for call in view.records.calls:
+        if isinstance(call.result, Mesh) and call.result.site == call.call and call.call not in found:
+            found[call.call] = KnownMesh(variable_of(view.source, view.span(call.call)), call.result)
+    return tuple(sorted(found.values(), key=lambda known: view.span(known.mesh.site).start))
+
+
+def variable_of(source: bytes, call: Span) -> str:
+    """The variable that the result of a call is assigned to, by `=` or `as`; "" if there is none."""
+    line = max(line_start(source, call.start), call.start - MOST_BYTES)
+    name = _ASSIGNED.search(source, line, call.start) or _AS.match(source, call.end)
+    return name[1].decode("utf-8", "replace") if name is not None else ""
+
+
+def spec_names_of(view: FileView) -> tuple[str, ...]:
+    """The axis names that the specs of a file mention, the most frequent first."""
+    specs = {call.call: call.result for call in view.records.calls if isinstance(call.result, Spec)}
+    names = Counter(name for spec in specs.values() for entry in spec.entries for name in spec_names(entry))
+    return tuple(name for name, _ in names.most_common() if name)
+
+
+def known_names(views: Iterable[FileView]) -> dict[str, str]:
+    """The axis names that maps and meshes bind, with what binds each in words.
+
+    Those of the first view that has some; else those of the whole workspace.
+
+    Args:
+        views: one file, at one or several times.
+    """
+    solution = None
+    for view in views:
+        found = dict(_names(view.records))
+        if found:
+            return found
+        solution = solution or view.solution
+    return names_of_workspace(solution) if solution is not None else {}
+
+
+def names_of_workspace(solution: Solution) -> dict[str, str]:
+    """The axis names that any map or mesh of the workspace binds, with what binds each in words."""
+    return solution.once("ide: axis names", _all_names)
+
+
+def _all_names(solution: Solution) -> dict[str, str]:
+    return {name: words for path in sorted(solution.by_file) for name, words in _names(solution.by_file[path])}
+
+
+def _names(records: Records) -> Iterator[tuple[str, str]]:
+    for binding in records.bindings:
+        for name in binding.binder.names:
+            if isinstance(name.value, str) and name.value:
+                yield name.value, map_in_words(binding.binder)
+    for call in records.calls:
+        if isinstance(call.result, Mesh):
+            for axis in mesh_sizes(call.result):
+                if axis:
+                    yield axis, "mesh axis"
+
+
+def map_in_words(binder: Binder) -> str:
+    """A map in a few words: what maps, and what it is applied to."""
+    operand = operand_words(binder)
+    return f"{binder.kind} over {operand}" if operand else binder.kind
+
+
+def operand_words(binder: Binder) -> str:
+    """What a map is applied to, "" if that is not known."""
+    name = name_of(binder.operand)
+    if name == "<lambda>":
+        return "a lambda"
+    return "" if isinstance(binder.operand, Data) else name

@@ -1,0 +1,86 @@
+"""The calls around a cursor, with what they call and which of their arguments the cursor is in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from meshlens.axes.domain.values import Value
+from meshlens.ide.completing.spelled import callable_of, value_of
+from meshlens.ide.completing.tokens import Argument, arguments_at
+from meshlens.ide.completing.typed import Typed
+from meshlens.project.view import FileView
+
+_PARTIALS = frozenset({"functools.partial", "jax.tree_util.Partial"})
+
+
+@dataclass(frozen=True, slots=True)
+class TypedCall:
+    """A call that is open at the cursor.
+
+    Attributes:
+        dotted: the canonical name of what is called, "" if it is nothing outside the workspace.
+        value: what is called, if that is known; of a `partial`, what it is made of.
+        at: where its bracket stands.
+        arguments: its arguments; of a `partial`, those behind the callable.
+        current: the argument that the cursor is in.
+        position: how many positional arguments stand before it; None where it has a keyword or stands behind one.
+    """
+
+    dotted: str
+    value: Value | None
+    at: int
+    arguments: tuple[Argument, ...]
+    current: Argument | None
+    position: int | None
+
+    def parameter(self, positional: tuple[str, ...]) -> str | None:
+        """The parameter that the cursor's argument is for.
+
+        Args:
+            positional: the positional parameters in order.
+        """
+        if self.current is None:
+            return None
+        if self.current.keyword is not None:
+            return self.current.keyword
+        known = self.position is not None and self.position < len(positional)
+        return positional[self.position] if known and self.position is not None else None
+
+    def argument(self, name: str, position: int | None) -> Argument | None:
+        """The argument for a parameter, given by keyword or at a position."""
+        plain = [argument for argument in self.arguments if argument.keyword is None]
+        named = next((argument for argument in self.arguments if argument.keyword == name), None)
+        if named is not None or position is None or position >= len(plain):
+            return named
+        return plain[position]
+
+
+def calls_at(view: FileView, typed: Typed) -> tuple[TypedCall, ...]:
+    """The calls that are open at the cursor, innermost first."""
+    return tuple(_calls(view, typed))
+
+
+def _calls(view: FileView, typed: Typed) -> Iterator[TypedCall]:
+    for opening in typed.openings:
+        if not opening.callee:
+            continue
+        if opening.bracket == "[":
+            # What stands around an index says nothing of the index.
+            return
+        arguments = arguments_at(view.source, opening.at)
+        dotted, value = callable_of(view, opening.callee), value_of(view, opening.callee)
+        inner = arguments[0] if arguments else None
+        if dotted in _PARTIALS and inner is not None and not _holds(inner, typed.offset):
+            text = view.source[inner.value.start : inner.value.end].decode("utf-8", "replace")
+            dotted, value, arguments = callable_of(view, text), value_of(view, text), arguments[1:]
+        current = next((argument for argument in arguments if _holds(argument, typed.offset)), None)
+        position = None
+        if current is not None and current.keyword is None:
+            before = arguments[: arguments.index(current)]
+            position = len(before) if all(one.keyword is None for one in before) else None
+        yield TypedCall(dotted, value, opening.at, arguments, current, position)
+
+
+def _holds(argument: Argument, offset: int) -> bool:
+    return argument.text.start <= offset <= argument.text.end

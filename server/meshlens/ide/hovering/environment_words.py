@@ -1,0 +1,69 @@
+"""Axis environments and routes in words: inside which maps code runs, and who calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from meshlens.axes.domain.values import Binder
+from meshlens.axes.jax.mapping import name_of
+from meshlens.axes.runs.context import AxisEnv, Context, Step
+from meshlens.ide.hovering.prose import Prose
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+
+_MOST_STEPS = 4
+_MOST_ROUTES = 3
+
+
+def map_words(prose: Prose, binder: Binder) -> str:
+    """A map with its axis names and its place: `pmap over "batch" (train.py:12)`."""
+    names = prose.axes(name.value for name in binder.names)
+    over = f" over {names}" if names else " over axes that are not known here" if binder.open else ""
+    return f"{prose.code(binder.kind)}{over} ({prose.place(binder.site)})"
+
+
+def environment_words(prose: Prose, env: AxisEnv) -> str:
+    """Which maps enclose code that runs in an environment, innermost first."""
+    closed = any(binder.kind in MAPS_ON_DEVICES for binder in env.maps)
+    more = "; callers may bind more" if env.open and not closed else ""
+    if env.maps:
+        return ", ".join(f"inside {map_words(prose, binder)}" for binder in reversed(env.maps)) + more
+    return f"no known map{more}" if env.open else "outside every map"
+
+
+def route_words(prose: Prose, contexts: Iterable[Context]) -> str | None:
+    """The ways that lead to a place, a few of them, None if nothing calls it."""
+    routes = list(dict.fromkeys(filter(None, (_route(prose, context) for context in contexts))))
+    if not routes:
+        return None
+    if len(routes) == 1:
+        return f"Called from {routes[0]}."
+    more = len(routes) - _MOST_ROUTES
+    lines = routes[:_MOST_ROUTES] + ([f"and {more} more"] if more > 0 else [])
+    return f"Called from\n{prose.items(lines)}" if prose.is_plain else f"Called from\n\n{prose.items(lines)}"
+
+
+def operand_name(prose: Prose, binder: Binder) -> str:
+    """What a map's function is called."""
+    name = name_of(binder.operand)
+    return "a lambda" if name == "<lambda>" else prose.code(name)
+
+
+def _route(prose: Prose, context: Context) -> str:
+    """The callers on one route, outermost first, each with the place of its call."""
+    steps = [step for step in context.route if _is_call(step)]
+    if not steps:
+        return ""
+    shown = steps[-_MOST_STEPS:]
+    words = [f"{_named(prose, step.callee)} ({prose.place(step.site)})" for step in shown]
+    return ("… → " if len(steps) > len(shown) else "") + " → ".join(words)
+
+
+def _is_call(step: Step) -> bool:
+    """Whether a step is a call as it is written; that a map enters its operand is said with the map."""
+    if step.how == "map":
+        return step.function is None and step.site != step.env.maps[-1].site
+    return step.how in ("call", "jit", "grad") and step.site != step.function
+
+
+def _named(prose: Prose, callee: str) -> str:
+    return prose.code("lambda" if callee == "<lambda>" else callee)

@@ -1,0 +1,56 @@
+"""The hover of names and keywords that JAX has removed or deprecated: since when, and what takes their place."""
+
+from __future__ import annotations
+
+from meshlens.ide.hovering.prose import Prose
+from meshlens.jaxapi.history import Change, KeywordChange, change, keyword_change, spell_version
+
+
+def api_text(prose: Prose, dotted: str) -> str | None:
+    """What became of a name in the version of JAX that is used; None if nothing did.
+
+    Args:
+        prose: how to write.
+        dotted: the name as the file spells it, its aliases undone.
+    """
+    row = change(dotted)
+    if row is None:
+        return None
+    what = _state(prose, row)
+    if what is None:
+        return None
+    return f"{prose.code(row.dotted)} {what}{_instead(prose, row)}."
+
+
+def keyword_text(prose: Prose, dotted: str, keyword: str) -> str | None:
+    """What became of a keyword of a callable; None if nothing did."""
+    row = keyword_change(dotted, keyword)
+    what = _state(prose, row) if row is not None else None
+    if row is None or what is None:
+        return None
+    instead = f"; use {prose.code(row.replacement)}" if row.replacement else f"; {row.note}" if row.note else ""
+    return f"Keyword {prose.code(keyword)} of {prose.code(row.dotted)} {what}{instead}."
+
+
+def _state(prose: Prose, row: Change | KeywordChange) -> str | None:
+    version = prose.view.jax_version
+    used = f"this project uses {spell_version(version)}"
+    if row.removed is not None and row.removed <= version:
+        return f"was removed in JAX {spell_version(row.removed)} ({used})"
+    if row.deprecated is not None and row.deprecated <= version:
+        going = f", gone in {spell_version(row.removed)}" if row.removed is not None else ""
+        return f"is deprecated since JAX {spell_version(row.deprecated)}{going} ({used})"
+    if row.since is not None and row.since > version:
+        return f"comes with JAX {spell_version(row.since)} ({used})"
+    return None
+
+
+def _instead(prose: Prose, row: Change) -> str:
+    """What takes its place, if this version has that already."""
+    if row.replacement is None:
+        return f"; {row.note}" if row.note else ""
+    to = change(row.replacement)
+    since = row.replacement_since or (to.since if to is not None and to.dotted == row.replacement else None)
+    if since is not None and since > prose.view.jax_version:
+        return f"; {row.note}" if row.note else ""
+    return f"; {row.note}" if row.note and not row.rewrite else f"; use {prose.code(row.replacement)}"

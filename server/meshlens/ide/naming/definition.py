@@ -1,0 +1,45 @@
+"""Definition: from the use of an axis name to what binds it, from what carries the name to where it is written."""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.values import Site
+from meshlens.ide.naming.occurrences import Place, place_of, said_at
+from meshlens.ide.target import sites_at
+from meshlens.project.axis_symbols import AxisSymbols, Node, symbols_around
+from meshlens.project.view import FileView
+
+
+def definition(view: FileView, offset: int) -> tuple[Place, ...]:
+    """Where the axis name under the cursor is bound.
+
+    For an argument of a binder that is no literal, and for a name that nothing binds, it is where the name is
+    written.  Nothing where the cursor is on no axis name.
+
+    Args:
+        view: the file.
+        offset: UTF-8 bytes from the start of the file.
+    """
+    sites = sites_at(view, offset)
+    if not sites:
+        return ()
+    symbols = symbols_around(view.solution, sites[0].path, sites[0].block)
+    site = said_at(view, offset, symbols)
+    if site is None:
+        return ()
+    binders = symbols.bound_by.get(site)
+    nodes = [binder for node in binders for binder in _binding_places(view, symbols, node)] if binders else []
+    if not nodes:
+        nodes = [node[0] for node in symbols.at[site]]
+    return tuple(sorted({place_of(view, where) for where in nodes}))
+
+
+def _binding_places(view: FileView, symbols: AxisSymbols, node: Node) -> list[Site]:
+    """Where binders and meshes say a name: the literal if it stands there, else the expression."""
+    if node in symbols.unwritten:
+        return [node[0]]
+    found: list[Site] = []
+    for site, role in symbols.said.get(node, ()):
+        if role == "binds":
+            holds = site.path == node[0].path and view.span(site).contains(view.span(node[0]))
+            found.append(node[0] if holds else site)
+    return found or [node[0]]

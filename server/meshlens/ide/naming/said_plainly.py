@@ -1,0 +1,104 @@
+"""Literals that stand where axis names stand, as the source is written, whether or not any run passes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from meshlens.axes.domain.values import Site
+from meshlens.facts.nodes import (
+    Assign,
+    Attribute,
+    BoolOperation,
+    Call,
+    Comparison,
+    Constant,
+    DictDisplay,
+    IfExpression,
+    ListDisplay,
+    Name,
+    SetDisplay,
+    Subscript,
+    TupleDisplay,
+)
+from meshlens.facts.walking import nodes
+from meshlens.jaxapi.collectives import COLLECTIVES
+from meshlens.project.view import FileView
+
+_KEYWORD = re.compile(r"axis_names?$|axis_resources$|replica_axis$|mesh_axes$")
+_SPEAKS = re.compile(r"axis_names?$|axis_resources$")
+_RULES = re.compile(r"rules$", re.IGNORECASE)
+_CALLEES = frozenset({row.name for row in COLLECTIVES.values()}) | {"PartitionSpec", "P", "Mesh", "make_mesh"}
+
+
+def said_plainly(view: FileView, name: str) -> Iterator[Site]:
+    """Literals of a name in the whole workspace that the text around them makes an axis name.
+
+    They are arguments of collectives, specs and meshes, keywords such as `axis_name=`, keys of a mesh's shape, rules
+    that map logical axes, and what an axis name is compared with.
+
+    Args:
+        view: a file of the workspace.
+        name: the axis name.
+    """
+    quoted = (f'"{name}"'.encode(), f"'{name}'".encode())
+    for path, facts in view.solution.facts.items():
+        source = view.texts[path]
+        if not any(one in source for one in quoted):
+            continue
+        for key, block in facts.blocks.items():
+            span = block.span(0)
+            if any(source.find(one, span.start, span.end) >= 0 for one in quoted):
+                for index in _in_shape(block.shape, name):
+                    yield Site(path, key, index)
+
+
+def _in_shape(shape: Any, name: str) -> Iterator[int]:
+    for node in nodes(shape):
+        if isinstance(node, Call):
+            yield from _of_call(node, name)
+        elif isinstance(node, Subscript) and _is_shape(node.object):
+            yield from _strings(node.key, name)
+        elif isinstance(node, Comparison) and any(_SPEAKS.search(_last(item)) for item in node.operands):
+            for item in node.operands:
+                yield from _strings(item, name)
+        elif isinstance(node, Assign) and any(_RULES.search(_last(target)) for target in node.targets):
+            yield from _strings(node.value, name)
+
+
+def _of_call(node: Any, name: str) -> Iterator[int]:
+    callee = _last(node.callee)
+    reads_shape = callee == "get" and isinstance(node[2], Attribute) and _is_shape(node[2].object)
+    for label, _, value in node.arguments:
+        if reads_shape or callee in _CALLEES or (label and (_KEYWORD.search(label) or _RULES.search(label))):
+            yield from _strings(value, name)
+
+
+def _strings(node: Any, name: str) -> Iterator[int]:
+    """Literals of a name in an expression that is written out: displays of strings, of tuples of them, …"""
+    if isinstance(node, Constant):
+        if node.value == name and isinstance(node.value, str):
+            yield node.site
+    elif isinstance(node, (TupleDisplay, ListDisplay, SetDisplay)):
+        for item in node.items:
+            yield from _strings(item, name)
+    elif isinstance(node, DictDisplay):
+        for key, value in node.pairs:
+            yield from (*(_strings(key, name) if key is not None else ()), *_strings(value, name))
+    elif isinstance(node, IfExpression):
+        yield from (*_strings(node.then, name), *_strings(node.otherwise, name))
+    elif isinstance(node, BoolOperation):
+        for item in node.items:
+            yield from _strings(item, name)
+
+
+def _is_shape(node: Any) -> bool:
+    return bool(isinstance(node, Attribute) and node.name == "shape")
+
+
+def _last(node: Any) -> str:
+    """The last word of a name or attribute."""
+    if isinstance(node, (Name, Attribute)) and isinstance(node.name, str):
+        return str(node.name)
+    return ""

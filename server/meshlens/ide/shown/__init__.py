@@ -1,0 +1,1 @@
+"""Features shown beside the code: hints, lenses, symbols, meshes, the call hierarchy."""

@@ -1,0 +1,118 @@
+"""Who calls whom in a workspace, under which axes: the edges of every route, for the call hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from meshlens.axes.domain.values import Site
+from meshlens.axes.runs.context import AxisEnv, Context
+from meshlens.axes.runs.records import AxisUse
+from meshlens.facts.nodes import FunctionDef, FunctionShape
+from meshlens.facts.walking import nodes
+from meshlens.ide.hovering.environment import contexts, entered
+from meshlens.project.solving.solution import Solution
+from meshlens.text import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One call on a route.
+
+    Attributes:
+        caller: the function that calls; of a module's top level, `module_site` of its file.
+        site: the call.
+        callee: the function that is entered.
+        name: what it is called.
+        env: the environment that it runs in.
+    """
+
+    caller: Site
+    site: Site
+    callee: Site
+    name: str
+    env: AxisEnv
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """All edges of a workspace, by either end, and the collectives of each function."""
+
+    into: dict[Site, tuple[Edge, ...]]
+    out_of: dict[Site, tuple[Edge, ...]]
+    uses: dict[Site, tuple[AxisUse, ...]]
+
+    def knows(self, function: Site) -> bool:
+        """Whether a route leads through a function."""
+        return function in self.into or function in self.out_of or function in self.uses
+
+
+def calls_of(solution: Solution) -> Calls:
+    """The calls of a workspace."""
+    return solution.once("ide: calls", _calls_of)
+
+
+def module_site(path: str) -> Site:
+    """What stands for the top level of a file."""
+    return Site(path, "", 0)
+
+
+def function_span(solution: Solution, function: Site) -> Span:
+    """The whole definition of a function with its decorators, from the site of its name; the site of a lambda."""
+    facts = solution.facts[function.path]
+    block = facts.blocks[function.block]
+    if isinstance(block.shape, FunctionShape) and block.shape.site == function.index:
+        return block.span(0)
+    for node in nodes(block.shape):
+        if isinstance(node, FunctionDef) and node.function.site == function.index:
+            return block.span(node.site)
+    return block.span(function.index)
+
+
+def _calls_of(solution: Solution) -> Calls:
+    # Two environments are mostly the same object or different ones, and to compare them in depth takes long.
+    seen: dict[object, Edge] = {}
+    unseen: dict[object, Edge] = {}
+    uses: dict[Site, dict[object, AxisUse]] = {}
+    for path, records in solution.by_file.items():
+        for context in contexts(records):
+            for edge, is_seen in _edges(context):
+                (seen if is_seen else unseen)[edge.caller, edge.site, edge.callee, id(edge.env)] = edge
+        for call in records.mapped_calls:
+            function, env = entered(call.binder, call.context.env)
+            if function is not None and call.visible:
+                # A map that ran before leaves no second route, only the record that it was called.
+                caller = call.context.function or module_site(path)
+                edge = Edge(caller, call.call, function.site, function.name, env)
+                seen[caller, call.call, function.site, id(call.binder)] = edge
+        for use in records.uses:
+            caller = use.context.function or module_site(path)
+            uses.setdefault(caller, {})[use.call, id(use.context.env), use.name] = use
+    called = {edge.callee for edge in seen.values()}
+    edges = [*seen.values(), *(edge for edge in unseen.values() if edge.callee not in called)]
+    into: dict[Site, list[Edge]] = {}
+    out_of: dict[Site, list[Edge]] = {}
+    for edge in edges:
+        into.setdefault(edge.callee, []).append(edge)
+        out_of.setdefault(edge.caller, []).append(edge)
+    return Calls(
+        {site: tuple(found) for site, found in into.items()},
+        {site: tuple(found) for site, found in out_of.items()},
+        {site: tuple(found.values()) for site, found in uses.items()},
+    )
+
+
+def _edges(context: Context) -> Iterator[tuple[Edge, bool]]:
+    """The calls on a route, and whether each was seen: where none is, a map stands for the calls of its result."""
+    caller: Site | None = None
+    call: Site | None = None
+    for step in context.route:
+        if step.function is None:
+            # A map is called here; the step behind it enters the operand.
+            call = step.site
+            continue
+        if step.how != "start":
+            site = call or step.site
+            edge = Edge(caller or module_site(site.path), site, step.function, step.callee, step.env)
+            yield edge, step.how != "map" or site != step.site
+        caller, call = step.function, None

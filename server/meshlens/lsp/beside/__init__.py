@@ -1,0 +1,1 @@
+"""The process beside the server that reads large projects."""

@@ -1,0 +1,204 @@
+"""The process beside the server: it has the whole project, so that the server needs only what is open.
+
+It is started when it is needed and ends when nobody has asked for a while.  Requests and answers are pickled: both ends
+are ours.  It reads the project's files and runs none of them.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import pickle
+import struct
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, BinaryIO
+
+from meshlens.caches.folder import cache_of
+from meshlens.checking.check import check
+from meshlens.foreign_files import Unread
+from meshlens.project.disk.discover import python_files
+from meshlens.project.disk.python_text import read_source
+from meshlens.project.settings.devices import target_of
+from meshlens.project.settings.jax_folders import find_jax_folders
+from meshlens.project.solving.neighbours import neighbourhoods
+from meshlens.project.workspace import Workspace, open_workspace
+from meshlens.settings import Settings
+
+HEADER = struct.Struct("<cQ")
+PROGRESS, ANSWER, LAST, FAILED = b"p", b"a", b"l", b"f"
+"""Kinds of messages; the last answer is given by a process whose memory is full of holes, and that should end."""
+
+_MOST_GROWTH = 1.25
+
+_log = logging.getLogger("meshlens")
+
+
+@dataclass(slots=True)
+class Project:
+    """What this process knows.
+
+    Attributes:
+        root, settings: the project.
+        workspace: all of its files, with the open texts.
+        overlay: the open texts, as they were when somebody last asked.
+    """
+
+    root: Path
+    settings: Settings
+    workspace: Workspace
+    overlay: dict[Path, bytes]
+
+
+def main() -> None:
+    """Answers until stdin ends."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    if hasattr(os, "nice"):
+        os.nice(10)
+    # It writes into the server's log; what is no worse than information would be noise on a command line alone.
+    logging.basicConfig(format="meshlens: %(message)s", stream=sys.stderr, level=logging.INFO)
+    gc.disable()
+    project: Project | None = None
+    first = 0
+    # Not `sys.stdin`: a thread sits in a read of it, with its lock, for which processes that are forked would wait.
+    for asked in _questions(os.fdopen(os.dup(0), "rb")):
+        try:
+            if asked["what"] in _WITHOUT_PROJECT:
+                _send(out, ANSWER, _WITHOUT_PROJECT[asked["what"]](*asked["project"][:2], *asked["arguments"]))
+                continue
+            if project is None:
+                _send(out, PROGRESS, "reading files")
+                root, settings, version = asked["project"]
+                project = _open(root, settings, version, asked["overlay"])
+            _catch_up(project, asked["overlay"])
+            _send(out, PROGRESS, "following axis names")
+            answer = _ANSWERS[asked["what"]](project, *asked["arguments"])
+            pages = _resident()
+            first = first or (pages if asked["what"] == "neighbours" else 0)
+            _send(out, LAST if pages > _MOST_GROWTH * first > 0 else ANSWER, answer)
+        except Exception as error:
+            _log.debug("the process aside failed", exc_info=True)
+            _send(out, FAILED, f"{type(error).__name__}: {error}")
+        gc.collect()
+
+
+def _questions(stream: BinaryIO) -> Iterator[Any]:
+    """What is asked; when the server is gone, the process ends, whatever it is doing."""
+    waiting: SimpleQueue[Any] = SimpleQueue()
+
+    def read() -> None:
+        try:
+            while (asked := _read(stream)) is not None:
+                waiting.put(asked)
+        finally:
+            os._exit(0)
+
+    Thread(target=read, daemon=True, name="stdin").start()
+    while True:
+        yield waiting.get()
+
+
+def _open(root: Path, settings: Settings, version: tuple[int, ...], overlay: Mapping[Path, bytes]) -> Project:
+    files = python_files([root], settings.exclude)
+    workspace = open_workspace(
+        [root],
+        files=sorted({*files, *overlay}),
+        jax_version=version,
+        jax_folders=find_jax_folders(files, root, settings),
+        devices=target_of(settings.devices, None),
+        overlay=overlay,
+        cache=cache_of(root),
+    )
+    return Project(root, settings, workspace, dict(overlay))
+
+
+def _catch_up(project: Project, overlay: Mapping[Path, bytes]) -> None:
+    """Brings the workspace to the open texts and to what was written to the disk meanwhile."""
+    workspace = project.workspace
+    for path in project.overlay.keys() - overlay.keys():
+        raw = read_source(path)
+        workspace = workspace.without_file(path) if isinstance(raw, Unread) else workspace.with_file(path, raw)
+    for path, raw in overlay.items():
+        known = workspace.files.get(str(path))
+        if known is None or known.raw != raw:
+            workspace = workspace.with_files({path: raw})
+    project.workspace, project.overlay = workspace, dict(overlay)
+
+
+def _neighbours(project: Project) -> Any:
+    return neighbourhoods(project.workspace.solution)
+
+
+def _changed(project: Project, changes: Mapping[Path, bytes | None]) -> None:
+    """Takes over what was written to the disk; None for a file that is gone."""
+    for path, raw in changes.items():
+        if path in project.overlay:
+            continue
+        if raw is None:
+            project.workspace = project.workspace.without_file(path)
+        else:
+            project.workspace = project.workspace.with_files({path: raw})
+
+
+def _findings(project: Project) -> Any:
+    """The findings of every file."""
+    workspace = project.workspace
+    own = [file.path for file in workspace.files.values() if file.path.is_relative_to(project.root)]
+    return {path: check(workspace.view(path), project.settings) for path in own}
+
+
+def _whole(project: Project, what: str, path: Path, *arguments: Any) -> Any:
+    from meshlens.lsp.beside.whole_answers import ANSWERS
+
+    if str(path) not in project.workspace.files:
+        return None
+    return ANSWERS[what](project.workspace.view(path), *arguments)
+
+
+_ANSWERS: Mapping[str, Callable[..., Any]] = {
+    "neighbours": _neighbours,
+    "changed": _changed,
+    "findings": _findings,
+    "whole": _whole,
+}
+
+
+def _outside(root: Path, settings: Settings, dotted: str) -> Any:
+    from meshlens.project.jedi_bridge import import_nothing_else, look_up, package_paths
+
+    if not _closed:
+        _closed.append(True)
+        import_nothing_else()
+    return look_up(dotted, root, package_paths(root, settings))
+
+
+_closed: list[bool] = []
+_WITHOUT_PROJECT: Mapping[str, Callable[..., Any]] = {"outside": _outside}
+
+
+def _resident() -> int:
+    """Returns the pages of memory that this process has; 0 if the system does not tell it as Linux does."""
+    # The peak that `resource` knows is also that of the process which started this one.
+    try:
+        return int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _read(stream: BinaryIO) -> Any:
+    head = stream.read(HEADER.size)
+    if len(head) < HEADER.size:
+        return None
+    return pickle.loads(stream.read(HEADER.unpack(head)[1]))
+
+
+def _send(stream: BinaryIO, kind: bytes, content: object) -> None:
+    body = pickle.dumps(content, protocol=pickle.HIGHEST_PROTOCOL)
+    stream.write(HEADER.pack(kind, len(body)) + body)
+    stream.flush()

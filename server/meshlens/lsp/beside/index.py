@@ -1,0 +1,154 @@
+"""Asks the process beside the server, and starts and ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from meshlens.devices.processes import is_stopped
+from meshlens.launching import isolated
+from meshlens.lsp.beside.aside import ANSWER, HEADER, LAST, PROGRESS
+from meshlens.settings import Settings
+
+IDLE_SECONDS = 20.0
+"""How long the process lives after its last answer; it holds the whole project in memory."""
+
+LOOK_SECONDS = 0.5
+"""How often the process is checked for life."""
+
+STOPPED_SECONDS = 5.0
+"""How long it may be halted by a signal before it is given up."""
+_MOST_SOLVED = 40
+"""How often a process solves its project before the next one takes over, if it cannot tell its memory itself."""
+
+_log = logging.getLogger("meshlens")
+
+
+class IndexFailed(Exception):
+    """The process could not answer; the text says why."""
+
+
+class Index:
+    """One project's process."""
+
+    def __init__(self, root: Path, settings: Settings, version: tuple[int, ...]) -> None:
+        self._project = (root, settings, version)
+        self._process: asyncio.subprocess.Process | None = None
+        self._lock = asyncio.Lock()
+        self._end: asyncio.TimerHandle | None = None
+        self._solved = 0
+
+    async def ask(
+        self,
+        what: str,
+        *arguments: Any,
+        overlay: Mapping[Path, bytes],
+        progress: Callable[[str], None] = lambda text: None,
+    ) -> Any:
+        """One answer of the process, which is started if it does not run; questions wait for each other.
+
+        Args:
+            what: a row of the process's table.
+            arguments: what that row takes.
+            overlay: the open texts.
+            progress: told what the process is doing.
+
+        Raises:
+            IndexFailed: no answer came.
+        """
+        async with self._lock:
+            if self._end is not None:
+                self._end.cancel()
+            process = await self._started()
+            is_last = False
+            question = {"what": what, "arguments": arguments, "overlay": dict(overlay), "project": self._project}
+            try:
+                try:
+                    answer, is_last = await _answer_unless_stopped(process, question, progress)
+                except (OSError, asyncio.IncompleteReadError):
+                    if self._process is process:
+                        raise
+                    # It was ended here meanwhile, as other settings hold now: its successor is asked.
+                    answer, is_last = await _answer_unless_stopped(await self._started(), question, progress)
+                self._solved += what == "neighbours"
+                return answer
+            except (OSError, EOFError, asyncio.IncompleteReadError) as error:
+                self.stop()
+                raise IndexFailed(f"the process beside the server ended: {error}") from error
+            except asyncio.CancelledError:
+                # Its answer would be taken for that of the next question.
+                self.stop()
+                raise
+            finally:
+                self._end = asyncio.get_running_loop().call_later(IDLE_SECONDS, self.stop)
+                if is_last or self._solved >= _MOST_SOLVED:
+                    self.stop()
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        if self._process is None or self._process.returncode is not None:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *isolated("from meshlens.lsp.beside.aside import main; main()"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                limit=1 << 24,
+            )
+        return self._process
+
+    @property
+    def process_id(self) -> int | None:
+        """The process, if it runs."""
+        return self._process.pid if self._process is not None and self._process.returncode is None else None
+
+    def stop(self) -> None:
+        """Ends the process; the next question starts a new one."""
+        if self._end is not None:
+            self._end.cancel()
+            self._end = None
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+        self._process = None
+        self._solved = 0
+
+
+async def _answer_unless_stopped(
+    process: asyncio.subprocess.Process, question: Any, progress: Callable[[str], None]
+) -> tuple[Any, bool]:
+    """Returns the answer, however long it takes, and whether it is the last of this process.
+
+    Raises:
+        EOFError: the process was halted by a signal and stays so; it would never answer, nor end by itself.
+    """
+    answer = asyncio.ensure_future(_answer(process, question, progress))
+    halted = 0.0
+    try:
+        while not (await asyncio.wait((answer,), timeout=LOOK_SECONDS))[0]:
+            halted = halted + LOOK_SECONDS if is_stopped(process.pid) else 0.0
+            if halted >= STOPPED_SECONDS:
+                raise EOFError("it was stopped by a signal")
+        return answer.result()
+    finally:
+        answer.cancel()
+
+
+async def _answer(
+    process: asyncio.subprocess.Process, question: Any, progress: Callable[[str], None]
+) -> tuple[Any, bool]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    body = pickle.dumps(question, protocol=pickle.HIGHEST_PROTOCOL)
+    process.stdin.write(HEADER.pack(ANSWER, len(body)) + body)
+    await process.stdin.drain()
+    while True:
+        kind, size = HEADER.unpack(await process.stdout.readexactly(HEADER.size))
+        content = pickle.loads(await process.stdout.readexactly(size))
+        if kind in (ANSWER, LAST):
+            return content, kind == LAST
+        if kind != PROGRESS:
+            raise IndexFailed(str(content))
+        progress(content)

@@ -1,0 +1,1 @@
+"""Open texts: files, notebooks and their cells."""

@@ -1,0 +1,163 @@
+"""Extracts the facts of many files at once, in worker processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from meshlens.facts.disk.grammar import NotFacts
+from meshlens.facts.disk.restored import restored
+from meshlens.facts.disk.stored import stored
+from meshlens.facts.extract import Memo, extract
+from meshlens.facts.model import FileFacts
+from meshlens.project.disk.workers import answers_of
+
+if TYPE_CHECKING:
+    from multiprocessing.context import BaseContext
+
+_WORTH_A_POOL = 2_000_000
+_LOTS_PER_WORKER = 4
+_SAFE_PATH = "PYTHONSAFEPATH"
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What one text says.
+
+    Attributes:
+        facts: just that.
+        stored: the same as bytes for the disk; empty where they were not asked for or cannot be had.
+    """
+
+    facts: FileFacts
+    stored: bytes
+
+
+def extract_all(sources: Sequence[bytes], *, is_stored: bool) -> list[Extracted]:
+    """The facts of every text, in order; a little work is done here, much work by one process for each core.
+
+    Where processes cannot be started, everything is done here; a text that ends the process that reads it says nothing.
+
+    Args:
+        sources: the texts.
+        is_stored: gives the bytes for the disk too.
+    """
+    workers = min(os.cpu_count() or 1, 8)
+    context = _context()
+    if workers == 1 or sum(map(len, sources)) < _WORTH_A_POOL or context is None:
+        return _here(sources, is_stored=is_stored)
+    count = workers * _LOTS_PER_WORKER
+    lots = [tuple(range(start, len(sources), count)) for start in range(count)]
+    reading = _Reading(sources, context, is_stored, {})
+    try:
+        left = _read_lots(reading, lots, workers)
+        # What ended a process may have come from outside, and had nothing to do with what it read.
+        left = _read_lots(reading, left, workers) if left else left
+        _read_each(reading, [place for lot in left for place in lot])
+    except OSError:
+        pass
+    found = reading.found
+    memo: Memo = {}
+    return [
+        found[place] if place in found else _extracted(extract(source, memo), is_stored=is_stored)
+        for place, source in enumerate(sources)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Texts that worker processes read.
+
+    Attributes:
+        sources: the texts.
+        context: how processes are started.
+        is_stored: gives the bytes for the disk too.
+        found: what texts say, by their place.
+    """
+
+    sources: Sequence[bytes]
+    context: BaseContext
+    is_stored: bool
+    found: dict[int, Extracted]
+
+
+def _read_lots(reading: _Reading, lots: Sequence[tuple[int, ...]], workers: int) -> list[tuple[int, ...]]:
+    """Has worker processes read some texts; returns the lots that are left because one of them ended."""
+    tasks = [[reading.sources[place] for place in lot] for lot in lots]
+    with _safe_path():
+        answers = answers_of(_stored_facts, tasks, workers, reading.context)
+    for lot, blobs in zip(lots, answers, strict=True):
+        for place, blob in zip(lot, blobs or (), strict=False):
+            if blob:
+                facts = restored(blob, len(reading.sources[place]), is_whole=False)
+                reading.found[place] = Extracted(facts, blob if reading.is_stored else b"")
+    return [lot for lot, blobs in zip(lots, answers, strict=True) if blobs is None]
+
+
+def _read_each(reading: _Reading, places: Sequence[int]) -> None:
+    """Has one process read texts one after the other; where it ends, another one goes on after the text it was at."""
+    waiting = list(places)
+    while waiting:
+        left = _read_lots(reading, [(place,) for place in waiting], 1)
+        if not left:
+            return
+        culprit = left[0][0]
+        reading.found[culprit] = Extracted(FileFacts((), {}, failure="the process that read it ended"), b"")
+        waiting = [place for (place,) in left[1:]]
+
+
+def _context() -> BaseContext | None:
+    """Returns how processes are started; None if one would import modules of the working folder.
+
+    Where they are not forked, Python starts them with `-c`, which puts the working folder first on `sys.path` unless a
+    variable or a flag forbids it; neither is known to Python 3.10, but for `-I`.
+    """
+    from multiprocessing import get_context
+
+    if "linux" in sys.platform:
+        return get_context("fork")
+    if sys.flags.isolated or sys.version_info >= (3, 11):
+        return get_context("spawn")
+    return None
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Has the processes that are started meanwhile leave out the working folder."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before
+
+
+def _here(sources: Sequence[bytes], *, is_stored: bool) -> list[Extracted]:
+    memo: Memo = {}
+    return [_extracted(extract(source, memo), is_stored=is_stored) for source in sources]
+
+
+def _extracted(facts: FileFacts, *, is_stored: bool) -> Extracted:
+    return Extracted(facts, _stored(facts) if is_stored else b"")
+
+
+def _stored_facts(sources: Sequence[bytes]) -> list[bytes]:
+    """Returns what each text says, as bytes; none for what cannot be stored."""
+    memo: Memo = {}
+    return [_stored(extract(source, memo)) for source in sources]
+
+
+def _stored(facts: FileFacts) -> bytes:
+    if facts.failure:
+        return b""
+    try:
+        return stored(facts)
+    except NotFacts:
+        return b""

@@ -1,0 +1,198 @@
+"""Notebooks: the code cells in order as one module, and edits of that module put back into the JSON text.
+
+The JSON text is never written anew: only the `source` values of edited cells are replaced, so that outputs,
+metadata, indentation and line ends stay as they were, byte for byte.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from meshlens.project.notebooks.magics import without_magics
+from meshlens.text import Edit, Span, apply
+
+_BOM = "\ufeff"
+_SPACE = re.compile(r"[ \t\r\n]*")
+_NON_ASCII_ESCAPE = re.compile(r"\\u(?!00[0-7])[0-9a-fA-F]{4}")
+_NO_CELLS = "not a notebook: it has no list of cells"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A code cell: its index among all cells, from 0, its text, and where that lies in the module."""
+
+    index: int
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """A notebook as one module.
+
+    Attributes:
+        source: the text of the code cells, magics made harmless, each followed by a line end.
+        cells: the code cells in order.
+        raw: the JSON text, empty where there is none.
+        values: where the JSON value of each code cell's text lies in it, in characters.
+    """
+
+    source: bytes
+    cells: tuple[Cell, ...]
+    raw: str = ""
+    values: tuple[Span, ...] = ()
+
+    def cell_at(self, offset: int) -> Cell | None:
+        """The cell that holds a byte offset of the module."""
+        place = bisect_right([cell.span.start for cell in self.cells], offset) - 1
+        return self.cells[place] if place >= 0 else None
+
+    def with_edits(self, edits: Iterable[Edit]) -> bytes:
+        """The notebook's bytes after edits of the module.
+
+        Raises:
+            ValueError: an edit crosses the border between two cells, or two edits overlap.
+        """
+        by_cell: dict[int, list[Edit]] = {}
+        for edit in edits:
+            cell = self.cell_at(edit.span.start)
+            # The line end behind a cell belongs to the module, not to the cell.
+            if cell is None or edit.span.end > cell.span.end + 1:
+                raise ValueError("an edit crosses the border between two cells")
+            start, end = (min(offset, cell.span.end) - cell.span.start for offset in edit.span)
+            by_cell.setdefault(cell.index, []).append(Edit(Span(start, end), edit.text))
+        out = self.raw
+        for cell, value in zip(reversed(self.cells), reversed(self.values), strict=True):
+            if cell.index in by_cell:
+                text = apply(cell.text.encode(), by_cell[cell.index]).decode()
+                out = out[: value.start] + _written(out[value.start : value.end], text) + out[value.end :]
+        return out.encode()
+
+
+def read_notebook(raw: bytes) -> Notebook:
+    """Reads an `.ipynb` file.
+
+    Raises:
+        ValueError: it is not UTF-8, not JSON, or not a notebook.
+    """
+    try:
+        text = raw.decode("utf-8")
+        document = json.loads(text.removeprefix(_BOM))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 at byte {error.start}") from error
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not a notebook: {error.msg} (line {error.lineno}, column {error.colno})") from error
+    except RecursionError as error:
+        raise ValueError("not a notebook: nested too deeply") from error
+    if not isinstance(document, dict):
+        raise ValueError(_NO_CELLS)
+    if _language(document) != "python":
+        return Notebook(b"", ())
+    texts: list[tuple[int, str]] = []
+    values = []
+    for index, members in enumerate(_cells(text)):
+        source = members.get("source") or members.get("input")
+        kind = members.get("cell_type")
+        if source is None or kind is None or text[kind.start : kind.end] != '"code"':
+            continue
+        value = json.loads(text[source.start : source.end])
+        texts.append((index, "".join(map(str, value)) if isinstance(value, list) else str(value)))
+        values.append(source)
+    return replace(join_cells(texts), raw=text, values=tuple(values))
+
+
+def join_cells(texts: list[tuple[int, str]]) -> Notebook:
+    """Joins the texts of code cells, given with their indexes."""
+    out: list[bytes] = []
+    cells: list[Cell] = []
+    at = 0
+    for index, text in texts:
+        source = without_magics(text).encode("utf-8", "replace")
+        cells.append(Cell(index, Span(at, at + len(source)), text))
+        out.append(source + b"\n")
+        at += len(source) + 1
+    return Notebook(b"".join(out), tuple(cells))
+
+
+def _language(document: dict[str, Any]) -> str:
+    metadata = document.get("metadata")
+    info = metadata.get("language_info") if isinstance(metadata, dict) else None
+    name = info.get("name") if isinstance(info, dict) else None
+    return name if isinstance(name, str) else "python"
+
+
+def _cells(text: str) -> Iterator[dict[str, Span]]:
+    """For each cell the places of its values in the JSON text, by key; notebooks before format 4 have worksheets."""
+    members = dict(_members(text, 1 if text.startswith(_BOM) else 0))
+    if "cells" not in members and "worksheets" in members:
+        sheet = next(_items(text, members["worksheets"].start), None)
+        members = dict(_members(text, sheet.start)) if sheet is not None and text[sheet.start] == "{" else {}
+    if "cells" not in members or text[members["cells"].start] != "[":
+        raise ValueError(_NO_CELLS)
+    for item in _items(text, members["cells"].start):
+        yield dict(_members(text, item.start)) if text[item.start] == "{" else {}
+
+
+def _items(text: str, at: int) -> Iterator[Span]:
+    """The items of the list that starts at a place; nothing for another value."""
+    if text[at] != "[":
+        return
+    at = _skip(text, at + 1)
+    while text[at] != "]":
+        end = _end_of_value(text, at)
+        yield Span(at, end)
+        at = _skip(text, end)
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+
+
+def _members(text: str, at: int) -> Iterator[tuple[str, Span]]:
+    """The members of the object that starts at or behind a place."""
+    at = _skip(text, _skip(text, at) + 1)
+    while text[at] != "}":
+        end = _end_of_value(text, at)
+        key = json.loads(text[at:end])
+        start = _skip(text, _skip(text, end) + 1)
+        end = _end_of_value(text, start)
+        yield key, Span(start, end)
+        at = _skip(text, end)
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+
+
+def _skip(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+_DECODER = json.JSONDecoder()
+
+
+def _end_of_value(text: str, at: int) -> int:
+    return _DECODER.raw_decode(text, at)[1]
+
+
+def _written(old: str, text: str) -> str:
+    """The text as a JSON value in the manner of the old one: a list of lines or a string, escapes and layout kept."""
+    ascii_only = old.isascii() and bool(_NON_ASCII_ESCAPE.search(old))
+    if not old.startswith("["):
+        return json.dumps(text, ensure_ascii=ascii_only)
+    items = [old[item.start : item.end] for item in _items(old, 0)]
+    as_before = {json.loads(item): item for item in items}
+    lines = [
+        as_before.get(line) or json.dumps(line, ensure_ascii=ascii_only) for line in text.splitlines(keepends=True)
+    ]
+    if not items:
+        return f"[{', '.join(lines)}]"
+    spans = list(_items(old, 0))
+    head, tail = old[1 : spans[0].start], old[spans[-1].end :]
+    between = [old[one.end : next_one.start] for one, next_one in itertools.pairwise(spans)] or [f",{head or ' '}"]
+    between += [between[0]] * (len(lines) - len(between) - 1)
+    joined = "".join(line + gap for line, gap in zip(lines, [*between[: len(lines) - 1], ""], strict=True))
+    return "[" + head + joined + tail

@@ -1,0 +1,74 @@
+"""Reads the version of JAX from a lock file, each by its own format."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from meshlens.foreign_files import Unread
+from meshlens.jaxapi.changes import Version, parse_version
+from meshlens.project.disk.toml_text import parse_toml
+
+LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock", "pixi.lock")
+"""The names of lock files, the first to be asked first."""
+
+_PIXI = re.compile(
+    r"/jax-([\d.]+?)-[^/\s]*\.(?:whl|conda|tar\.bz2)|\bname:[ \t]*jax[ \t]*\r?\n[ \t]*version:[ \t]*['\"]?([\d.]+)"
+)
+_NAME = re.compile(r"^name[ \t]*=[ \t]*\"jax\"[ \t]*\r?$", re.MULTILINE)
+_MOST_TABLES = 20
+
+
+def locked_version(name: str, text: str) -> Version | None:
+    """Returns the version of JAX that a lock file names, None if it names none.
+
+    Args:
+        name: the name of the file, which tells its format.
+        text: what it says.
+    """
+    if "jax" not in text:
+        return None
+    if name == "pixi.lock":
+        found = _PIXI.search(text)
+        return parse_version(next(filter(None, found.groups()))) if found is not None else None
+    if name == "Pipfile.lock":
+        return _by_pipenv(text)
+    return next(filter(None, map(_version_in, _tables(text))), None)
+
+
+def _tables(text: str) -> Iterator[str]:
+    """The tables of a lock file that name JAX, cut out: the rest of it can be megabytes, and is about others."""
+    at = 0
+    for _ in range(_MOST_TABLES):
+        found = _NAME.search(text, at)
+        if found is None:
+            return
+        begin = text.rfind("\n[[", at, found.start()) + 1
+        end = text.find("\n[", found.end())
+        at = end if end >= 0 else len(text)
+        yield text[begin or text.rfind("\n", 0, found.start()) + 1 : at]
+
+
+def _version_in(table: str) -> Version | None:
+    found = parse_toml(table)
+    if isinstance(found, Unread):
+        return None
+    packages = found.get("package") or found.get("packages")
+    package = packages[0] if isinstance(packages, list) and packages else found
+    version = package.get("version") if isinstance(package, dict) else None
+    return parse_version(version) if isinstance(version, str) else None
+
+
+def _by_pipenv(text: str) -> Version | None:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    for section in ("default", "develop"):
+        packages = document.get(section) if isinstance(document, dict) else None
+        package = packages.get("jax") if isinstance(packages, dict) else None
+        version = package.get("version") if isinstance(package, dict) else None
+        if isinstance(version, str) and (found := parse_version(version.lstrip("= "))) is not None:
+            return found
+    return None

@@ -1,0 +1,143 @@
+"""Reads the version of JAX from requirements: those of pip, of a `pyproject.toml`, a `setup.py`, an `environment.yml`.
+
+`packaging` decides what bounds allow, as it does for pip.  `setup.py` is not run, and of YAML only the lines of a list
+are read: neither takes a parser to find `jax>=0.4`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from meshlens.foreign_files import CONFIGURATION, read_text
+from meshlens.jaxapi import released
+from meshlens.jaxapi.changes import NEWEST, SETTLED, Version, parse_version, spell_version
+from meshlens.project.disk.toml_text import Table, parse_toml
+
+_LAST_PATCHES: tuple[Version, ...] = ((0, 1, 77), (0, 2, 28), (0, 3, 25), (0, 4, 17))
+"""The last releases of each series before those that were read."""
+
+RELEASES: tuple[Version, ...] = (
+    *((*last[:-1], patch) for last in _LAST_PATCHES for patch in range(last[-1] + 1)),
+    *(tuple(int(part) for part in release.split(".")) for release in released.RELEASES.split()),
+)
+
+_LINE = re.compile(r"[\s\"'-]*jax(?![\w.-])[ \t]*(?:\[[^\]]*\])?[ \t]*(?P<bounds>\(?[<>=!~][^;#@\\\"']*)")
+_STRING = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'")
+_CONDA = re.compile(r"^dependencies:[ \t]*\r?$", re.MULTILINE)
+_CONDA_BOUND = re.compile(r"(?:^|,)[ \t]*=[ \t]*([0-9][0-9.]*)(?:\.\*)?[^,]*")
+_LONGEST_LINE = 1000
+_LONGEST_BOUNDS = 120
+_MOST_BOUNDS = 100
+_MOST_FILES = 100
+_DEEPEST = 20
+
+
+def required_version(root: Path) -> tuple[Version, str] | None:
+    """Returns the version that a project's requirements mean, and how.
+
+    That is one that is pinned; else the newest that they allow, but none that came after `SETTLED`, which the project
+    may not have met, unless they allow no older one; else None.
+
+    Args:
+        root: the folder of the project.
+    """
+    capped: tuple[Version, str] | None = None
+    for name, bounds in islice(_requirements(root), _MOST_BOUNDS):
+        exact, newest = _meant(bounds)
+        if exact is not None:
+            return exact, f"pinned in {name}"
+        if newest is not None and (capped is None or newest < capped[0]):
+            capped = newest, f"allowed in {name}"
+    return capped
+
+
+def _requirements(root: Path) -> Iterator[tuple[str, str]]:
+    """The bounds of JAX, each with the file that says them."""
+    patterns = ("*requirements*.txt", "requirements/*.txt")
+    names = {path.relative_to(root).as_posix() for pattern in patterns for path in root.glob(pattern)}
+    order = sorted(names, key=lambda name: (name.count("/"), Path(name).name != "requirements.txt", name))
+    for name in order[:_MOST_FILES]:
+        yield from ((name, bounds) for bounds in _in_lines(read_text(root / name, CONFIGURATION).splitlines()))
+    text = read_text(root / "pyproject.toml", CONFIGURATION)
+    project = parse_toml(text) if "jax" in text else {}
+    if isinstance(project, dict):
+        yield from (("pyproject.toml", bounds) for bounds in _in_project(project))
+    for name in ("setup.py", "setup.cfg"):
+        text = read_text(root / name, CONFIGURATION)
+        strings = (first or second for first, second in _STRING.findall(text))
+        yield from ((name, bounds) for bounds in _in_lines([*strings, *text.splitlines()]))
+    for path in sorted((*root.glob("*.yml"), *root.glob("*.yaml")))[:_MOST_FILES]:
+        text = read_text(path, CONFIGURATION)
+        if "jax" in text and _CONDA.search(text):
+            yield from ((path.name, _CONDA_BOUND.sub(r"==\1.*", b)) for b in _in_lines(text.splitlines()))
+
+
+def _in_lines(lines: Iterable[str]) -> Iterator[str]:
+    """The bounds of the lines that require JAX."""
+    for line in lines:
+        if "jax" in line and len(line) <= _LONGEST_LINE and (found := _LINE.match(line)):
+            # Options of pip may follow, such as the hashes.
+            yield found["bounds"].partition(" --")[0].strip("() \t,")
+
+
+def _in_project(project: Table) -> Iterator[str]:
+    """The bounds of a `pyproject.toml`: of its own dependencies, those of groups, and of the tables of tools."""
+    own = project.get("project")
+    own = own if isinstance(own, dict) else {}
+    tables = [own.get("dependencies"), own.get("optional-dependencies"), project.get("dependency-groups")]
+    waiting: list[tuple[object, int]] = [(one, 0) for one in (project.get("tool"), *reversed(tables))]
+    while waiting:
+        value, depth = waiting.pop()
+        if depth > _DEEPEST:
+            continue
+        if isinstance(value, list):
+            yield from _in_lines(one for one in value if isinstance(one, str))
+            waiting += ((one, depth + 1) for one in reversed(value) if isinstance(one, (dict, list)))
+        elif isinstance(value, dict):
+            said = value.get("jax")
+            said = said.get("version") if isinstance(said, dict) else said
+            if isinstance(said, str):
+                yield _from_poetry(said.strip())
+            waiting += ((one, depth + 1) for one in reversed(value.values()) if isinstance(one, (dict, list)))
+
+
+def _from_poetry(bound: str) -> str:
+    """The bounds of poetry and pixi as those of pip, which have no `^`, and another meaning of `~`."""
+    how, version = bound[:1], parse_version(bound[1:].strip())
+    if how in ("^", "~") and bound[1:2] != "=" and version is not None:
+        given = bound.count(".") + 1
+        first = next((place for place, number in enumerate(version, 1) if number), given)
+        kept = min(given, first if how == "^" else 2)
+        above = (*version[: kept - 1], version[kept - 1] + 1)
+        return f">={spell_version(version)},<{spell_version(above)}"
+    return bound if how in ("<", ">", "=", "!", "~") else "" if bound == "*" else f"=={bound}"
+
+
+def _meant(bounds: str) -> tuple[Version | None, Version | None]:
+    """The version that is pinned, or the newest that is allowed, if the bounds exclude what would be assumed.
+
+    Of the releases after `SETTLED` it is the oldest that is allowed: the bounds show no more than that.
+    """
+    if len(bounds) > _LONGEST_BOUNDS or not any(how in bounds for how in ("=", "<", ">", "~")):
+        return None, None
+    # It takes a few milliseconds, and most projects say more than bounds.
+    from packaging.specifiers import SpecifierSet
+
+    try:
+        allowed = SpecifierSet(bounds)
+        for one in allowed:
+            if one.operator in ("==", "===") and not one.version.endswith(".*"):
+                return parse_version(one.version), None
+        fit = [one for one in RELEASES if allowed.contains(spell_version(one), prereleases=True)]
+    except ValueError:
+        return None, None
+    if not fit:
+        unknown = (parse_version(one.version) for one in allowed if one.operator.startswith((">", "~")))
+        return None, max((one for one in unknown if one is not None and one > NEWEST), default=None)
+    settled = [one for one in fit if one <= SETTLED]
+    if fit[-1] == NEWEST and settled[-1:] == [SETTLED]:
+        return None, None
+    return None, settled[-1] if settled else fit[0]

@@ -1,0 +1,126 @@
+"""Finds out which version of JAX a project uses: from its environment, its lock file or its requirements.
+
+Reads only text files; no interpreter is started and JAX is not imported.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from meshlens.devices.environments import environment_of, environments_of, packages_of
+from meshlens.foreign_files import CONFIGURATION, LOCK, read_text
+from meshlens.jaxapi.changes import SETTLED, Version, parse_version
+from meshlens.project.settings.jax_locks import LOCKS, locked_version
+from meshlens.project.settings.jax_requirements import required_version
+from meshlens.settings import Settings, spell_version
+
+_SOURCE = re.compile(r"^_{1,2}version(?:__)?\s*=\s*[\"'](\d+(?:\.\d+)*)", re.MULTILINE)
+_TELLING = re.compile(r"requirements|\.lock$|\.toml$|\.ya?ml$|^setup\.(?:py|cfg)$|venv$|^\.pixi$|^\.conda$|^jax$")
+
+
+@dataclass(frozen=True, slots=True)
+class JaxVersion:
+    """A version and how we know it.
+
+    Attributes:
+        version: as numbers.
+        origin: where it was found, for people.
+    """
+
+    version: Version
+    origin: str
+
+
+def find_jax_version(root: Path, settings: Settings) -> Version | None:
+    """The version of JAX that a project uses, None if nothing in it says.
+
+    Args:
+        root: the folder of the project.
+        settings: a version that is set there wins.
+    """
+    found = locate_jax_version(root, settings)
+    return found.version if found else None
+
+
+def locate_jax_version(root: Path, settings: Settings) -> JaxVersion | None:
+    """The version of JAX that a project uses and where that was found, None if nothing in it says."""
+    if settings.jax_version is not None:
+        return JaxVersion(settings.jax_version, "set")
+    if (own := _of_its_own_source(root)) is not None:
+        return own
+    for packages in package_folders(root, settings):
+        if (version := _installed(packages)) is not None:
+            return JaxVersion(version, f"installed in {_short(packages, root)}")
+    for name in LOCKS:
+        if (locked := locked_version(name, read_text(root / name, LOCK))) is not None:
+            return JaxVersion(locked, f"locked in {name}")
+    required = required_version(root)
+    return JaxVersion(*required) if required is not None else None
+
+
+def _of_its_own_source(root: Path) -> JaxVersion | None:
+    """The version of a checkout of JAX itself: its tests and examples are written for what lies beside them."""
+    if not (root / "jax" / "lax").is_dir():
+        return None
+    found = _SOURCE.search(read_text(root / "jax" / "version.py", CONFIGURATION))
+    version = parse_version(found[1]) if found is not None else None
+    return JaxVersion(version, "the version of the source in jax/version.py") if version is not None else None
+
+
+def speaks_of_versions(folder: Path) -> bool:
+    """Whether a folder holds anything that may say which version of JAX is used, told by the names in it alone."""
+    try:
+        return any(_TELLING.search(name) for name in os.listdir(folder))
+    except OSError:
+        return False
+
+
+def default_jax_version() -> JaxVersion:
+    """What is assumed where nothing says, or the bounds allow older and newer versions alike."""
+    return JaxVersion(SETTLED, "assumed, as nothing names one")
+
+
+def package_folders(root: Path, settings: Settings) -> Iterator[Path]:
+    """Where the environments of a project have their packages; the interpreter that is set goes first.
+
+    Then come `.venv` and `venv`, then what other tools have made for the folder, inside it or elsewhere: conda, pixi,
+    poetry, hatch, pipenv.
+    """
+    seen: set[Path] = set()
+    for environment in _environments(root, settings):
+        if environment not in seen:
+            seen.add(environment)
+            yield from packages_of(environment)
+
+
+def _environments(root: Path, settings: Settings) -> Iterator[Path]:
+    if settings.interpreter:
+        interpreter = (Path(settings.folder or root) / os.path.expanduser(settings.interpreter)).absolute()
+        yield interpreter if os.path.isdir(interpreter) else environment_of(str(interpreter))
+    yield root / ".venv"
+    yield root / "venv"
+    active = os.environ.get("VIRTUAL_ENV")
+    if active and Path(active).is_relative_to(root):
+        yield Path(active)
+    yield from (environment.folder for environment in environments_of(root))
+
+
+def _installed(packages: Path) -> Version | None:
+    for folder in packages.glob("jax-*.dist-info"):
+        found = re.fullmatch(r"jax-(\d+(?:\.\d+)*)[\w.+]*\.dist-info", folder.name)
+        if found is not None and (version := parse_version(found[1])) is not None:
+            return version
+    return None
+
+
+def _short(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+
+def spelled(found: JaxVersion) -> str:
+    """The version and its origin, for people."""
+    return f"{spell_version(found.version)} ({found.origin})"

@@ -1,0 +1,235 @@
+"""What roots left to each other: all of them in their order, or those before one that runs again.
+
+A root that is kept would find what it found: so each solution is what a cold start makes, whatever it was made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from meshlens.axes.domain.values import Class, Function
+from meshlens.axes.runs.ledger import Entry, Key, Ledger, Shared, added, is_number, is_same, told
+from meshlens.axes.runs.roots import RootResult
+from meshlens.axes.runs.spots import same
+
+RootKey = tuple[str, str]
+
+_EMPTY = Ledger()
+_MOST_COMPARED = 2_000
+
+
+class OneAfterTheOther:
+    """What the roots of a solution have left that is worked out from its beginning, in the order in which they end.
+
+    Attributes:
+        turns: the roots, numbered in that order.
+        is_out_of_step: whether a module that did not run again would find something else now.
+    """
+
+    def __init__(self, kept: Mapping[RootKey, RootResult], before: Mapping[RootKey, RootResult]) -> None:
+        """Nothing has been left yet; objects have the numbers that they had, whichever root makes them first.
+
+        Args:
+            kept: the roots that saw nothing that changed.
+            before: all roots of the solution before.
+        """
+        self.turns: dict[RootKey, int] = {}
+        self.is_out_of_step = False
+        self._kept, self._before = kept, before
+        self._waiting = {path: result for (path, name), result in kept.items() if name == ""}
+        self._left: dict[Any, Entry] = {
+            item: left for result in kept.values() for item, left in result.ledger.left.items() if is_number(item, left)
+        }
+
+    def find(self, item: Any, root: RootKey) -> Entry | None:
+        """What the roots that ended left under an item; None for nothing."""
+        return told(item, self._left.get(item))
+
+    def add(self, root: RootKey, ledger: Ledger) -> None:
+        """Adds what a root leaves; where another one left a result before it, that one counts."""
+        self.turns[root] = len(self.turns)
+        before = self._before.get(root)
+        if before is not None and before.ledger is not ledger:
+            keep_results(before.ledger, ledger)
+        left = self._left
+        again: list[Any] = []
+        for item, one in ledger.left.items():
+            kind = type(item)
+            if kind is Key:
+                if left.setdefault(item, one) is not one and type(one) is not int:
+                    again.append(item)
+            else:
+                left[item] = added(left.get(item), one)
+        for item in again:
+            del ledger.left[item]
+
+    def pass_module(self, path: str) -> None:
+        """Adds what a module left that need not run again, where it would run."""
+        result = self._waiting.pop(path, None)
+        if result is not None:
+            self.is_out_of_step |= not self._agree(result.ledger)
+            self.add((path, ""), result.ledger)
+
+    def usable(self, key: RootKey, results: Mapping[RootKey, RootResult]) -> RootResult | None:
+        """What a root left behind before; None if it is to run again.
+
+        Args:
+            key: the root.
+            results: those of the roots before it.
+        """
+        found = self._kept.get(key)
+        if found is None or not found.relied <= results.keys() or not self._agree(found.ledger):
+            return None
+        return found
+
+    def _agree(self, ledger: Ledger) -> bool:
+        """Whether a root would find now what it found when it ran; the modules run that it asked for."""
+        left = self._left
+        for item, found in ledger.found.items():
+            if type(item) is str:
+                self.pass_module(item)
+            elif not is_same(told(item, left.get(item)), found):
+                return False
+        return True
+
+
+class LedgerIndex:
+    """Roots by the items under which they left something; made when it is first asked.
+
+    Solutions that follow each other share one, which is brought to what the roots of each say now.
+    """
+
+    __slots__ = ("_known", "_left_by")
+
+    def __init__(self) -> None:
+        self._known: dict[RootKey, Ledger] = {}
+        self._left_by: dict[Any, tuple[RootKey, ...]] = {}
+
+    def fit(self, ledgers: Iterable[tuple[RootKey, Ledger]]) -> None:
+        """Brings the index to what these roots say."""
+        known = self._known
+        for key, ledger in ledgers:
+            if known.get(key) is not ledger:
+                self.note(key, ledger)
+
+    def note(self, key: RootKey, ledger: Ledger) -> None:
+        """Puts what a root says now in the place of what it said."""
+        index, old, now = self._left_by, self._known.get(key, _EMPTY).left, ledger.left
+        self._known[key] = ledger
+        for item in old:
+            if item not in now:
+                roots = index[item] = tuple([root for root in index[item] if root != key])
+                if not roots:
+                    del index[item]
+        for item in now:
+            if item not in old:
+                index[item] = (*index.get(item, ()), key)
+
+    def left_by(self, item: Any) -> tuple[RootKey, ...]:
+        """The roots that left something under an item."""
+        return self._left_by.get(item, ())
+
+
+class AsOfTurn:
+    """What roots left before the turn of each, while some of them run again in their order.
+
+    Attributes:
+        turns: the roots, numbered in the order in which they ended when all of them ran.
+    """
+
+    def __init__(self, index: LedgerIndex, results: Mapping[RootKey, RootResult], turns: Mapping[RootKey, int]) -> None:
+        self._index, self._results, self.turns = index, results, turns
+        self._fits = False
+
+    def find(self, item: Any, root: RootKey) -> Entry | None:
+        """What the roots that ended before another one left under an item; None for nothing."""
+        # A module that runs now and did not before ends behind all others, until all of them run again.
+        turn, results = self.turns.get(root, len(self.turns)), self._results
+        found: Entry | None = None
+        at = -1
+        for key in self._fitting().left_by(item):
+            left = results[key].ledger.left[item]
+            if is_number(item, left):
+                return left
+            own = self.turns[key]
+            if own >= turn:
+                continue
+            if type(item) is tuple:
+                found = added(found, left)
+            elif found is None or (own < at) == (type(item) is Key):
+                found, at = left, own
+        return told(item, found)
+
+    def add(self, root: RootKey, ledger: Ledger) -> None:
+        """Nothing: a module that runs now and did not before changes the order of all."""
+
+    def pass_module(self, path: str) -> None:
+        """Nothing: all modules have ended."""
+
+    def misled(self, root: RootKey, old: Ledger, new: Ledger) -> Iterator[RootKey]:
+        """The roots behind one that would find something else now that it ran again.
+
+        Args:
+            root: it.
+            old: what it found and left before.
+            new: what it found and left now.
+        """
+        keep_results(old, new)
+        self._fitting().note(root, new)
+        changed = [item for item in old.left.keys() | new.left.keys() if not _leave_the_same(old, new, item)]
+        turn = self.turns[root]
+        for key, own in self.turns.items() if changed else ():
+            found = self._results[key].ledger.found
+            if own > turn and any(item in found and not is_same(self.find(item, key), found[item]) for item in changed):
+                yield key
+
+    def _fitting(self) -> LedgerIndex:
+        if not self._fits:
+            # Modules that no longer run, but are kept until all roots run again, have no turn.
+            self._index.fit([(key, self._results[key].ledger) for key in self.turns])
+            self._fits = True
+        return self._index
+
+
+def keep_results(old: Ledger, new: Ledger) -> None:
+    """Lets a root that ran again leave what it left before where that is no other, so that who found it need not run.
+
+    Args:
+        old: what it left before.
+        new: what it leaves now.
+    """
+    for item, one in new.left.items():
+        before = old.left.get(item)
+        if before is not one and isinstance(one, Shared) and isinstance(before, Shared) and _are_alike(before, one):
+            new.left[item] = before
+
+
+def _leave_the_same(old: Ledger, new: Ledger, item: Any) -> bool:
+    return is_same(old.left.get(item), new.left.get(item))
+
+
+def _are_alike(one: Shared, other: Shared) -> bool:
+    """Whether two results are the same; large ones are not compared, as a part may stand in them many times."""
+    heaps = (*one.heap.values(), one.given), (*other.heap.values(), other.given)
+    if one.root != other.root or one.heap.keys() != other.heap.keys():
+        return False
+    if any(list(held) != list(fellow) for held, fellow in zip(*heaps, strict=True)):
+        return False
+    parts = [tuple([value for held in every for value in held.values()]) for every in heaps]
+    whole = (one.value, one.names, parts[0]), (other.value, other.names, parts[1])
+    return _is_small(whole[0]) and same(*whole)
+
+
+def _is_small(value: Any) -> bool:
+    waiting, seen = [value], 0
+    while waiting:
+        value = waiting.pop()
+        seen += 1
+        if seen > _MOST_COMPARED:
+            return False
+        if isinstance(value, tuple):
+            waiting.extend(value)
+        elif not isinstance(value, (Function, Class)):
+            waiting.extend([getattr(value, name) for name in getattr(type(value), "__match_args__", ())])
+    return True

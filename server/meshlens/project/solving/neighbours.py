@@ -1,0 +1,37 @@
+"""What of a large workspace matters to one file: the roots that pass through it, and the files that these read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from meshlens.axes.runs.dependence import is_read
+from meshlens.project.solving.solution import RootKey, Solution
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """What is needed to know of a file all that the whole workspace knows of it.
+
+    Attributes:
+        roots: the roots of other files whose runs pass through the file.
+        files: the files that these roots, and the file's own, read.
+    """
+
+    roots: tuple[RootKey, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+def neighbourhoods(solution: Solution) -> dict[str, Neighbourhood]:
+    """The neighbourhood of every file of a workspace that is solved."""
+    read_by = {key: {dep[0] for dep in result.deps if is_read(dep)} for key, result in solution.results.items()}
+    passing: dict[str, list[RootKey]] = defaultdict(list)
+    for key, files in read_by.items():
+        for path in files | {key[0]}:
+            passing[path].append(key)
+    found = {}
+    for path, keys in passing.items():
+        files = {path}.union(*(read_by[key] for key in keys))
+        others = tuple(sorted(key for key in keys if key[0] != path))
+        found[path] = Neighbourhood(others, tuple(sorted(files & solution.facts.keys())))
+    return found

@@ -1,0 +1,142 @@
+"""What the interpreter sees of a workspace while it is being solved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from meshlens.axes.domain.values import Module
+from meshlens.axes.runs.frames import Frame, Sites
+from meshlens.axes.runs.roots import finished_module
+from meshlens.axes.runs.run import ModuleState, Run
+from meshlens.axes.worth.interest import Interest
+from meshlens.devices.topology import Topology
+from meshlens.facts.model import FileFacts, Shape
+from meshlens.project.failures import contained
+from meshlens.project.modules import imported_by
+from meshlens.project.settings.devices import devices_for
+from meshlens.project.settings.jax_folders import version_in
+from meshlens.project.solving.ledgers import AsOfTurn, OneAfterTheOther
+
+if TYPE_CHECKING:
+    from meshlens.project.solving.solution import Solution
+
+
+_MOST_NESTED = 16
+"""Modules that may wait for each other before their imports are run one after the other."""
+_DEEPEST_OF_ALL = 300
+"""How deep all modules together may be in what they work out when another one begins."""
+_OF_A_MODULE = 4
+
+
+class SolvingWorld:
+    """The files of a solution that is being made; modules run when they are first asked for.
+
+    Attributes:
+        ledgers: what the roots that ran have left.
+    """
+
+    def __init__(
+        self,
+        solution: Solution,
+        interest: Interest,
+        ledgers: OneAfterTheOther | AsOfTurn,
+        watched: Mapping[tuple[str, str], Shape] | None = None,
+    ) -> None:
+        self._solution = solution
+        self.ledgers = ledgers
+        self.reaches = interest.reaches
+        self.makes_arrays = interest.makes_arrays
+        self.is_worth_a_root = interest.is_worth_a_root
+        self.names_axes = interest.names_axes
+        self.watched = watched or {}
+        self.program: str | None = None
+        self._running: dict[str, None] = {}
+        self._depth = 0
+        self._sites: dict[tuple[str, str], Sites | None] = {}
+
+    def new_number(self) -> int:
+        """A number that no object has."""
+        return next(self._solution.counter)
+
+    def jax_version_of(self, path: str) -> tuple[int, ...]:
+        """The version of JAX that a file uses."""
+        return version_in(path, self._solution.jax_folders, self._solution.jax_version)
+
+    def devices_of(self, path: str) -> Topology | None:
+        """The devices that a file is meant for."""
+        return devices_for(self._solution.facts.get(path), self._solution.devices).target
+
+    def is_running(self, path: str) -> bool:
+        """Whether a file's top level is being run, or the file as a program, so that its variables may change."""
+        return path in self._running or path == self.program
+
+    def sites_of(self, path: str, block: str) -> Sites | None:
+        """The sites of a block that runs of it have asked for; None where it runs for the first time."""
+        key = path, block
+        sites = self._sites.get(key)
+        if sites is None:
+            # Half of all functions run once only: what they ask for is not worth the memory.
+            sites = self._sites[key] = [] if key in self._sites else None
+        return sites
+
+    def facts(self, path: str) -> FileFacts | None:
+        """The facts of a file."""
+        return self._solution.facts.get(path)
+
+    def locate(self, importer: str, level: int, module: str) -> Module | None:
+        """The workspace module that an import statement means."""
+        return self._solution.index.locate(importer, level, module)
+
+    def submodule(self, module: Module, name: str) -> Module | None:
+        """A module inside a package."""
+        return self._solution.index.submodule(module, name)
+
+    def module_state(self, path: str, asking: Run) -> ModuleState | None:
+        """What a module's top level leaves behind; partial while it is being run."""
+        solution = self._solution
+        if path not in solution.modules:
+            if path not in solution.facts:
+                return None
+            if self._depth + asking.depth > _DEEPEST_OF_ALL:
+                # Whichever of them is imported first would see the others.
+                solution.circular.update(self._running)
+                asking.is_brief = True
+                return None
+            self._run_all(path, asking.depth)
+        elif path in self._running:
+            running = list(self._running)
+            solution.circular.update(running[running.index(path) :])
+        else:
+            self.ledgers.pass_module(path)
+        asking.relied.add((path, ""))
+        asking.ledger.found.setdefault(path, None)
+        return solution.modules[path]
+
+    def _run_all(self, path: str, depth: int) -> None:
+        """Runs a module; where many wait for each other, what it imports first, one after the other."""
+        modules = self._solution.modules
+        is_nested = len(self._running) >= _MOST_NESTED
+        waiting = [self._begin(path, is_nested=is_nested)]
+        while waiting:
+            following = next((one for one in waiting[-1][1] if one not in modules), None)
+            if following is not None:
+                waiting.append(self._begin(following, is_nested=is_nested))
+                continue
+            self._run(waiting.pop()[0], depth)
+
+    def _begin(self, path: str, *, is_nested: bool) -> tuple[str, Iterator[str]]:
+        self._solution.modules[path] = ModuleState(Frame(path, "", None), {})
+        self._running[path] = None
+        facts = self._solution.facts[path]
+        return path, imported_by(facts, path, self._solution.index) if is_nested else iter(())
+
+    def _run(self, path: str, depth: int) -> None:
+        solution, key = self._solution, (path, "")
+        run = Run(self, path)
+        self._depth += depth + _OF_A_MODULE
+        found = contained(solution, key, lambda: finished_module(self, path, solution.modules[path], run))
+        self._depth -= depth + _OF_A_MODULE
+        del self._running[path]
+        solution.results[key] = found
+        self.ledgers.add(key, found.ledger)

@@ -1,0 +1,282 @@
+"""What a step has to reduce over the devices so that all hold what one device would, and the lines that do it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeAlias
+
+from meshlens.facts.nodes import Assign, Call, Constant, ExpressionStatement, Name, last_name
+from meshlens.project.trees import Node, bound_by, names_bound, names_used, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.following.following import Follow
+from meshlens.refactoring.following.following_statements import follow_body
+from meshlens.refactoring.following.kinds import OVER_DEVICES, SAME, Kind, either, flat
+from meshlens.refactoring.following.random import bundles_of, is_key, stream_of, streams_of
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.functions import Target, dotted_name, line_of
+from meshlens.refactoring.reading.made import used_as_arrays
+from meshlens.refactoring.reading.scopes import home_of
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.refactoring.writing.writing import lines_before
+from meshlens.text import Edit, FileEdit, Span
+
+OutAxes: TypeAlias = "tuple[int | None, ...] | int | None"
+_PUTS_TOGETHER = frozenset(
+    "flax.nnx.merge flax.nnx.bind equinox.combine equinox.nn.inference_mode equinox.tree_at".split()
+)
+_MOST_KEYS = 4
+_REDUCERS = {"mean": "pmean", "total": "psum"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reductions:
+    """What a step has to reduce over the devices.
+
+    Attributes:
+        lines: statements that bind means or sums, with these names and the collective.
+        inside: expressions that are means or sums, with the collective.
+        out: for every result, None if all devices hold the same then, else 0.
+        results: the kind of what comes out.
+        keys: the parameters that are keys, of which each device makes its own.
+        streams: the parameters that are the random streams of flax.nnx, with one that is drawn from.
+        bundles: the parameters that are dictionaries of keys, of which each device makes its own.
+        folded: statements that bind keys of which each device makes its own, with their names.
+    """
+
+    lines: tuple[tuple[Node, tuple[str, ...], str], ...]
+    inside: tuple[tuple[Node, str], ...]
+    out: OutAxes
+    results: Kind = "same"
+    keys: tuple[str, ...] = ()
+    streams: tuple[tuple[str, str], ...] = ()
+    bundles: tuple[str, ...] = ()
+    folded: tuple[tuple[Node, tuple[str, ...]], ...] = ()
+
+    @property
+    def sums(self) -> bool:
+        """Whether something is summed over the devices."""
+        return not {"psum", "all_gather"}.isdisjoint({how for *_, how in (*self.lines, *self.inside)})
+
+
+def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reductions:
+    """What a step has to reduce over the devices.
+
+    Of the keys that it gets or makes, each device folds its number into those that no result holds.
+
+    Args:
+        view: the file.
+        target: the step.
+        shared: its parameters that are the same on every device; the others hold rows.
+
+    Raises:
+        Obstacle: it takes gradients of something that is not known to be a mean over the rows.
+    """
+    parameters = [one[0] for one in target.node.function.parameters if one.name in shared and is_key(one.name)]
+    bound = names_bound(node for statement in target.body for node in walk(statement) if isinstance(node, Assign))
+    keys = [*parameters, *sorted(name for name in bound if is_key(name) and name not in parameters)][:_MOST_KEYS]
+    first: Obstacle | None = None
+    unknown: Reductions | None = None
+    for count in range(len(keys) + 1):
+        for alike in combinations(keys, count):
+            try:
+                found = _reductions(view, target, shared, frozenset(keys) - {*alike}, tuple(parameters))
+            except Obstacle as obstacle:
+                first = first or obstacle
+                continue
+            if not _holds(found.results, "own", "mixed"):
+                return found
+            if unknown is None and not _holds(found.results, "own"):
+                unknown = found
+    if unknown is not None:
+        return unknown
+    raise first or Obstacle("random-numbers", f'"{target.name}" returns a random key of which each device has its own')
+
+
+def _holds(kind: Kind, *wanted: str) -> bool:
+    return any(_holds(one, *wanted) for one in kind) if isinstance(kind, tuple) else kind in wanted
+
+
+def _reductions(
+    view: FileView, target: Target, shared: frozenset[str], folds: frozenset[str], keys: tuple[str, ...]
+) -> Reductions:
+    inside: dict[int, tuple[Node, str]] = {}
+    follow = Follow(
+        view, {one.name: "same" if one.name in shared else "tree" for one in target.node.function.parameters}
+    )
+    follow.env |= {name: "own" if name in folds else "key" for name in keys}
+    streams = tuple((name, stream_of(view, target, name)) for name in streams_of(view, target))
+    bundles = bundles_of(target)
+    follow.env |= dict.fromkeys((*bundles, *(name for name, _ in streams)), "own")
+    follow.folds = folds
+    follow.reduce = lambda node, how: inside.setdefault(node.site, (node, how))
+    follow.lines = {}
+    follow.reduced_later = _reduced(target)
+    _place(follow, target)
+    follow_body(follow, target.body)
+    lines = tuple((statement, names, _REDUCERS[kind]) for (_, kind), (statement, names) in follow.lines.items())
+    own = tuple(name for name in keys if name in folds)
+    results = _results(follow.returned)
+    folded = tuple(follow.folded.values())
+    return Reductions(lines, tuple(inside.values()), _out(results), results, own, streams, bundles, folded)
+
+
+def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxes:
+    """For every result of a mapped function, None if all devices certainly hold the same, else 0.
+
+    Args:
+        view: the file.
+        target: the function, which reduces over the devices itself.
+        axes: for every parameter, None if it is the same on every device.
+    """
+    places = dict(zip((one.name for one in target.parameters), axes, strict=False))
+    follow = Follow(
+        view,
+        {one.name: "same" if places.get(one.name, 0) is None else "tree" for one in target.node.function.parameters},
+    )
+    _place(follow, target)
+    try:
+        follow_body(follow, target.body)
+    except Obstacle:
+        return 0
+    return _out(_results(follow.returned))
+
+
+def _place(follow: Follow, target: Target) -> None:
+    """Tells a scope which function it is that of."""
+    follow.home = home_of(follow.view, target.at(target.node.site))
+    follow.arrays = used_as_arrays(target.node)
+    follow.bound = frozenset(names_bound(target.body))
+    follow.together = frozenset(_put_together(follow.view, target))
+    parameters = {one.name for one in target.node.function.parameters}
+    follow.made = {name: made for name, made in follow.outside().made.items() if name not in parameters}
+
+
+def _put_together(view: FileView, target: Target) -> Iterator[str]:
+    """The names that a function binds once, to a model that is put together of what it is given."""
+    counted = Counter(name for statement in target.body for node in walk(statement) for name in bound_by(node))
+    for statement in target.body:
+        if isinstance(statement, Assign) and isinstance(statement.value, Call) and len(statement.targets) == 1:
+            name = statement.targets[0].name if isinstance(statement.targets[0], Name) else ""
+            if counted[name] == 1 and dotted_name(view, statement.value.callee) in _PUTS_TOGETHER:
+                yield name
+
+
+def _results(returned: list[Kind]) -> Kind:
+    kind = returned[0] if returned else "same"
+    for other in returned[1:]:
+        kind = either(kind, other)
+    return kind
+
+
+def _out(kind: Kind) -> OutAxes:
+    if isinstance(kind, str):
+        return None if kind in SAME else 0
+    found = tuple(None if flat(one) in SAME else 0 for one in kind)
+    return found[0] if len(set(found)) == 1 else found
+
+
+def _reduced(target: Target) -> frozenset[str]:
+    """The names that a function hands to collectives itself."""
+    calls = [node for statement in target.body for node in walk(statement) if isinstance(node, Call)]
+    return frozenset(
+        name
+        for call in calls
+        if last_name(call.callee) in OVER_DEVICES
+        for argument in call.arguments
+        for name in names_used(argument.value)
+    )
+
+
+def reducing(
+    view: FileView, target: Target, found: Reductions, spelling: Spelling, axis: str, guard: str = ""
+) -> list[FileEdit]:
+    """The edits that reduce over the devices.
+
+    Args:
+        view: the file.
+        target: the step.
+        found: what is to be reduced.
+        spelling: spells the collectives.
+        axis: the axis name as it is written.
+        guard: the head of the statement under which it is done; "" for always.
+
+    Raises:
+        Obstacle: there is no place for it.
+    """
+    edits = [_below(view, target, *line, spelling, axis, guard) for line in found.lines]
+    is_folding = found.keys or found.folded or found.streams or found.bundles
+    index = f"{spelling.of('jax', 'lax.axis_index')}({axis})" if is_folding else ""
+    own = [f"{name} = {spelling.of('jax', 'random.fold_in')}({name}, {index})" for name in found.keys]
+    for name, stream in found.streams:
+        key = f"{spelling.of('jax', 'random.fold_in')}({name}.{stream}(), {index})"
+        own.append(f"{name} = {spelling.of('flax.nnx', 'Rngs')}({key})")
+    for name in found.bundles:
+        key = spelling.of("jax", "random.fold_in")
+        own.append(f"{name} = {spelling.tree_map()}(lambda key: {key}(key, {index}), {name})")
+    edits += _at_the_start(view, target, own, guard)
+    for statement, names in found.folded:
+        for name in names:
+            text = f"{name} = {spelling.of('jax', 'random.fold_in')}({name}, {index})"
+            edits.append(_line_below(view, target, statement, text, guard))
+    if guard and found.inside:
+        line = line_of(view, target.at(found.inside[0][0][1]))
+        raise Obstacle(
+            "reduction-inside", f"line {line} reduces inside an expression, which other uses have to do without"
+        )
+    for node, how in found.inside:
+        span = view.span(target.at(node.site))
+        edits.append(FileEdit(view.path, Edit(Span(span.start, span.start), f"{spelling.of('jax', f'lax.{how}')}(")))
+        rest = ", tiled=True" if how == "all_gather" else ""
+        edits.append(FileEdit(view.path, Edit(Span(span.end, span.end), f", axis_name={axis}{rest})")))
+    return edits
+
+
+def _below(
+    view: FileView,
+    target: Target,
+    statement: Node,
+    names: tuple[str, ...],
+    how: str,
+    spelling: Spelling,
+    axis: str,
+    guard: str,
+) -> FileEdit:
+    """The line below a statement that reduces what it binds."""
+    joined = ", ".join(names)
+    value = f"({joined})" if len(names) > 1 else joined
+    text = f"{joined} = {spelling.of('jax', f'lax.{how}')}({value}, axis_name={axis})"
+    return _line_below(view, target, statement, text, guard)
+
+
+def _line_below(view: FileView, target: Target, statement: Node, text: str, guard: str) -> FileEdit:
+    span = view.span(target.at(statement.site))
+    end = view.source.find(b"\n", span.end)
+    end = end if end >= 0 else len(view.source)
+    end -= view.source[:end].endswith(b"\r")
+    rest = view.source[span.end : end].strip()
+    start = view.source.rfind(b"\n", 0, span.start) + 1
+    head = view.source[start : span.start].decode("utf-8", "replace")
+    if head.strip() or (rest and not rest.startswith(b"#")):
+        line = line_of(view, target.at(statement[1]))
+        raise Obstacle("gradient-line", f"line {line} holds more than one statement")
+    lines = f"\n{head}{guard}\n{head}    {text}" if guard else f"\n{head}{text}"
+    return FileEdit(view.path, Edit(Span(end, end), lines))
+
+
+def _at_the_start(view: FileView, target: Target, lines: list[str], guard: str) -> list[FileEdit]:
+    """The edit that puts lines before the first statement of a function."""
+    if not lines:
+        return []
+    body = [
+        node for node in target.body if not (isinstance(node, ExpressionStatement) and isinstance(node.value, Constant))
+    ]
+    start = view.span(target.at(body[0].site)).start if body else 0
+    head = view.source[view.source.rfind(b"\n", 0, start) + 1 : start].decode("utf-8", "replace")
+    if not body or head.strip():
+        raise Obstacle("no-place", f'the body of "{target.name}" has no line of its own')
+    if guard:
+        lines = [guard, *(f"    {line}" for line in lines)]
+    return [lines_before(view, body[0], start, lines)]

@@ -1,0 +1,458 @@
+"""Follows how values depend on the rows of a batch through a function, its helpers and its losses.
+
+It does not know shapes: an array with rows has them first, an unknown function works row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from meshlens.facts.nodes import (
+    Attribute,
+    Call,
+    Constant,
+    DictDisplay,
+    FunctionDef,
+    Lambda,
+    ListDisplay,
+    Name,
+    Return,
+    SeparateDef,
+    Slice,
+    TupleDisplay,
+    Walrus,
+    Yield,
+)
+from meshlens.jaxapi.names import canonical
+from meshlens.project.trees import Node, definitions, name_of_block, names_used, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.following.kinds import (
+    LINEAR,
+    Kind,
+    applied,
+    combined,
+    either,
+    flat,
+    kept,
+    together,
+)
+from meshlens.refactoring.reading.functions import dotted_name, functions_called
+from meshlens.refactoring.reading.made import MAKES, kind_outside, made_outside, times_bound, used_as_arrays
+from meshlens.refactoring.reading.scopes import home_of
+from meshlens.refactoring.reading.siblings import imported_function
+
+DEPTH = 6
+_PLAIN_DECORATORS = frozenset(
+    {
+        "jax.jit",
+        "jax.checkpoint",
+        "jax.remat",
+        "jax.named_call",
+        "equinox.filter_jit",
+        "equinox.filter_checkpoint",
+        "flax.nnx.jit",
+    }
+)
+Env = dict[str, Kind]
+Functions: TypeAlias = "dict[str, tuple[Node, Follow | None]]"
+
+
+@dataclass(slots=True)
+class Follow:
+    """What is known while a function is followed.
+
+    Attributes:
+        view: the file.
+        env: the kinds of variables.
+        local: the functions that are defined in it, with the variables that they see.
+        depth: how many calls deep this is.
+        made: the names that stand for a function that an expression makes, such as `grad(…)` or `vmap(…)`, with the
+            function that binds them.
+        imports: what import statements inside the function bind.
+        reduce: is told of an expression that is to be reduced over the devices, and by what; None inside helpers.
+        folded: of the step itself, the statements that bind keys of which each device is to have its own, by site.
+        folds: the names of keys of which each device is to have its own.
+        lines: of the step itself, the statements that bind what is to be reduced below them, by site and kind.
+        reduced_later: the names that the step reduces itself.
+        bound: of the step itself, the names that its statements bind.
+        together: the names that are bound once, to a model that is put together of its parts.
+        home: the outermost function around the step; None for the top level.
+        arrays: the names that are arrays and no trees of such.
+        returned: the kinds that it returns.
+    """
+
+    view: FileView
+    env: Env
+    local: Functions = field(default_factory=dict)
+    depth: int = 0
+    made: Functions = field(default_factory=dict)
+    imports: dict[str, str] = field(default_factory=dict)
+    reduce: Callable[[Node, str], object] | None = None
+    lines: dict[tuple[int, str], tuple[Node, tuple[str, ...]]] | None = None
+    folded: dict[int, tuple[Node, tuple[str, ...]]] = field(default_factory=dict)
+    folds: frozenset[str] = frozenset()
+    reduced_later: frozenset[str] = frozenset()
+    bound: frozenset[str] = frozenset()
+    together: frozenset[str] = frozenset()
+    home: str | None = None
+    arrays: frozenset[str] = frozenset()
+    returned: list[Kind] = field(default_factory=list)
+
+    def kind(self, node: Node) -> Kind:
+        """The kind of an expression."""
+        follower = _EXPRESSIONS.get(node.tag)
+        return follower(self, node) if follower is not None else applied(self.names(node))
+
+    def whole(self, node: Node) -> Kind:
+        """The kind of an expression whose means and sums are reduced where it ends."""
+        if isinstance(node, (TupleDisplay, ListDisplay)):
+            return tuple(self.whole(item) for item in node.items)
+        if isinstance(node, DictDisplay) and self.reduce is not None:
+            return kept(self.whole(value) for _, value in node.pairs)
+        return self.settled(node, self.kind(node))
+
+    def settled(self, node: Node, kind: Kind) -> Kind:
+        """The kind of an expression that is used in another way than linearly, reduced where that is possible."""
+        one = kept(kind) if isinstance(kind, tuple) else kind
+        if self.reduce is None or one not in LINEAR:
+            return kind
+        self.reduce(node, "pmean" if one == "mean" else "psum")
+        return "same"
+
+    def names(self, node: Node) -> list[Kind]:
+        """The kinds of the variables that an expression takes from around it."""
+        return [self.look_up(name) for name in names_used(node)]
+
+    def look_up(self, name: str) -> Kind:
+        """The kind of a variable; what is not bound here is of the file, or of Python, and the same everywhere."""
+        if name in self.local:
+            body, around = self.local[name]
+            return applied((around or self).names(body)) if self.depth < DEPTH else "mixed"
+        if name not in self.env and name not in self.imports:
+            return kind_outside(self.view, self.home, name)
+        return self.env.get(name, "same")
+
+    def binds(self, name: str) -> bool:
+        """Whether a name means something here that the file's top level does not say."""
+        return name in self.env or name in self.local or name in self.imports
+
+    def forget(self, name: str) -> None:
+        """Takes it that a name means something else from now on."""
+        for known in (self.env, self.local, self.made, self.imports):
+            known.pop(name, None)
+
+    def dotted(self, node: Node) -> str:
+        """What a name or attribute means by the imports, "" if they do not say."""
+        root = node
+        while isinstance(root, Attribute):
+            root = root.object
+        if not isinstance(root, Name) or not self.binds(root.name):
+            return dotted_name(self.view, node)
+        if root.name not in self.imports:
+            return ""
+        attributes: list[str] = []
+        while isinstance(node, Attribute):
+            attributes.append(node.name)
+            node = node.object
+        return canonical(".".join((self.imports[root.name], *reversed(attributes))))
+
+    def meant(self, callee: Node) -> tuple[Follow, Node]:
+        """What a callee stands for, after the scope in which its names mean what they mean."""
+        home = self
+        for _ in range(DEPTH):
+            if not isinstance(callee, Name) or callee.name not in home.made or callee.name in home.local:
+                break
+            callee, around = home.made[callee.name]
+            home = around or home.outside()
+        return home, callee
+
+    def outside(self) -> Follow:
+        """The scope around a function of the file that is followed from here."""
+        made: Functions = {**made_outside(self.view, self.home)}
+        return Follow(self.view, {}, depth=self.depth, made=made, home=self.home)
+
+    def frozen(self) -> Follow:
+        """The scope as it is now, for a function that takes from it what it needs when it is made."""
+        inner = Follow(self.view, dict(self.env), dict(self.local), self.depth, dict(self.made), dict(self.imports))
+        inner.home, inner.arrays = self.home, self.arrays
+        return inner
+
+
+def made_by(follow: Follow, value: Node) -> tuple[Node, Follow] | None:
+    """The function that an expression certainly makes or names, with the scope of its names; None for others."""
+    if isinstance(value, Name) and value.name in follow.env and value.name not in follow.made:
+        return None
+    home, callee = follow.meant(value)
+    if isinstance(callee, Name) and function_defined(home, callee) is not None:
+        return callee, home.frozen()
+    if isinstance(callee, (Name, Attribute)):
+        return (callee, home) if home.dotted(callee) else None
+    is_made = isinstance(callee, Lambda) or (
+        isinstance(callee, Call)
+        and (home.dotted(callee.callee) in {*MAKES, "functools.partial"} or returns_function(home, callee.callee))
+    )
+    return (callee, home.frozen()) if is_made else None
+
+
+def returns_function(follow: Follow, callee: Node) -> bool:
+    """Whether a function of the file returns one that it defines or makes."""
+    known = function_defined(follow, callee)
+    if known is None or not isinstance(known[0], FunctionDef):
+        return known is not None and isinstance(known[0][3], Lambda)
+    inside = {
+        name_of_block(one.key) if isinstance(one, SeparateDef) else one.function.name
+        for one in definitions(known[0].function.body)
+    }
+    returned = [one.value for one in walk(known[0]) if isinstance(one, (Return, Yield)) and one.value is not None]
+    return any(
+        isinstance(one, Lambda)
+        or (isinstance(one, Name) and one.name in inside)
+        or (isinstance(one, Call) and follow.dotted(one.callee) in {*MAKES, "functools.partial"})
+        for one in returned
+    )
+
+
+def called(
+    follow: Follow,
+    function: Node,
+    around: Follow | None,
+    arguments: list[tuple[str | None, Kind]],
+    handed: tuple[Node, ...] = (),
+) -> Kind:
+    """The kind that a function of the file returns.
+
+    Args:
+        follow: where it is called.
+        function: its "fn" or "lambda" node.
+        around: the function that it is defined in, whose variables it sees.
+        arguments: the kinds of the arguments, with their keywords.
+        handed: the arguments themselves, where they are known.
+    """
+    from meshlens.refactoring.following.following_statements import follow_body
+
+    if follow.depth >= DEPTH or any(label in ("*", "**") for label, _ in arguments):
+        return "same" if applied(kind for _, kind in arguments) == "same" else "mixed"
+    parameters = function.function.parameters if isinstance(function, FunctionDef) else function.parameters
+    scope = around.frozen() if around is not None else follow.outside()
+    inner = Follow(scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
+    inner.home = scope.home
+    inner.arrays = used_as_arrays(function)
+    positional = [kind for label, kind in arguments if label is None]
+    by_name = {label: kind for label, kind in arguments if label is not None}
+    nodes = [value for label, _, value in handed if label is None]
+    nodes_by_name = {label: value for label, _, value in handed if label is not None}
+    for name, _, how, _, _ in parameters:
+        inner.forget(name)
+        given = nodes_by_name.get(name)
+        if how in ("only", "any") and positional:
+            inner.env[name] = positional.pop(0)
+            given = nodes.pop(0) if nodes else None
+        elif how in ("*", "**"):
+            inner.env[name] = together((*positional, *by_name.values()))
+        else:
+            inner.env[name] = by_name.get(name, "same")
+        made = made_by(follow, given) if given is not None else None
+        if made is not None:
+            inner.made[name] = made
+    if isinstance(function, Lambda):
+        return inner.kind(function.body)
+    follow_body(inner, function.function.body)
+    result = inner.returned[0] if inner.returned else "same"
+    for other in inner.returned[1:]:
+        result = either(result, other)
+    return result
+
+
+def function_of(follow: Follow, callee: Node) -> tuple[Node, Follow | None] | None:
+    """The function of the file that an expression means, with the one that it is defined in.
+
+    None if decorators make something else of it.
+    """
+    known = function_defined(follow, callee)
+    if known is None:
+        return None
+    view = known[1].view if known[1] is not None else follow.view
+    if isinstance(known[0], FunctionDef) and not all(_is_plain(view, one) for one in known[0].function.decorators):
+        return None
+    return known
+
+
+def function_defined(follow: Follow, callee: Node) -> tuple[Node, Follow | None] | None:
+    """The function of the file that an expression means, whatever its decorators make of it."""
+    if isinstance(callee, Lambda):
+        return callee, follow
+    if isinstance(callee, Attribute):
+        return _of_another_file(follow, callee) if not follow.binds(_root_of(callee)) else None
+    if not isinstance(callee, Name):
+        return None
+    known = follow.local.get(callee.name)
+    if known is not None or callee.name in follow.env:
+        return known
+    found = [one for one in functions_called(follow.view, callee.name) if not one.is_method]
+    homes = {one.site: home_of(follow.view, one.at(one.node.site)) for one in found}
+    inside = [one for one in found if homes[one.site] == follow.home] if follow.home is not None else []
+    found = inside or [one for one in found if homes[one.site] is None]
+    is_one = len(found) == 1 and times_bound(follow.view, follow.home if inside else None, callee.name) <= 1
+    if not found and not follow.binds(callee.name):
+        return _of_another_file(follow, callee)
+    return (found[0].node, None) if is_one else None
+
+
+def _root_of(node: Node) -> str:
+    while isinstance(node, Attribute):
+        node = node.object
+    return str(node.name) if isinstance(node, Name) else ""
+
+
+def _of_another_file(follow: Follow, callee: Node) -> tuple[Node, Follow] | None:
+    """The function of another file of the workspace that an expression means, in the scope of its file."""
+    found = imported_function(follow.view, callee)
+    if found is None or times_bound(found[0], None, found[1].name) > 1:
+        return None
+    scope = Follow(found[0], {}, depth=follow.depth, made={**made_outside(found[0], None)})
+    return found[1].node, scope
+
+
+def _is_plain(view: FileView, decorator: Node) -> bool:
+    """Whether a decorator leaves what a function gives as it is."""
+    if (
+        isinstance(decorator, Call)
+        and dotted_name(view, decorator.callee) == "functools.partial"
+        and decorator.arguments
+    ):
+        decorator = decorator.arguments[0][2]
+    return dotted_name(view, decorator.callee if isinstance(decorator, Call) else decorator) in _PLAIN_DECORATORS
+
+
+def _attribute(follow: Follow, node: Node) -> Kind:
+    kind = follow.kind(node.object)
+    if flat(kind) in ("rows", "turned") and node.name in ("ndim", "dtype"):
+        return "same"
+    if flat(kind) == "rows" and node.name in ("shape", "size"):
+        return {"shape": "shape", "size": "count"}[node.name]
+    if flat(kind) in ("rows", "turned") and node.name in ("T", "mT", "shape", "size"):
+        return "mixed"
+    return "tree" if kind == "tree" else flat(kind)
+
+
+def _item(follow: Follow, node: Node) -> Kind:
+    kind, index = follow.kind(node.object), node.key
+    if isinstance(kind, tuple):
+        number = index.value if isinstance(index, Constant) and type(index.value) is int else None
+        return kind[number] if number is not None and -len(kind) <= number < len(kind) else flat(kind)
+    if kind == "shape":
+        return "count" if not isinstance(index, Constant) or index.value == 0 else "same"
+    if (
+        kind == "tree"
+        and not (isinstance(node.object, Name) and node.object.name in follow.arrays)
+        and _is_key(follow, index)
+    ):
+        return "tree" if flat(follow.kind(index)) == "same" else "mixed"
+    if flat(kind) == "rows":
+        return _rows_of(follow, index)
+    if kind == "turned":
+        return "mixed"
+    first = index.items[0] if isinstance(index, TupleDisplay) and index.items else index
+    inside = "same" if isinstance(first, (Slice, Constant)) else applied(follow.names(index))
+    return kind if inside == "same" else applied((kind, inside))
+
+
+def _is_key(follow: Follow, index: Node) -> bool:
+    """Whether an index can be that of a tree; slices, several indices and arrays of them are those of arrays."""
+    if isinstance(index, (Name, Attribute)):
+        return flat(follow.kind(index)) == "same"
+    return bool(isinstance(index, Constant) and index.value not in (None, ...))
+
+
+def _rows_of(follow: Follow, index: Node) -> Kind:
+    """The kind of what an index takes of an array with rows."""
+    items = index.items if isinstance(index, TupleDisplay) else (index,)
+    first, rest = items[0], [flat(follow.kind(one)) for one in items[1:]]
+    if isinstance(first, Constant) and first.value is None:
+        return "turned" if all(isinstance(one, Slice) or one[2:] == (...,) for one in items[1:]) else "mixed"
+    if isinstance(first, Slice):
+        is_whole = all(part is None for part in (first.lower, first.upper, first.step))
+        return "rows" if is_whole and set(rest) <= {"same"} else "mixed"
+    if isinstance(first, Constant) and first.value is ...:
+        return "rows" if set(rest) <= {"same"} else "mixed"
+    if isinstance(first, Constant) and isinstance(first.value, str):
+        return "rows"
+    return (
+        "rows"
+        if rest and {flat(follow.kind(first)), *rest} <= {"rows", "same"} and "rows" in (flat(follow.kind(first)),)
+        else "mixed"
+    )
+
+
+def _binary(follow: Follow, node: Node) -> Kind:
+    left, right = (_operand(follow, operand) for operand in (node.left, node.right))
+    found = combined(node.operator, left, right)
+    if found == "mixed" and follow.reduce is not None:
+        return combined(node.operator, follow.settled(node.left, left), follow.settled(node.right, right))
+    return found
+
+
+def _operand(follow: Follow, node: Node) -> Kind:
+    """The kind of an operand; gradients are reduced before they meet anything else, as people write it."""
+    from meshlens.refactoring.following.gradients import takes
+
+    kind = follow.kind(node)
+    is_gradient = isinstance(node, Call) and takes(follow.view, node.callee)
+    return follow.settled(node, kind) if is_gradient else kind
+
+
+def _comprehension(follow: Follow, node: Node) -> Kind:
+    inner = follow.frozen()
+    for target, iterable, _ in node.clauses:
+        kind = inner.kind(iterable)
+        is_array = kind == "rows" or (isinstance(iterable, Name) and flat(kind) == "rows")
+        for name in names_used(target):
+            inner.forget(name)
+            inner.env[name] = "mixed" if is_array else "tree" if kind == "tree" else flat(kind)
+    for one in walk(node):
+        if isinstance(one, Walrus):
+            follow.forget(one.name)
+            follow.env[one.name] = "mixed"
+    parts = node[3] if isinstance(node.element.tag, tuple) else (node.element,)
+    return together(inner.kind(part) for part in parts)
+
+
+def _walrus(follow: Follow, node: Node) -> Kind:
+    kind = follow.kind(node.value)
+    made = made_by(follow, node.value)
+    follow.forget(node.name)
+    follow.env[node.name] = kind
+    if made is not None:
+        follow.made[node.name] = made
+    return kind
+
+
+def _call(follow: Follow, node: Node) -> Kind:
+    from meshlens.refactoring.following.following_calls import call_kind
+
+    return call_kind(follow, node)
+
+
+def _each(follow: Follow, nodes: tuple[Node, ...]) -> Kind:
+    return applied(follow.settled(one, follow.kind(one)) for one in nodes)
+
+
+_EXPRESSIONS: dict[str, Callable[[Follow, Node], Kind]] = {
+    "name": lambda follow, node: follow.look_up(node.name),
+    "const": lambda follow, node: "same",
+    "call": _call,
+    "attr": _attribute,
+    "sub": _item,
+    "bin": _binary,
+    "unary": lambda follow, node: follow.kind(node.operand),
+    "tuple": lambda follow, node: tuple(follow.kind(item) for item in node.items),
+    "list": lambda follow, node: tuple(follow.kind(item) for item in node.items),
+    "dict": lambda follow, node: kept(follow.kind(value) for _, value in node.pairs),
+    "ifexp": lambda follow, node: either(follow.kind(node[3]), follow.kind(node[4])),
+    "cmp": lambda follow, node: _each(follow, node.operands),
+    "bool": lambda follow, node: _each(follow, node[3]),
+    "comp": _comprehension,
+    "walrus": _walrus,
+}

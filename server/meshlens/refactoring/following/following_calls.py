@@ -1,0 +1,241 @@
+"""Follows how rows go through calls: of functions of the file, of NumPy and JAX, and of what nobody can read."""
+
+from __future__ import annotations
+
+import re
+
+from meshlens.facts.nodes import (
+    Attribute,
+    Call,
+    Comprehension,
+    Constant,
+    FunctionDef,
+    Lambda,
+    ListDisplay,
+    Name,
+    Slice,
+    Subscript,
+    TupleDisplay,
+    Walrus,
+    last_name,
+)
+from meshlens.project.trees import Node
+from meshlens.refactoring.following.following import Follow, called, function_defined, function_of, returns_function
+from meshlens.refactoring.following.kinds import (
+    MEANS,
+    OVER_DEVICES,
+    SAME,
+    SUMS,
+    UNCHANGED,
+    Kind,
+    applied,
+    couples,
+    flat,
+    is_product,
+    over_rows,
+    reduced,
+)
+from meshlens.refactoring.following.row_by_row import (
+    Given,
+    is_of_arrays,
+    is_of_library,
+    makes_arrays,
+    may_couple,
+    row_by_row,
+)
+from meshlens.refactoring.reading.layers import layers_of
+from meshlens.refactoring.reading.mentions import bound_at_top
+
+_NETWORKS = ("flax.", "haiku.", "equinox.", "diffrax.", "distrax.", "einops.", "numpyro.distributions.")
+"""The libraries whose functions and layers take one row after the other."""
+_ROW_BY_ROW = re.compile(
+    r"(?:.*_)?(?:apply|forward|predict|model|net|network|encode|decode|embed|normalize|preprocess)"
+)
+_PLAIN = ("axis", "keepdims", "dtype")
+_WITH_ROWS = frozenset({"rows", "turned"})
+
+
+def call_kind(follow: Follow, node: Node) -> Kind:
+    """The kind of what a call gives."""
+    callee = node.callee
+    if isinstance(callee, Walrus):
+        follow.kind(callee)
+        callee = Name("name", *callee[1:3])
+    return call_of(follow, *follow.meant(callee), node)
+
+
+def call_of(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
+    """The kind of what a call gives.
+
+    Args:
+        follow: where it is called.
+        home: where the names in the callee mean what they mean.
+        callee: what is called.
+        node: the call.
+    """
+    from meshlens.refactoring.following.gradients import gradient_kind, maker_above, takes
+    from meshlens.refactoring.following.random import random_kind
+    from meshlens.refactoring.following.running import decorated_kind, transformed_kind
+
+    dotted = home.dotted(callee)
+    if dotted.startswith("jax.random."):
+        return random_kind(follow, dotted.rsplit(".", 1)[-1], node)
+
+    if takes(home.view, callee):
+        return gradient_kind(follow, callee, home, node)
+    known = function_of(home, callee)
+    if known is not None:
+        given = [(label, follow.kind(value)) for label, _, value in node.arguments]
+        return called(follow, *known, given, node.arguments)
+    defined = function_defined(home, callee)
+    if defined is not None:
+        maker = maker_above(home, defined[0]) if isinstance(defined[0], FunctionDef) else None
+        if maker is not None:
+            return gradient_kind(follow, maker, home, node, defined)
+        return decorated_kind(follow, *defined, node)
+    special = transformed_kind(follow, home, callee, node)
+    return special if special is not None else _unread(follow, home, callee, node)
+
+
+def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
+    """The kind of what a function gives that is not in this file."""
+    name = str(last_name(callee)) if isinstance(callee, (Name, Attribute)) else ""
+    dotted = home.dotted(callee)
+    is_known = is_of_library(dotted)
+    is_method = isinstance(callee, Attribute) and not dotted
+    is_bare = isinstance(callee, Name) and not dotted and not home.binds(name) and not bound_at_top(home.view, name)
+    if name in OVER_DEVICES:
+        return "same"
+    positional = [
+        *((callee.object,) if is_method else ()),
+        *(value for label, _, value in node.arguments if label is None),
+    ]
+    named = {label: value for label, _, value in node.arguments if label is not None}
+    values = [*positional, *(value for label, value in named.items() if label != "axis")]
+    if not values:
+        return "same"
+    if (is_known or is_method or is_bare) and (name in MEANS or name in SUMS):
+        return _reduction(follow, node, name, values, is_method)
+    first = follow.kind(values[0])
+    if name in UNCHANGED:
+        return first
+    if name == "len" and flat(first) == "rows":
+        return "count"
+    kinds = [first, *(follow.kind(value) for value in values[1:])]
+    if name == "arange" and "count" in kinds:
+        return "rows"
+    given = Given(name, positional, named, kinds, follow.kind)
+    if is_known and makes_arrays(name) and {"count", "shape"} & set(map(flat, kinds)):
+        return row_by_row(given)
+    kinds = [follow.settled(value, kind) for value, kind in zip(values, kinds, strict=True)]
+    has_rows = not _WITH_ROWS.isdisjoint(map(flat, kinds))
+    if not is_method and not isinstance(callee, (Name, Attribute)):
+        kinds += home.names(callee)
+    elif isinstance(callee, Name):
+        kinds.append(home.look_up(name))
+        if has_rows and name in follow.env and home is follow and not _keeps_nothing(follow):
+            # An object that is called may keep something of what it got, as layers keep statistics of the batch.
+            follow.env[name] = "mixed"
+    if not has_rows:
+        return applied(kinds)
+    if any(_closes_over_rows(follow, value) for value in values):
+        return "mixed"
+    if is_method and _is_update(callee):
+        return applied(kinds, elementwise=True) if _updates_rows(follow, callee.object.key) else "mixed"
+    is_array = is_method and flat(kinds[0]) in _WITH_ROWS and is_of_arrays(name)
+    if is_known or is_array:
+        return row_by_row(Given(name, positional, named, kinds, follow.kind)) if _is_plain(node) else "mixed"
+    return _of_anything(follow, home, callee, name, node, is_method, kinds)
+
+
+def _closes_over_rows(follow: Follow, value: Node) -> bool:
+    """Tells whether an argument is a function that sees rows, of which nobody knows what is made."""
+    is_function = isinstance(value, Lambda) or (
+        isinstance(value, Name)
+        and (value.name in follow.local or value.name in follow.made)
+        and value.name not in follow.env
+    )
+    if isinstance(value, Name) and value.name in follow.made:
+        callee, around = follow.made[value.name]
+        return applied((around or follow).names(callee)) != "same"
+    return is_function and not SAME.issuperset(map(flat, [follow.kind(value)]))
+
+
+def _keeps_nothing(follow: Follow) -> bool:
+    """Tells whether the modules of a file keep nothing of what they are given, or the mean over all devices."""
+    layers = layers_of(follow.view)
+    return bool(layers.classes) and not layers.keeps
+
+
+def _of_anything(
+    follow: Follow, home: Follow, callee: Node, name: str, node: Node, is_method: bool, kinds: list[Kind]
+) -> Kind:
+    """The kind of what a model or another object makes of rows: those of networks keep them apart."""
+    maker = (
+        str(last_name(callee.callee))
+        if isinstance(callee, Call) and isinstance(callee.callee, (Name, Attribute))
+        else ""
+    )
+    axis = over_rows(_axis(node, is_method, 1))
+    if isinstance(callee, Call) and returns_function(home, callee.callee):
+        return "mixed"
+    dotted = home.dotted(callee)
+    if dotted and not dotted.startswith(_NETWORKS) and not _ROW_BY_ROW.fullmatch(name):
+        return "mixed"
+    rebound = isinstance(callee, Name) and (
+        name in follow.bound - follow.together if name in follow.env else bound_at_top(follow.view, name) > 1
+    )
+    if rebound or may_couple(name) or may_couple(maker) or (couples(name, axis) and not is_product(name)):
+        return "mixed"
+    found = applied(kinds, coupled=is_product(name))
+    return "tree" if found == "rows" else found
+
+
+def _is_update(callee: Node) -> bool:
+    """Tells whether this is a method of `x.at[…]`."""
+    return bool(
+        isinstance(callee.object, Subscript)
+        and isinstance(callee.object.object, Attribute)
+        and callee.object.object.name == "at"
+    )
+
+
+def _updates_rows(follow: Follow, index: Node) -> bool:
+    """Tells whether an index of `x.at[…]` does to each row what it does to the others."""
+    first = index.items[0] if isinstance(index, TupleDisplay) and index.items else index
+    if isinstance(first, Slice):
+        return all(part is None for part in first[2:5])
+    is_ellipsis = isinstance(first, Constant) and first.value is ...
+    return is_ellipsis or flat(follow.kind(first)) == "rows"
+
+
+def _is_plain(node: Node) -> bool:
+    return all(label not in ("*", "**") for label, _, _ in node.arguments)
+
+
+def _reduction(follow: Follow, node: Node, name: str, values: list[Node], is_method: bool) -> Kind:
+    result = "mean" if name in MEANS else "total"
+    operand = follow.kind(values[0])
+    if name == "sum" and isinstance(node.callee, Name):
+        # Python's own sum adds up the entries of a list as they are.
+        return (
+            flat(operand)
+            if isinstance(values[0], (Comprehension, ListDisplay, TupleDisplay))
+            else applied((operand,), coupled=False)
+        )
+    axis = _axis(node, is_method, 1)
+    plain = (axis, values[0])
+    rest = [follow.kind(value) for label, _, value in node.arguments if label not in _PLAIN and value not in plain]
+    if any(flat(kind) != "same" for kind in rest) or (axis is not None and flat(follow.kind(axis)) != "same"):
+        return "mixed"
+    return reduced(operand, over_rows(axis), result, every_axis=axis is None)
+
+
+def _axis(node: Node, is_method: bool, place: int) -> Node | None:
+    for label, _, value in node.arguments:
+        if label == "axis":
+            found: Node = value
+            return found
+    positional = [value for label, _, value in node.arguments if label is None]
+    place -= is_method
+    return positional[place] if place < len(positional) else None

@@ -1,0 +1,405 @@
+"""Follows how variables depend on the rows of a batch through the statements of a function."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from meshlens.facts.nodes import (
+    Assert,
+    Assign,
+    Attribute,
+    Break,
+    Call,
+    Constant,
+    Continue,
+    DictDisplay,
+    FunctionDef,
+    Global,
+    ImportFrom,
+    Lambda,
+    ListDisplay,
+    Name,
+    Pass,
+    Raise,
+    Return,
+    SeparateDef,
+    Starred,
+    Subscript,
+    TupleDisplay,
+    Walrus,
+)
+from meshlens.project.trees import Node, children, name_of_block, names_bound, tree, walk
+from meshlens.refactoring.following.following import Env, Follow, Functions, function_of, made_by
+from meshlens.refactoring.following.kinds import LINEAR, Kind, applied, combined, either, flat, together
+from meshlens.refactoring.following.random import makes_one_key
+from meshlens.refactoring.reading.mentions import mentions_of
+
+_SCALAR = re.compile(r"(?:.*_)?(?:loss|accuracy|acc|error|cost|bpd|elbo|nll|perplexity|metrics?)")
+
+
+def follow_body(follow: Follow, body: Iterable[Node]) -> None:
+    """Follows statements; what they return is collected."""
+    for statement in body:
+        follower = _STATEMENTS.get(statement.tag)
+        if follower is not None:
+            follower(follow, statement)
+        elif not isinstance(statement, (Pass, Break, Continue, Raise, Assert, Global)):
+            _lose(follow, statement)
+
+
+def _lose(follow: Follow, statement: Node) -> None:
+    """Takes it that nothing is known of what a statement binds, and of what it returns."""
+    for name in names_bound([statement]):
+        follow.forget(name)
+        follow.env[name] = "mixed"
+    if _returns(statement):
+        follow.returned.append("mixed")
+
+
+def _returns(node: Node) -> bool:
+    """Whether a statement has a `return` of the function that it stands in."""
+    if isinstance(node, (FunctionDef, Lambda, SeparateDef)):
+        return False
+    return isinstance(node, Return) or any(map(_returns, children(node)))
+
+
+def _walruses(follow: Follow, *nodes: Node) -> None:
+    """Follows the names that expressions bind which are not looked at otherwise."""
+    for node in (inner for one in nodes for inner in walk(one) if isinstance(inner, Walrus)):
+        follow.kind(node)
+
+
+def _assign(follow: Follow, statement: Node) -> None:
+    value = statement.value
+    made = made_by(follow, value)
+    is_plain = not isinstance(statement.value, (DictDisplay, TupleDisplay, ListDisplay)) and all(
+        map(_is_name, statement.targets)
+    )
+    kind = follow.kind(statement.value) if is_plain else follow.whole(statement.value)
+    if (
+        isinstance(value, Name)
+        and value.name in follow.arrays
+        and flat(kind) == "rows"
+        and isinstance(statement[2][0], TupleDisplay)
+    ):
+        kind = "mixed"
+    if kind == "tree" and _is_named_as_scalar(follow, statement):
+        kind = "mixed"
+    for target in statement.targets:
+        functions = _functions_in(follow, target, value)
+        _bind(follow, target, kind)
+        if isinstance(target, Name) and isinstance(value, Lambda):
+            follow.local[target.name] = (value, follow)
+            del follow.env[target.name]
+        elif isinstance(target, Name) and made is not None:
+            functions = {target.name: made}
+        follow.made |= functions
+    _fold(follow, statement)
+    _reduce(follow, statement, statement.targets)
+
+
+def _is_named_as_scalar(follow: Follow, statement: Node) -> bool:
+    """Tells whether a name says that what an unknown function gives is one number, and not one for each row."""
+    target, value = statement.targets[0], statement.value
+    if not isinstance(target, Name) or not isinstance(value, Call) or not isinstance(value.callee, (Name, Attribute)):
+        return False
+    is_unknown = function_of(*follow.meant(value.callee)) is None and not follow.dotted(value.callee)
+    return is_unknown and _SCALAR.fullmatch(target.name.lower()) is not None
+
+
+def _fold(follow: Follow, statement: Node) -> None:
+    """Has each device make its own of the keys that a statement of the step itself binds, in the line below it."""
+    if follow.lines is None or not follow.folds or len(statement[2]) != 1:
+        return
+    target = statement[2][0]
+    items = target.items if isinstance(target, (TupleDisplay, ListDisplay)) else (target,)
+    names = tuple(
+        one.name
+        for one in items
+        if isinstance(one, Name) and one.name in follow.folds and follow.env.get(one.name) == "key"
+    )
+    if names and makes_one_key(follow, statement[3], len(items) if not isinstance(target, Name) else 0):
+        follow.folded.setdefault(statement[1], (statement, names))
+        follow.env |= dict.fromkeys(names, "own")
+
+
+def _functions_in(follow: Follow, target: Node, value: Node) -> Functions:
+    """The functions among several values that are given names at once."""
+    if (
+        not isinstance(target, (TupleDisplay, ListDisplay))
+        or not isinstance(value, (TupleDisplay, ListDisplay))
+        or len(target.items) != len(value.items)
+    ):
+        return {}
+    pairs = [
+        (one.name, made_by(follow, part))
+        for one, part in zip(target.items, value.items, strict=True)
+        if isinstance(one, Name)
+    ]
+    return {name: made for name, made in pairs if made is not None}
+
+
+def _annotated(follow: Follow, statement: Node) -> None:
+    if statement[4] is not None:
+        kind, made = follow.kind(statement[4]), made_by(follow, statement[4])
+        _bind(follow, statement[2], kind)
+        if made is not None and isinstance(statement[2], Name):
+            follow.made[statement[2].name] = made
+        _reduce(follow, statement, (statement[2],))
+
+
+def _augmented(follow: Follow, statement: Node) -> None:
+    _bind(
+        follow,
+        statement.target,
+        combined(statement.operator, follow.kind(statement.target), follow.kind(statement.value)),
+    )
+    _reduce(follow, statement, (statement.target,))
+
+
+def _reduce(follow: Follow, statement: Node, targets: tuple[Node, ...]) -> None:
+    """Has the means and sums that a statement of the step itself binds reduced in the line below it."""
+    if follow.lines is None or len(targets) != 1:
+        return
+    names = [name for name in _names(targets[0]) if name not in follow.reduced_later and _is_read(follow, name)]
+    for kind in LINEAR:
+        found = tuple(name for name in names if flat(follow.env.get(name, "same")) == kind)
+        if found:
+            follow.lines.setdefault((statement.site, kind), (statement, found))
+            follow.env |= dict.fromkeys(found, "same")
+
+
+def _is_read(follow: Follow, name: str) -> bool:
+    """Whether a name may be read; by custom one that begins with "_" is not."""
+    return not name.startswith("_") or bool(mentions_of(follow.view, name))
+
+
+def _is_name(target: Node) -> bool:
+    return isinstance(target, Name) or (
+        isinstance(target, (TupleDisplay, ListDisplay)) and all(map(_is_name, target.items))
+    )
+
+
+def _names(target: Node) -> list[str]:
+    if isinstance(target, (TupleDisplay, ListDisplay)):
+        return [name for item in target.items for name in _names(item)]
+    return [target.name] if isinstance(target, Name) else []
+
+
+def _bind(follow: Follow, target: Node, kind: Kind) -> None:
+    if isinstance(target, Name):
+        follow.forget(target.name)
+        follow.env[target.name] = kind
+    elif isinstance(target, (TupleDisplay, ListDisplay)):
+        for item, part in zip(target.items, _parts(kind, len(target.items)), strict=True):
+            _bind(follow, item, part)
+    elif isinstance(target, Starred):
+        _bind(follow, target.value, flat(kind))
+    elif isinstance(target, (Attribute, Subscript)):
+        for name in names_bound([Assign("assign", 0, (target,), Constant("const", 0, None))]):
+            before = follow.look_up(name)
+            follow.env[name] = before if before == "tree" and flat(kind) == "rows" else together((before, kind))
+
+
+def _parts(kind: Kind, count: int) -> tuple[Kind, ...]:
+    if isinstance(kind, tuple) and len(kind) == count:
+        return kind
+    if kind == "shape":
+        return ("count", *["same"] * (count - 1))
+    return ("tree" if kind == "tree" else flat(kind),) * count
+
+
+def _expression(follow: Follow, statement: Node) -> None:
+    node = statement.value
+    _walruses(follow, node)
+    if not isinstance(node, Call):
+        return
+    if _gathered(follow, node):
+        return
+    given = applied(follow.kind(value) for _, _, value in node.arguments)
+    holders = [value.name for _, _, value in node.arguments if isinstance(value, Name)]
+    if isinstance(node.callee, Attribute) and isinstance(node.callee.object, Name):
+        holders = [node.callee.object.name]
+        given = together(follow.kind(value) for _, _, value in node.arguments)
+    # A call may put what it is given into whatever else it is given.
+    for name in holders if given != "same" else ():
+        follow.env[name] = together((follow.look_up(name), given))
+
+
+def _gathered(follow: Follow, call: Node) -> bool:
+    """Has a method that changes an object, such as one that counts for a metric, get the rows of all devices."""
+    callee, arguments = call.callee, call.arguments
+    if follow.reduce is None or not isinstance(callee, Attribute) or not isinstance(callee.object, Name):
+        return False
+    if follow.env.get(callee.object.name) != "same" or any(label in ("*", "**") for label, _, _ in arguments):
+        return False
+    kinds = [flat(follow.kind(value)) for _, _, value in arguments]
+    if "rows" not in kinds or set(kinds) - {"rows", "same", "mean", "total"}:
+        return False
+    for (_, _, value), kind in zip(arguments, kinds, strict=True):
+        if kind == "rows":
+            follow.reduce(value, "all_gather")
+        else:
+            follow.settled(value, kind)
+    return True
+
+
+def _return(follow: Follow, statement: Node) -> None:
+    follow.returned.append(follow.whole(statement.value) if statement.value is not None else "same")
+
+
+def _if(follow: Follow, statement: Node) -> None:
+    _walruses(follow, statement.test)
+    before = _state(follow)
+    follow_body(follow, statement.body)
+    then = _state(follow)
+    _restore(follow, before)
+    follow_body(follow, statement.orelse)
+    _join(follow, then)
+
+
+def _for(follow: Follow, statement: Node) -> None:
+    kind = flat(follow.kind(statement.iterable))
+    _loop(
+        follow, statement.body, lambda: _bind(follow, statement.target, "mixed" if kind in ("rows", "turned") else kind)
+    )
+    follow_body(follow, statement.orelse)
+
+
+def _while(follow: Follow, statement: Node) -> None:
+    _loop(follow, statement.body, lambda: _walruses(follow, statement.test))
+    follow_body(follow, statement.orelse)
+
+
+def _loop(follow: Follow, body: Iterable[Node], begin: Callable[[], None]) -> None:
+    for _ in range(2):
+        before = _state(follow)
+        begin()
+        follow_body(follow, body)
+        _join(follow, before)
+
+
+def _with(follow: Follow, statement: Node) -> None:
+    for value, target in statement.items:
+        if target is not None:
+            _bind(follow, target, flat(follow.kind(value)))
+    follow_body(follow, statement.body)
+
+
+def _try(follow: Follow, statement: Node) -> None:
+    before = _state(follow)
+    follow_body(follow, statement.body)
+    after = _state(follow)
+    _join(follow, before)
+    raised = _state(follow)
+    _restore(follow, after)
+    follow_body(follow, statement.orelse)
+    for _, name, body in statement.handlers:
+        after = _state(follow)
+        _restore(follow, raised)
+        if name is not None:
+            _bind(follow, Name("name", 0, name), "same")
+        follow_body(follow, body)
+        _join(follow, after)
+    follow_body(follow, statement.final)
+
+
+def _function(follow: Follow, statement: Node) -> None:
+    follow.forget(statement.function.name)
+    follow.local[statement.function.name] = (statement, follow)
+
+
+def _block(follow: Follow, statement: Node) -> None:
+    found = tree(follow.view, str(follow.view.path), statement[2])
+    if found is not None:
+        follow.forget(name_of_block(statement[2]))
+        follow.local[name_of_block(statement[2])] = (found, follow)
+
+
+def _class(follow: Follow, statement: Node) -> None:
+    kind = applied(follow.names(statement))
+    _bind(follow, Name("name", 0, statement[2]), kind)
+
+
+def _import(follow: Follow, statement: Node) -> None:
+    for name, alias, _ in statement.names:
+        bound = alias or name.split(".")[0]
+        follow.forget(bound)
+        if isinstance(statement, ImportFrom):
+            follow.imports[bound] = f"{'.' * statement.level}{statement.module}.{name}"
+        else:
+            follow.imports[bound] = name if alias else bound
+
+
+class _State(NamedTuple):
+    """What names mean at one place."""
+
+    env: Env
+    local: Functions
+    made: Functions
+    imports: dict[str, str]
+
+    def function(self, name: str) -> tuple[object, object, str | None]:
+        """The function that a name stands for, and what it is imported as."""
+        return self.local.get(name), self.made.get(name), self.imports.get(name)
+
+    def binds(self, name: str) -> bool:
+        """Whether a name means anything."""
+        return name in self.env or self.function(name) != (None, None, None)
+
+
+def _state(follow: Follow) -> _State:
+    return _State(dict(follow.env), dict(follow.local), dict(follow.made), dict(follow.imports))
+
+
+def _restore(follow: Follow, state: _State) -> None:
+    follow.env, follow.local = dict(state.env), dict(state.local)
+    follow.made, follow.imports = dict(state.made), dict(state.imports)
+
+
+def _join(follow: Follow, other: _State) -> None:
+    """Keeps of what names mean that in which two ways to the same place agree; the rest is not known."""
+    mine = _state(follow)
+    for name in dict.fromkeys(name for part in (*mine, *other) for name in part):
+        if not other.binds(name):
+            continue
+        if not mine.binds(name):
+            _take(follow, other, name)
+        elif all(one is two for one, two in zip(mine.function(name), other.function(name), strict=True)):
+            if name in mine.env or name in other.env:
+                follow.env[name] = either(mine.env.get(name, "same"), other.env.get(name, "same"))
+        else:
+            follow.forget(name)
+            follow.env[name] = "mixed"
+
+
+def _take(follow: Follow, state: _State, name: str) -> None:
+    if name in state.env:
+        follow.env[name] = either(state.env[name], "same")
+    if name in state.local:
+        follow.local[name] = state.local[name]
+    if name in state.made:
+        follow.made[name] = state.made[name]
+    if name in state.imports:
+        follow.imports[name] = state.imports[name]
+
+
+_STATEMENTS: dict[str, Callable[[Follow, Node], None]] = {
+    "assign": _assign,
+    "ann": _annotated,
+    "aug": _augmented,
+    "expr": _expression,
+    "return": _return,
+    "if": _if,
+    "for": _for,
+    "while": _while,
+    "with": _with,
+    "try": _try,
+    "fn": _function,
+    "def": _block,
+    "class": _class,
+    "import": _import,
+    "from": _import,
+}

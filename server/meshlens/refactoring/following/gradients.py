@@ -1,0 +1,167 @@
+"""Where gradients are taken, what of them is a mean over the rows, and what a function has them taken for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from meshlens.facts.nodes import (
+    Argument,
+    Assign,
+    Attribute,
+    Call,
+    ClassDef,
+    Constant,
+    FunctionDef,
+    ListDisplay,
+    Name,
+    TupleDisplay,
+)
+from meshlens.project.trees import Node, tree, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.following.following import Follow, called, function_of
+from meshlens.refactoring.following.kinds import SAME, Kind, applied, flat
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.functions import Target, dotted_name
+from meshlens.refactoring.reading.scopes import home_of
+
+TAKES = {
+    "jax.grad": False,
+    "jax.value_and_grad": True,
+    "equinox.filter_grad": False,
+    "equinox.filter_value_and_grad": True,
+    "flax.nnx.grad": False,
+    "flax.nnx.value_and_grad": True,
+}
+
+
+def differentiated(view: FileView, target: Target) -> frozenset[str]:
+    """The names that stand where a function takes gradients for what is handed over there."""
+    named = named_makers(view, target)
+    return frozenset(
+        name.name
+        for statement in target.body
+        for node in walk(statement)
+        if isinstance(node, Call) and (maker := maker_of(view, node.callee, named)) is not None
+        for place, (label, _, value) in enumerate(node.arguments)
+        if label is None and place in _places(maker)
+        for name in walk(value)
+        if isinstance(name, Name)
+    )
+
+
+def maker_of(view: FileView, callee: Node, named: dict[str, Node]) -> Node | None:
+    """The `grad(…)` that made what is called."""
+    if takes(view, callee):
+        return callee
+    return named.get(callee.name) if isinstance(callee, Name) else None
+
+
+def takes(view: FileView, node: Node) -> bool:
+    """Whether an expression makes a function that takes gradients."""
+    return isinstance(node, Call) and dotted_name(view, node.callee) in TAKES
+
+
+def maker_above(follow: Follow, function: Node) -> Node | None:
+    """The `grad(…)` that decorates a function, as the call that it stands for."""
+    decorators = function.function.decorators
+    if len(decorators) != 1:
+        return None
+    one = decorators[0]
+    callee, given = (one.callee, one.arguments) if isinstance(one, Call) else (one, ())
+    if follow.dotted(callee) == "functools.partial" and given:
+        callee, given = given[0][2], given[1:]
+    if follow.dotted(callee) not in TAKES or any(label is None for label, _, _ in given):
+        return None
+    name = Name("name", function.function.site, function.function.name)
+    return Call("call", one[1], callee, (Argument(None, function.function.site, name), *given))
+
+
+def gradient_kind(
+    follow: Follow, maker: Node, home: Follow, node: Node, decorated: tuple[Node, Follow | None] | None = None
+) -> Kind:
+    """The kind of what a call of `grad(…)(…)` gives.
+
+    Args:
+        follow: where it is called.
+        maker: the `grad(…)`.
+        home: where the names in it mean what they mean.
+        node: the call.
+        decorated: the function that the `grad(…)` decorates, with the one that it is defined in.
+
+    Raises:
+        Obstacle: it is taken of something that is not known to be a mean or a sum over the rows.
+    """
+    from meshlens.refactoring.following.following_calls import call_of
+
+    given = [(label, follow.kind(value)) for label, _, value in node.arguments]
+    operand = next((value for label, _, value in maker.arguments if label is None), None)
+    seen = home.names(operand) if operand is not None and decorated is None else []
+    if decorated is not None and decorated[1] is not None:
+        seen = decorated[1].names(decorated[0])
+    together = applied((*(kind for _, kind in given), *seen))
+    if together in SAME:
+        return together
+    scope, loss_function = home.meant(operand) if operand is not None else (home, ("", 0))
+    known = decorated if decorated is not None else function_of(scope, loss_function)
+    loss: Kind = called(follow, *known, given) if known is not None else "mixed"
+    if isinstance(loss_function, Call) and operand is not None and decorated is None:
+        loss = call_of(follow, scope, loss_function, node)
+    with_aux = any(label == "has_aux" and value.value is not False for label, _, value in maker.arguments)
+    aux: Kind = "mixed"
+    if with_aux and isinstance(loss, tuple) and len(loss) == 2:
+        loss, aux = loss
+    kind = flat(loss)
+    if kind not in ("mean", "total", *SAME):
+        unread = ": attributes are not followed" if operand is not None and isinstance(operand, Attribute) else ""
+        raise Obstacle("no-mean", f"{_name(operand)} is not known to be a mean over its rows{unread}")
+    for place, (_, one) in enumerate(given):
+        if place in _places(maker) and flat(one) not in SAME:
+            raise Obstacle("gradient-of-rows", "gradients for the rows themselves stay with their device")
+    value: Kind = (kind, aux) if with_aux else kind
+    if TAKES[home.dotted(maker.callee)]:
+        return (value, kind)
+    return (kind, aux) if with_aux else kind
+
+
+def _name(operand: Node | None) -> str:
+    if operand is not None and isinstance(operand, Attribute) and isinstance(operand.object, Name):
+        return f'"{operand.object.name}.{operand.name}"'
+    return f'"{operand.name}"' if operand is not None and isinstance(operand, Name) else "the loss"
+
+
+def _places(maker: Node) -> tuple[int, ...]:
+    given = next((value for label, _, value in maker.arguments if label == "argnums"), None)
+    if given is None:
+        given = next((value for value in [value for label, _, value in maker.arguments if label is None][1:2]), None)
+    if given is None:
+        return (0,)
+    items = given.items if isinstance(given, (TupleDisplay, ListDisplay)) else (given,)
+    return tuple(item.value for item in items if isinstance(item, Constant) and type(item.value) is int)
+
+
+def _at_top(view: FileView) -> dict[str, Node]:
+    return _named(view, (view.facts.blocks[key].shape for key in view.facts.top))
+
+
+def _named(view: FileView, statements: Iterable[Node]) -> dict[str, Node]:
+    found: dict[str, Node] = {}
+    for statement in statements:
+        for node in _plain(statement):
+            if isinstance(node, Assign) and takes(view, node.value):
+                found |= {one.name: node.value for one in node.targets if isinstance(one, Name)}
+    return found
+
+
+def _plain(statement: Node) -> Iterator[Node]:
+    return walk(statement) if not isinstance(statement, (FunctionDef, ClassDef)) else iter(())
+
+
+def named_makers(view: FileView, target: Target) -> dict[str, Node]:
+    """The names that stand for a `grad(…)` in a function, those of the functions around it among them."""
+    home = home_of(view, target.at(target.node.site))
+    around = tree(view, str(view.path), home) if home is not None else None
+    return {
+        **_at_top(view),
+        **_named(view, around.function.body if around is not None else ()),
+        **_named(view, target.body),
+    }

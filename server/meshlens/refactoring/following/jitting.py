@@ -1,0 +1,378 @@
+"""The `jit` that a function gets whose calls run it operation by operation, with the arguments that must be static."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assign,
+    Attribute,
+    AugAssign,
+    Call,
+    ClassDef,
+    Comprehension,
+    Constant,
+    Delete,
+    DictDisplay,
+    For,
+    FString,
+    Global,
+    IfExpression,
+    Import,
+    ImportFrom,
+    Lambda,
+    ListDisplay,
+    Name,
+    Nonlocal,
+    SetDisplay,
+    Subscript,
+    TupleDisplay,
+    UnaryOperation,
+    While,
+)
+from meshlens.jaxapi.transparent import COMPILES
+from meshlens.project.trees import Node, names_bound, tree, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.following.roles import Given, is_setting
+from meshlens.refactoring.following.traced_model import Seen
+from meshlens.refactoring.following.tracing import traced
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.functions import Target, dotted_name, functions_called
+from meshlens.refactoring.reading.graph_objects import is_graph_object
+from meshlens.refactoring.reading.host_calls import HostCall
+from meshlens.refactoring.reading.mentions import bound_at_top, bound_inside, entries
+from meshlens.refactoring.reading.object_kinds import kind_of_argument, kind_of_class
+from meshlens.refactoring.reading.scopes import class_around, home_of
+from meshlens.refactoring.reading.siblings import view_of
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.text import Edit, FileEdit, Span
+
+UNTRACEABLE = frozenset({"python-value", "host-work", "unknown-function", "changes-in-place", "generator"})
+"""The reasons for which a function cannot be compiled in any way."""
+
+_KNOWN = frozenset({"staticmethod", "classmethod", "property"})
+_OBJECTS = {"nnx": ("flax.nnx", "jit"), "eqx": ("equinox", "filter_jit")}
+_HELD = frozenset({"linen", "optax", "function"})
+
+
+@dataclass(frozen=True, slots=True)
+class Jitting:
+    """How a function is compiled.
+
+    Attributes:
+        module, name: the transformation.
+        static: the arguments that it gets as Python values.
+    """
+
+    module: str
+    name: str
+    static: tuple[str, ...]
+
+
+def jitting(view: FileView, target: Target, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]) -> Jitting | None:
+    """Returns the `jit` that a function needs; None where it has one, or where decorators do what is not known.
+
+    Raises:
+        Obstacle: it does what `jit` cannot trace.
+    """
+    decorators = [_decorator(view, one) for one in target.node.function.decorators]
+    if any(call.is_compiled for call, _ in calls) or any(one in COMPILES or not one for one in decorators):
+        return None
+    if any(one in _KNOWN for one in decorators):
+        return None
+    owner = _owner(view, target)
+    static = [
+        str(one.name) for one in target.node.function.parameters if one.name and _is_choice(view, target, one, calls)
+    ]
+    static += [name for _, given in calls for name in _text_arguments(given) if name not in static]
+    seen = traced(view, target, static)
+    changeable = _changeable(view, calls) | ({str(target.node[2][2][0][0])} if owner == "nnx" else set())
+    while (problem := next((one for one in seen.problems if one.changed not in changeable), None)) is not None:
+        if problem.cure is None or problem.cure in static or not _is_python(view, target, problem.cure, calls):
+            raise _refusal(target, problem.code, problem.message)
+        static.append(problem.cure)
+        seen = traced(view, target, static)
+    objects = _objects(view, target, seen, calls)
+    static += [name for name, kind in objects.items() if kind in _HELD and name not in static]
+    for name in static:
+        _must_be_hashable(target, name, calls)
+    chosen = next((_OBJECTS[kind] for kind in ("eqx", "nnx") if kind in (*objects.values(), owner)), ("jax", "jit"))
+    _must_stay(view, target, seen)
+    _must_return_arrays(view, target, seen, is_nnx=chosen[0] == "flax.nnx")
+    # filter_jit holds by itself whatever is not an array.
+    named = tuple(name for name in static if chosen[0] != "equinox")
+    order = [str(one.name) for one in target.node.function.parameters]
+    return Jitting(*chosen, tuple(sorted(named, key=order.index)))
+
+
+def compiled(view: FileView, target: Target, jitting: Jitting, spelling: Spelling) -> FileEdit:
+    """Returns the edit that puts a `jit` above a function."""
+    sites = [target.at(node[1]) for node in target.node.function.decorators]
+    start = min(view.span(site).start for site in (*sites, target.site))
+    line = view.source.rfind(b"\n", 0, start) + 1
+    head = view.source[line:start]
+    indent = head[: len(head) - len(head.lstrip())].decode()
+    name = spelling.of(jitting.module, jitting.name)
+    text = name
+    if jitting.static:
+        quote = '"' if view.source.count(b'"') >= view.source.count(b"'") else "'"
+        names = ", ".join(f"{quote}{one}{quote}" for one in jitting.static)
+        listed = f"({names})" if len(jitting.static) > 1 else names
+        text = f"{spelling.of('functools', 'partial')}({name}, static_argnames={listed})"
+    return FileEdit(view.path, Edit(Span(line, line), f"{indent}@{text}\n"))
+
+
+def _refusal(target: Target, code: str, message: str) -> Obstacle:
+    return Obstacle(code, f'"{target.name}" cannot be jitted: it {message}')
+
+
+def _decorator(view: FileView, node: Node) -> str:
+    if isinstance(node, Name) and node.name in _KNOWN:
+        return str(node.name)
+    if isinstance(node, Call) and dotted_name(view, node.callee) == "functools.partial" and node.arguments:
+        return dotted_name(view, node.arguments[0].value)
+    return dotted_name(view, node.callee if isinstance(node, Call) else node)
+
+
+def _owner(view: FileView, target: Target) -> str:
+    """Returns what kind of object a method belongs to.
+
+    Raises:
+        Obstacle: of one that `jit` does not take.
+    """
+    if not target.is_method:
+        return ""
+    home = class_around(view, target.at(target.node[1]))
+    kind = kind_of_class(view, home) if home else None
+    if kind in _OBJECTS:
+        return kind or ""
+    message = "is a method, and what it reads from its object would stay what it was at first; make it a function"
+    raise _refusal(target, "method", message)
+
+
+def _changeable(view: FileView, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]) -> set[str]:
+    """Returns the arguments that hold objects of flax.nnx, which its `jit` follows through changes in place."""
+    names = {one.name for call, given in calls for one in given if one.name and isinstance(one.node, Name)}
+    return {
+        name
+        for name in names
+        if all(
+            isinstance(one.node, Name) and is_graph_object(view_of(view, call.site.path), call, one.node.name)
+            for call, given in calls
+            for one in given
+            if one.name == name
+        )
+    }
+
+
+def _text_arguments(given: tuple[Given, ...]) -> Iterator[str]:
+    for one in given:
+        if one.name and (isinstance(one.node, FString) or _is_text(one.node)):
+            yield one.name
+
+
+def _is_text(node: Node) -> bool:
+    return bool(isinstance(node, Constant) and isinstance(node.value, str))
+
+
+def _is_choice(
+    view: FileView, target: Target, parameter: Node, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]
+) -> bool:
+    """Returns whether an argument is a switch, a word or a count that the calls spell out, so it chooses the code."""
+    if parameter.annotation is not None and isinstance(parameter[4], Name) and parameter[4].name in ("bool", "str"):
+        return True
+    values = [one.node for _, given in calls for one in given if one.name == parameter.name]
+    values += [parameter.default] if parameter.default is not None else []
+    return any(_is_literal(value) for value in values) and _is_python(view, target, str(parameter.name), calls)
+
+
+def _is_literal(node: Node) -> bool:
+    return bool(isinstance(node, Constant) and isinstance(node.value, (bool, int, str)))
+
+
+def _is_python(
+    view: FileView, target: Target, name: str, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]
+) -> bool:
+    """Returns whether an argument is a Python value at every call, and not another one at each."""
+    parameter = next(one for one in target.node.function.parameters if one.name == name)
+    said = parameter.annotation
+    if said is not None and isinstance(said, Name) and said.name in ("bool", "str"):
+        return True
+    values = [(call.site.path, one.node) for call, given in calls for one in given if one.name == name]
+    if parameter.default is not None:
+        values.append((str(view.path), parameter.default))
+    return bool(values) and all(_is_constant(view_of(view, path), value) for path, value in values)
+
+
+def _is_constant(view: FileView, node: Node) -> bool:
+    if isinstance(node, Constant):
+        return isinstance(node.value, (bool, int, str, type(None)))
+    if isinstance(node, UnaryOperation) and isinstance(node.operand, Constant):
+        return True
+    if isinstance(node, (Attribute, Subscript)):
+        return is_setting(node) or (isinstance(node, Attribute) and str(node.name).isupper())
+    if not isinstance(node, Name) or bound_at_top(view, node.name) != 1 or bound_inside(view, node.name):
+        return False
+    shapes = (view.facts.blocks[key].shape for key in view.facts.top)
+    return any(
+        isinstance(shape, Assign)
+        and isinstance(shape.targets[0], Name)
+        and shape.targets[0].name == node.name
+        and isinstance(shape.value, Constant)
+        and isinstance(shape.value.value, (bool, int, str))
+        for shape in shapes
+    )
+
+
+def _objects(
+    view: FileView, target: Target, seen: Seen, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]
+) -> dict[str, str]:
+    """Returns what the arguments are that a function calls.
+
+    Raises:
+        Obstacle: it is not known of one.
+    """
+    found: dict[str, str] = {}
+    for name in sorted(seen.objects):
+        if target.is_method and target.node[2][2] and name == target.node[2][2][0][0]:
+            continue
+        parameter = next(one for one in target.node.function.parameters if one.name == name)
+        kinds = {
+            kind_of_argument(view_of(view, call.site.path), call, one.node)
+            for call, given in calls
+            for one in given
+            if one.name == name
+        }
+        if parameter.annotation is not None and (said := kind_of_class(view, "", parameter[4])) is not None:
+            kinds = {said}
+        if len(kinds) != 1 or None in kinds:
+            raise _refusal(target, "unknown-object", f'calls "{name}", and it is not known here what that is')
+        found[name] = str(kinds.pop())
+    for call, given in calls:
+        for one in given:
+            if (
+                isinstance(one.node, Name)
+                and one.name not in found
+                and is_graph_object(view_of(view, call.site.path), call, one.node.name)
+            ):
+                found[one.name] = "nnx"
+            elif one.name and isinstance(one.node, (Name, Attribute, Lambda)) and one.name not in found:
+                kind = kind_of_argument(view_of(view, call.site.path), call, one.node)
+                if kind in (*_OBJECTS, "function"):
+                    found[one.name] = str(kind)
+    return found
+
+
+def _must_be_hashable(target: Target, name: str, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]) -> None:
+    for _, given in calls:
+        for one in given:
+            if one.name == name and isinstance(one.node, (ListDisplay, DictDisplay, SetDisplay, Comprehension)):
+                raise _refusal(target, "unhashable-static", f'needs "{name}" while it is compiled; hand over a tuple')
+
+
+def _must_return_arrays(view: FileView, target: Target, seen: Seen, *, is_nnx: bool) -> None:
+    """Makes sure that what comes out of a function can come out of compiled code.
+
+    Raises:
+        Obstacle: it cannot.
+    """
+    if not seen.results and not is_nnx:
+        raise _refusal(target, "returns-nothing", "returns nothing")
+    for node, _ in seen.results:
+        for part in _parts(node):
+            if isinstance(part, (FString, Lambda)) or (isinstance(part, Constant) and isinstance(part.value, str)):
+                raise _refusal(target, "returns-python", "returns what is not an array")
+            if (
+                isinstance(part, Call)
+                and isinstance(part.callee, Name)
+                and kind_of_class(view, part.callee.name) == "plain"
+            ):
+                raise _refusal(target, "returns-python", f'returns a "{part.callee.name}", which is not a pytree')
+    if seen.results and all(kind == "python" for _, kind in seen.results) and not is_nnx:
+        raise _refusal(target, "returns-python", "returns nothing that is computed from arrays")
+
+
+def _parts(node: Node) -> Iterator[Node]:
+    if isinstance(node, (TupleDisplay, ListDisplay)):
+        for item in node.items:
+            yield from _parts(item)
+    elif isinstance(node, DictDisplay):
+        for _, value in node.pairs:
+            yield from _parts(value)
+    elif isinstance(node, IfExpression):
+        yield from _parts(node.then)
+        yield from _parts(node.otherwise)
+    else:
+        yield node
+
+
+def _must_stay(view: FileView, target: Target, seen: Seen) -> None:
+    """Makes sure that what a function reads from outside does not change, as compiled code keeps what it saw first.
+
+    Raises:
+        Obstacle: it may change.
+    """
+    home = home_of(view, target.at(target.node.site))
+    for path, name, inside in sorted(seen.outside, key=lambda one: one[:2]):
+        other = view_of(view, path)
+        if _changes(other, name, inside if path != str(view.path) else home):
+            message = f'reads "{name}", which may change between the calls; hand it over as an argument'
+            raise _refusal(target, "changes-outside", message)
+
+
+def _changes(view: FileView, name: str, home: str | None) -> bool:
+    """Returns whether a variable of a file may hold something else later."""
+    if any(not one.is_method for one in functions_called(view, name)):
+        return False
+    if home is not None and (times := bound_inside(view, name).get(home, 0)):
+        roots = [tree(view, str(view.path), entry.key) for entry in entries(view) if entry.root == home]
+        return times != 1 or any(_changes_in(view, root, name) for root in roots if root is not None)
+    times = bound_at_top(view, name)
+    if not times:
+        return False
+    blocks = [tree(view, str(view.path), entry.key) for entry in entries(view)]
+    shapes = [view.facts.blocks[key].shape for key in view.facts.top]
+    if any(isinstance(shape, (Import, ImportFrom, ClassDef)) and name in names_bound([shape]) for shape in shapes):
+        return False
+    return times != 1 or any(_changes_in(view, root, name) for root in blocks if root is not None)
+
+
+def _changes_in(view: FileView, root: Node, name: str) -> bool:
+    for node in walk(root):
+        if isinstance(node, (For, While)) and name in names_bound([node]):
+            return True
+        if isinstance(node, (Global, Nonlocal)) and name in node.names:
+            return True
+        targets = (
+            node.targets
+            if isinstance(node, (Assign, Delete))
+            else (node.target,)
+            if isinstance(node, (AugAssign, AnnAssign))
+            else ()
+        )
+        if any(isinstance(one, (Attribute, Subscript)) and _root(one) == name for one in targets):
+            return True
+        if (
+            isinstance(node, Assign)
+            and isinstance(node.value, Call)
+            and name in names_bound([node])
+            and _is_living(view, node.value)
+        ):
+            return True
+    return False
+
+
+def _is_living(view: FileView, call: Node) -> bool:
+    """Returns whether a call makes an object that is changed in place."""
+    dotted = dotted_name(view, call[2])
+    if dotted.startswith("flax.nnx."):
+        return dotted.rsplit(".", 1)[-1][:1].isupper()
+    return isinstance(call[2], Name) and kind_of_class(view, str(call[2].name)) in ("nnx", "plain")
+
+
+def _root(node: Node) -> str:
+    while isinstance(node, (Attribute, Subscript)):
+        node = node.object
+    return str(node.name) if isinstance(node, Name) else ""

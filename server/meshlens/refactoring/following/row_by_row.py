@@ -1,0 +1,427 @@
+"""Which functions of NumPy and JAX work row by row, so that every device can run them on its own rows.
+
+Only what stands in these tables does; of every other function of these libraries nothing is known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from meshlens.facts.nodes import (
+    Attribute,
+    BinaryOperation,
+    Call,
+    Comprehension,
+    Constant,
+    FunctionDef,
+    Lambda,
+    ListDisplay,
+    Name,
+    Subscript,
+    TupleDisplay,
+    UnaryOperation,
+    last_name,
+)
+from meshlens.project.trees import Node, bound_by, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.following.kinds import Kind, applied, flat, is_product, over_rows
+from meshlens.refactoring.reading.functions import Target, dotted_name, reached
+
+_LIBRARIES = ("jax.", "numpy.", "scipy.", "optax.", "math.", "builtins.")
+_ELEMENTWISE = frozenset(
+    "absolute abs add angle arccos arccosh acos acosh arcsin arcsinh asin asinh arctan arctan2 arctanh atan atan2 "
+    "atanh "
+    "array asarray astype bitwise_and bitwise_not bitwise_or bitwise_xor invert cbrt ceil clip conj conjugate copy "
+    "copysign cos cosh deg2rad degrees device_put div divide equal exp exp2 expm1 fabs fix float_power floor "
+    "floor_divide fmax fmin fmod full_like greater greater_equal heaviside hypot imag isclose isfinite isinf isnan "
+    "isneginf isposinf ldexp less less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not "
+    "logical_or logical_xor maximum minimum mod multiply mul nan_to_num neg negative nextafter not_equal ones_like "
+    "positive pow power integer_pow rad2deg radians real reciprocal rem remainder rint round rsqrt select sign signbit "
+    "sin sinc sinh sqrt square stop_gradient sub subtract tan tanh true_divide trunc zeros_like empty_like clamp "
+    "convert_element_type eq ne ge gt le lt "
+    "float16 bfloat16 float32 float64 int8 int16 int32 int64 uint8 uint32 bool_ "
+    "relu relu6 sigmoid softplus soft_sign sparse_plus silu swish log_sigmoid leaky_relu hard_sigmoid hard_silu "
+    "hard_swish hard_tanh elu celu selu gelu squareplus mish logistic identity with_sharding_constraint "
+    "optimization_barrier "
+    "erf erfc erfinv erf_inv expit logit gammaln lgamma digamma xlogy xlog1py entr rel_entr kl_div ndtr log_ndtr i0 "
+    "i0e i1 "
+    "apply_updates l2_loss squared_error huber_loss log_cosh hinge_loss sigmoid_binary_cross_entropy "
+    "sigmoid_focal_loss checkpoint_name block_until_ready".split()
+)
+_ON_LAST_AXIS = frozenset(
+    "softmax log_softmax one_hot glu softmax_cross_entropy safe_softmax_cross_entropy "
+    "softmax_cross_entropy_with_integer_labels poly_loss_cross_entropy smooth_labels cosine_similarity cosine_distance "
+    "kl_divergence kl_divergence_with_log_targets convex_kl_divergence ctc_loss".split()
+)
+_OF_CLASSES = frozenset({"one_hot", "softmax_cross_entropy_with_integer_labels"})
+_AXIS_SECOND = frozenset({"softmax", "log_softmax", "glu"})
+_NOWHERE = 99
+_ALONG = {
+    **dict.fromkeys(
+        "cumsum cumprod cummax cummin cumlogsumexp nancumsum nancumprod sort argsort flip standardize normalize "
+        "var std nanvar nanstd median nanmedian max min amax amin nanmax nanmin prod nanprod any all argmax argmin "
+        "logsumexp ptp nanmean count_nonzero log_normalize".split(),
+        1,
+    ),
+    **dict.fromkeys(
+        "roll diff quantile percentile nanquantile nanpercentile norm fft ifft rfft irfft split array_split "
+        "take_along_axis take partition argpartition".split(),
+        2,
+    ),
+}
+_EVERYWHERE = frozenset(
+    "scan associative_scan while_loop fori_loop dynamic_unroll static_unroll cumsum cumprod cummax cummin cumlogsumexp "
+    "nancumsum nancumprod fft ifft rfft irfft fft2 ifft2 fftn ifftn roll diff ediff1d gradient interp trapezoid trapz "
+    "sorted reversed flip flipud fliplr rot90 transpose swapaxes moveaxis rollaxis unique unique_values histogram "
+    "bincount searchsorted digitize segment_sum segment_mean segment_max segment_min segment_prod convolve correlate "
+    "kron cov corrcoef tril triu diag diagonal trace broadcast_to tile reduce meshgrid partition argpartition "
+    "nonzero argwhere flatnonzero compress extract choose shuffle permutation clip_by_global_norm safe_norm "
+    "per_example_global_norm_clip ntxent shift dot_general".split()
+)
+_MAKERS = frozenset({"zeros", "ones", "full", "empty"})
+_NEVER = frozenset("convolve correlate kron vdot".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a function is given.
+
+    Attributes:
+        name: its own name, without the module.
+        values: the arguments by position, of a method the array first.
+        keywords: the other arguments.
+        kinds: those of all arguments.
+        kind: gives the kind of an expression.
+    """
+
+    name: str
+    values: list[Node]
+    keywords: dict[str, Node]
+    kinds: list[Kind]
+    kind: Callable[[Node], Kind]
+
+    def at(self, place: int, *names: str) -> Node | None:
+        """An argument by its place or one of its names."""
+        for name in names:
+            if name in self.keywords:
+                return self.keywords[name]
+        return self.values[place] if 0 <= place < len(self.values) else None
+
+
+def is_of_library(dotted: str) -> bool:
+    """Tells whether these tables are meant to know a function."""
+    return dotted.startswith(_LIBRARIES)
+
+
+def may_couple(name: str) -> bool:
+    """Tells whether a function of this name, wherever it comes from, is likely to let rows meet."""
+    return name in _EVERYWHERE
+
+
+def makes_arrays(name: str) -> bool:
+    """Tells whether a function of this name makes an array of a shape."""
+    return name in _MAKERS
+
+
+def is_of_arrays(name: str) -> bool:
+    """Tells whether arrays have a method of this name that is more than elementwise."""
+    return name in _SHAPING or name in _ALONG
+
+
+def row_by_row(given: Given) -> str:
+    """The kind of what a function of the libraries makes of rows; "mixed" if it is not known to work row by row."""
+    kinds = {flat(kind) for kind in given.kinds}
+    if given.name in _ELEMENTWISE:
+        return applied(given.kinds, elementwise=True)
+    if given.name in _SHAPING:
+        return _SHAPING[given.name](given)
+    if "turned" in kinds:
+        return "mixed"
+    if given.name in _ON_LAST_AXIS:
+        axis = given.at(1 if given.name in _AXIS_SECOND else _NOWHERE, "axis")
+        return applied(given.kinds) if over_rows(axis, False) is False else "mixed"
+    if given.name in _ALONG:
+        axis = given.at(_ALONG[given.name], "axis")
+        return applied(given.kinds) if axis is not None and over_rows(axis) is False else "mixed"
+    if is_product(given.name) and given.name not in _NEVER:
+        return applied(given.kinds, coupled=True)
+    return "mixed"
+
+
+def may_be_flat(view: FileView, target: Target) -> bool:
+    """Tells whether a function works along the last axis of arrays that may have no axis but that of the rows."""
+    roots = reached(view, target)
+    return any(map(_is_along_last_of_unknown, roots)) and not any(
+        _has_two_axes(view, node) for root in roots for node in walk(root)
+    )
+
+
+def _is_along_last_of_unknown(root: Node) -> bool:
+    """Tells whether a function works along the last axis of what it multiplies with no matrix from the right."""
+    nodes = tuple(walk(root))
+    # A product from the right takes up an axis, which is not that of the rows.
+    several = {
+        node.left.name
+        for node in nodes
+        if isinstance(node, BinaryOperation) and node.operator == "@" and isinstance(node.left, Name)
+    }
+    parameters = (
+        root.function.parameters
+        if isinstance(root, FunctionDef)
+        else root.parameters
+        if isinstance(root, Lambda)
+        else ()
+    )
+    bound = Counter(name for node in nodes if not isinstance(node, Comprehension) for name in bound_by(node))
+    bound.update(parameter.name for parameter in parameters)
+    several = {name for name in several if bound[name] < 2}
+    return any(_is_along_last(node) and not _is_spread_over(node, several) for node in nodes)
+
+
+def _is_spread_over(call: Node, names: set[str]) -> bool:
+    """Tells whether a function is given an expression that works on the entries of one of these arrays."""
+    given = [walk(value) for label, _, value in call.arguments if label is None][:1]
+    parts = [node for nodes in given for node in nodes]
+    is_plain = all(
+        isinstance(node, (Name, Constant, UnaryOperation))
+        or (isinstance(node, BinaryOperation) and node.operator != "@")
+        for node in parts
+    )
+    return is_plain and not names.isdisjoint(node.name for node in parts if isinstance(node, Name))
+
+
+def _is_along_last(node: Node) -> bool:
+    if not isinstance(node, Call):
+        return False
+    name = last_name(node.callee)
+    said = [value for label, _, value in node.arguments if label == "axis"]
+    is_along = name in _ALONG or name in ("sum", "mean", "take_along_axis", "concatenate")
+    values = [*said, *(value for label, _, value in node.arguments if label is None and is_along)]
+    is_negative = any(
+        isinstance(value, UnaryOperation) and value.operator == "-" and isinstance(value.operand, Constant)
+        for value in values
+    )
+    return is_negative or (name in (_ON_LAST_AXIS | {"top_k"}) - _OF_CLASSES and not said)
+
+
+def _has_two_axes(view: FileView, node: Node) -> bool:
+    """Tells whether an expression shows that there are several axes, or calls a network, which takes no others."""
+    if isinstance(node, Subscript):
+        is_shape = (
+            isinstance(node.object, Attribute)
+            and node.object.name == "shape"
+            and not (isinstance(node.key, Constant) and node.key.value == 0)
+        )
+        return isinstance(node.key, TupleDisplay) or is_shape
+    if not isinstance(node, Call):
+        return False
+    axes = [value for label, _, value in node.arguments if label == "axis" and isinstance(value, Constant)]
+    if any(type(value.value) is int and value.value > 0 for value in axes):
+        return True
+    callee = node.callee
+    if last_name(callee) in _OF_CLASSES or (isinstance(callee, Attribute) and callee.name in ("apply", "apply_fn")):
+        return True
+    maker = dotted_name(view, callee.callee) if isinstance(callee, Call) else ""
+    return maker in ("jax.vmap", "equinox.filter_vmap") or maker.startswith(("flax.linen.", "haiku."))
+
+
+def turned(kind: str) -> str:
+    """The kind of an array whose first two axes change places."""
+    return {"rows": "turned", "turned": "rows", "same": "same"}.get(kind, "mixed")
+
+
+def _first(given: Given) -> str:
+    return flat(given.kinds[0]) if given.kinds else "same"
+
+
+def _number(node: Node | None) -> int | None:
+    if node is None:
+        return None
+    if (
+        isinstance(node, UnaryOperation)
+        and node.operator == "-"
+        and isinstance(node.operand, Constant)
+        and type(node.operand.value) is int
+    ):
+        return -int(node.operand.value)
+    return int(node.value) if isinstance(node, Constant) and type(node.value) is int else None
+
+
+def _reshape(given: Given) -> str:
+    shape = given.at(1, "shape", "newshape")
+    if shape is None or _first(given) != "rows":
+        return "mixed"
+    first = shape.items[0] if isinstance(shape, (TupleDisplay, ListDisplay)) and shape.items else shape
+    rest = {flat(kind) for kind in given.kinds[1:]} - {"same", "shape", "count"}
+    if rest:
+        return "mixed"
+    if given.kind(first) == "count":
+        return "rows"
+    sizes = shape.items[1:] if isinstance(shape, (TupleDisplay, ListDisplay)) else given.values[2:]
+    return "rows" if _number(first) == -1 and all(map(_is_own_size, sizes)) else "mixed"
+
+
+def _is_own_size(size: Node) -> bool:
+    """Tells whether what a row holds certainly divides by a size: 1, or one that the array itself has."""
+    is_shape = isinstance(size, Subscript) and isinstance(size.object, Attribute) and size.object.name == "shape"
+    return _number(size) == 1 or (is_shape and _number(size[3]) != 0)
+
+
+def _flat_rows(given: Given) -> str:
+    return "mixed" if "order" in given.keywords else applied(given.kinds)
+
+
+def _expand_dims(given: Given) -> str:
+    axis = _number(given.at(1, "axis"))
+    if axis is None or _first(given) != "rows":
+        return "mixed"
+    return "turned" if axis == 0 else "rows"
+
+
+def _swapaxes(given: Given) -> str:
+    axes = {_number(given.at(1, "axis1", "source")), _number(given.at(2, "axis2", "destination"))}
+    if axes == {0, 1}:
+        return turned(_first(given))
+    return (
+        _first(given)
+        if _first(given) == "rows" and None not in axes and all(one and one > 0 for one in axes)
+        else "mixed"
+    )
+
+
+def _transpose(given: Given) -> str:
+    axes = given.at(1, "axes")
+    items = axes.items if axes is not None and isinstance(axes, (TupleDisplay, ListDisplay)) else given.values[1:]
+    numbers = [_number(item) for item in items]
+    if numbers[:2] == [1, 0]:
+        return turned(_first(given))
+    return _first(given) if numbers[:1] == [0] and _first(given) == "rows" else "mixed"
+
+
+def _stack(given: Given) -> str:
+    if _first(given) != "rows":
+        return "mixed"
+    axis = given.at(1, "axis")
+    return "turned" if over_rows(axis, True) else "rows" if over_rows(axis) is False else "mixed"
+
+
+def _concatenate(given: Given) -> str:
+    parts = given.kinds[0] if given.kinds else "mixed"
+    axis = given.at(1, "axis")
+    if axis is not None and over_rows(axis) is False and given.name != "hstack":
+        return applied(given.kinds)
+    every = isinstance(parts, tuple) and all(flat(part) == "rows" for part in parts)
+    return "rows" if every and over_rows(axis, True) is not None else "mixed"
+
+
+def _take(given: Given) -> str:
+    axis = over_rows(given.at(2, "axis"), None)
+    kinds = [flat(kind) for kind in given.kinds[:2]]
+    if kinds == ["same", "rows"]:
+        return "rows" if axis is not None else "mixed"
+    return applied(given.kinds) if axis is False else "mixed"
+
+
+def _where(given: Given) -> str:
+    return applied(given.kinds, elementwise=True) if len(given.values) > 1 else "mixed"
+
+
+def _pad(given: Given) -> str:
+    width = given.at(1, "pad_width")
+    first = (
+        width.items[0] if width is not None and isinstance(width, (TupleDisplay, ListDisplay)) and width.items else None
+    )
+    is_none = (
+        first is not None
+        and isinstance(first, (TupleDisplay, ListDisplay))
+        and [_number(one) for one in first.items] == [0, 0]
+    )
+    return "rows" if is_none and set(map(flat, given.kinds)) <= {"rows", "same"} else "mixed"
+
+
+def _window(given: Given) -> str:
+    window = given.at(3, "window_dimensions")
+    is_one = (
+        window is not None
+        and isinstance(window, (TupleDisplay, ListDisplay))
+        and window.items
+        and _number(window.items[0]) == 1
+    )
+    return "rows" if is_one and _first(given) == "rows" else "mixed"
+
+
+def _convolution(given: Given) -> str:
+    layout = given.at(6 if given.name == "conv_general_dilated" else _NOWHERE, "dimension_numbers")
+    if layout is not None:
+        texts = (
+            [one.value for one in layout.items if isinstance(one, Constant)] if isinstance(layout, TupleDisplay) else []
+        )
+        if len(texts) != 3 or not all(isinstance(text, str) and text[:1] == "N" for text in (texts[0], texts[2])):
+            return "mixed"
+    return "rows" if [flat(kind) for kind in given.kinds[:2]] == ["rows", "same"] else "mixed"
+
+
+def _einsum(given: Given) -> str:
+    written = given.values[0] if given.values else None
+    text = written.value if written is not None and isinstance(written, Constant) else None
+    if not isinstance(text, str) or "->" not in text:
+        return "mixed"
+    before, _, after = text.replace(" ", "").partition("->")
+    operands = before.split(",")
+    kinds = [flat(kind) for kind in given.kinds[1 : len(operands) + 1]]
+    if len(kinds) != len(operands) or not set(kinds) <= {"rows", "same"}:
+        return "mixed"
+    pairs = list(zip(operands, kinds, strict=True))
+    leading = {one[:3] if one.startswith("...") else one[:1] for one, kind in pairs if kind == "rows"}
+    if len(leading) != 1:
+        return "mixed"
+    (first,) = leading
+    others = any(first in one for one, kind in pairs if kind == "same")
+    return "rows" if first and after.startswith(first) and not others else "mixed"
+
+
+def _made(given: Given) -> str:
+    shape = given.kinds[0] if given.kinds else "same"
+    first = shape[0] if isinstance(shape, tuple) and shape else shape
+    rest = shape[1:] if isinstance(shape, tuple) else ()
+    others = {flat(kind) for kind in (*rest, *given.kinds[1:])}
+    return "rows" if first in ("count", "shape") and others <= {"same", "shape"} else "mixed"
+
+
+def _repeat(given: Given) -> str:
+    return _first(given) if [flat(kind) for kind in given.kinds] == ["rows", "same"] else "mixed"
+
+
+_SHAPING: dict[str, Callable[[Given], str]] = {
+    "reshape": _reshape,
+    "ravel": _flat_rows,
+    "flatten": _flat_rows,
+    "atleast_1d": _flat_rows,
+    "squeeze": _flat_rows,
+    "leaves": _flat_rows,
+    "column_stack": _flat_rows,
+    "batch_matmul": _flat_rows,
+    "expand_dims": _expand_dims,
+    "swapaxes": _swapaxes,
+    "moveaxis": _swapaxes,
+    "transpose": _transpose,
+    "stack": _stack,
+    "concatenate": _concatenate,
+    "concat": _concatenate,
+    "hstack": _concatenate,
+    "take": _take,
+    "where": _where,
+    "pad": _pad,
+    "reduce_window": _window,
+    "conv": _convolution,
+    "conv_with_general_padding": _convolution,
+    "conv_general_dilated": _convolution,
+    "einsum": _einsum,
+    "zeros": _made,
+    "ones": _made,
+    "full": _made,
+    "empty": _made,
+    "repeat": _repeat,
+}

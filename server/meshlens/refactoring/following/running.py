@@ -1,0 +1,235 @@
+"""Follows functions that something else runs: `vmap`, `scan`, `cond`, `jax.tree.map`, decorators."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from meshlens.facts.nodes import Call, Constant, ListDisplay, TupleDisplay
+from meshlens.project.trees import Node
+from meshlens.refactoring.following.following import Follow, called, function_defined, function_of
+from meshlens.refactoring.following.kinds import Kind, applied, either, flat
+
+_TRANSPARENT = frozenset(
+    {"equinox.filter_jit", "flax.nnx.jit", "flax.nnx.remat", "jax.jit", "jax.checkpoint", "jax.named_call"}
+)
+_VMAPS = frozenset({"jax.vmap", "equinox.filter_vmap"})
+_VECTORIZE = frozenset({"jax.numpy.vectorize", "numpy.vectorize"})
+_LAST_AXES = re.compile(r"[\s,]*(?:\(\w*\)[\s,]*)+->[\s,]*(?:\(\w*\)[\s,]*)+")
+_Labelled = list[tuple[str | None, Kind]]
+
+
+def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind | None:
+    """The kind of what a call gives that runs a function in another way; None if this is no such call.
+
+    Args:
+        follow: where it is called.
+        home: where the names in the callee mean what they mean.
+        callee: what is called.
+        node: the call.
+    """
+    from meshlens.refactoring.following.following_calls import call_of
+
+    runner = _RUNNERS.get(home.dotted(callee))
+    if runner is not None:
+        return runner(follow, node)
+    if not isinstance(callee, Call):
+        return None
+    maker = home.dotted(callee.callee)
+    operand = next((value for label, _, value in callee.arguments if label in (None, "f", "fun")), None)
+    if operand is None:
+        return None
+    if maker in _TRANSPARENT:
+        return call_of(follow, *home.meant(operand), node)
+    if maker == "functools.partial":
+        held = tuple(callee.arguments[1:])
+        known = function_of(home, operand)
+        if known is None:
+            return call_of(follow, *home.meant(operand), node._replace(arguments=(*held, *node.arguments)))
+        given: _Labelled = [(label, home.kind(value)) for label, _, value in held]
+        return called(follow, *known, [*given, *((label, follow.kind(value)) for label, _, value in node[3])])
+    if maker in _VMAPS:
+        return _mapped(follow, home.names(operand), callee.arguments, node)
+    if maker in _VECTORIZE:
+        return _vectorized(follow, home.names(operand), callee.arguments, node)
+    if maker.startswith("jax."):
+        kinds = [*(follow.kind(value) for _, _, value in node[3]), *home.names(callee)]
+        return "same" if applied(kinds) == "same" else "mixed"
+    return None
+
+
+def decorated_kind(follow: Follow, function: Node, around: Follow | None, node: Node) -> Kind:
+    """The kind of what a function gives whose decorators may make something else of it.
+
+    Args:
+        follow: where it is called.
+        function: its "fn" node.
+        around: the function that it is defined in.
+        node: the call.
+    """
+    decorators = function.function.decorators
+    if len(decorators) == 1:
+        one = decorators[0]
+        given = one.arguments if isinstance(one, Call) else ()
+        maker = follow.dotted(one.callee if isinstance(one, Call) else one)
+        if maker == "functools.partial" and given:
+            maker, given = follow.dotted(given[0][2]), given
+        if maker in _VMAPS:
+            seen = [around.look_up(function[2][0])] if around is not None else []
+            return _mapped(follow, seen, given if given else ((None, 0, one),), node)
+        if maker in _VECTORIZE:
+            return _vectorized(follow, [], given, node)
+    found = flat(called(follow, function, around, [(label, follow.kind(value)) for label, _, value in node[3]]))
+    return found if found in ("same", "rows") else "mixed"
+
+
+def _mapped(follow: Follow, seen: list[Kind], given: tuple[Node, ...], node: Node) -> Kind:
+    """The kind of what a `vmap` gives: rows, if it maps over just those that it gets.
+
+    Args:
+        follow: where it is called.
+        seen: the kinds of what its function sees around it.
+        given: the arguments of the `vmap`.
+        node: the call.
+    """
+    kinds = [flat(follow.settled(value, follow.kind(value))) for _, _, value in node.arguments]
+    if applied((*kinds, *seen)) == "same":
+        return "same"
+    named = {label: value for label, _, value in given if label is not None}
+    positional = [value for label, _, value in given if label is None]
+    axes = named.get("in_axes", positional[1] if len(positional) > 1 else None)
+    out = named.get("out_axes", positional[2] if len(positional) > 2 else None)
+    if applied(seen) != "same" or (out is not None and not _is_zero(out)) or set(kinds) - {"rows", "same"}:
+        return "mixed"
+    for place, ((label, _, _), kind) in enumerate(zip(node.arguments, kinds, strict=True)):
+        if label in ("*", "**"):
+            return "mixed"
+        axis = (
+            axes.items[place]
+            if axes is not None and isinstance(axes, (TupleDisplay, ListDisplay)) and place < len(axes.items)
+            else axes
+        )
+        if kind == "rows" and label is None and axis is not None and not _is_zero(axis):
+            return "mixed"
+    return "tree"
+
+
+def _vectorized(follow: Follow, seen: list[Kind], given: tuple[Node, ...], node: Node) -> Kind:
+    """The kind of what a function of single entries gives, or of the last axis at most."""
+    signature = next((value for label, _, value in given if label == "signature"), None)
+    is_small = signature is None or (
+        isinstance(signature, Constant) and _LAST_AXES.fullmatch(str(signature.value)) is not None
+    )
+    kinds = [flat(follow.settled(value, follow.kind(value))) for _, _, value in node[3]]
+    found = applied((*kinds, *seen))
+    return found if found == "same" or (found == "rows" and is_small and applied(seen) == "same") else "mixed"
+
+
+def _is_zero(node: Node) -> bool:
+    return bool(isinstance(node, Constant) and type(node.value) is int and node.value == 0)
+
+
+def _arguments(node: Node, *names: str) -> list[Node | None]:
+    """The arguments of a call by the names of the parameters."""
+    positional = [value for label, _, value in node.arguments if label is None]
+    named = {label: value for label, _, value in node.arguments}
+    return [named.get(name, positional[place] if place < len(positional) else None) for place, name in enumerate(names)]
+
+
+def _run(follow: Follow, function: Node | None, kinds: list[Kind]) -> Kind:
+    """The kind of what a function gives that is handed over."""
+    if function is None:
+        return "mixed"
+    callee, home = follow.meant(function)[::-1]
+    known = function_of(home, callee)
+    if known is None:
+        return "same" if applied((*kinds, *home.names(callee))) == "same" else "mixed"
+    return called(follow, *known, [(None, kind) for kind in kinds])
+
+
+def _stacked(kind: Kind) -> Kind:
+    """The kind of a stack of values of a kind, one for each step."""
+    if isinstance(kind, tuple):
+        return tuple(_stacked(one) for one in kind)
+    return {"rows": "turned", "tree": "turned", "same": "same", "mean": "mean", "total": "total"}.get(kind, "mixed")
+
+
+def _scan(follow: Follow, node: Node) -> Kind:
+    function, init, steps = _arguments(node, "f", "init", "xs")
+    carry = follow.kind(init) if init is not None else "mixed"
+    each = {"same": "same", "turned": "rows"}.get(flat(follow.kind(steps)) if steps is not None else "same")
+    if each is None:
+        return "mixed"
+    results: Kind = "same"
+    for _ in range(2):
+        found = _run(follow, function, [carry, each])
+        if not isinstance(found, tuple) or len(found) != 2:
+            return "same" if flat(found) == "same" and flat(carry) == "same" else "mixed"
+        carry, results = either(carry, found[0]), found[1]
+    return (carry, _stacked(results))
+
+
+def _fori_loop(follow: Follow, node: Node) -> Kind:
+    lower, upper, body, init = _arguments(node, "lower", "upper", "body_fun", "init_val")
+    if any(one is None or flat(follow.kind(one)) != "same" for one in (lower, upper)) or init is None:
+        return "mixed"
+    carry = follow.kind(init)
+    for _ in range(2):
+        carry = either(carry, _run(follow, body, ["same", carry]))
+    return carry
+
+
+def _while_loop(follow: Follow, node: Node) -> Kind:
+    test, body, init = _arguments(node, "cond_fun", "body_fun", "init_val")
+    carry = follow.kind(init) if init is not None else "mixed"
+    for _ in range(2):
+        if flat(_run(follow, test, [carry])) != "same":
+            return "mixed"
+        carry = either(carry, _run(follow, body, [carry]))
+    return carry
+
+
+def _cond(follow: Follow, node: Node) -> Kind:
+    test, then, otherwise = _arguments(node, "pred", "true_fun", "false_fun")
+    if test is None or flat(follow.kind(test)) != "same" or any(label is not None for label, _, _ in node[3]):
+        return "same" if applied(follow.kind(value) for _, _, value in node.arguments) == "same" else "mixed"
+    operands = [follow.kind(value) for _, _, value in node[3][3:]]
+    return either(_run(follow, then, operands), _run(follow, otherwise, operands))
+
+
+def _map(follow: Follow, node: Node) -> Kind:
+    function = node[3][0][2] if node[3] else None
+    if function is None:
+        return "mixed"
+    return _mapped(follow, follow.names(function), (), node._replace(arguments=node[3][1:2]))
+
+
+def _tree_map(follow: Follow, node: Node) -> Kind:
+    from meshlens.refactoring.following.following_calls import call_of
+
+    if not node.arguments or any(label in ("*", "**") for label, _, _ in node.arguments):
+        return "mixed"
+    function, trees = node.arguments[0].value, tuple(one for one in node.arguments[1:] if one.label is None)
+    home, callee = follow.meant(function)
+    if function_defined(home, callee) is None and not home.dotted(callee):
+        kinds = [*(follow.settled(value, follow.kind(value)) for _, _, value in trees), *home.names(callee)]
+        return "same" if applied(kinds) == "same" else "mixed"
+    kinds = [follow.kind(value) for _, _, value in trees]
+    known = function_of(home, callee)
+    if known is None:
+        return flat(call_of(follow, home, callee, node._replace(arguments=trees)))
+    found = flat(called(follow, *known, [(None, flat(kind)) for kind in kinds]))
+    if found == "mixed" and follow.reduce is not None:
+        settled = [flat(follow.settled(value, kind)) for (_, _, value), kind in zip(trees, kinds, strict=True)]
+        return flat(called(follow, *known, [(None, kind) for kind in settled]))
+    return found
+
+
+_RUNNERS: dict[str, Callable[[Follow, Node], Kind]] = {
+    "jax.lax.scan": _scan,
+    "jax.lax.fori_loop": _fori_loop,
+    "jax.lax.while_loop": _while_loop,
+    "jax.lax.cond": _cond,
+    "jax.lax.map": _map,
+    "jax.tree.map": _tree_map,
+}

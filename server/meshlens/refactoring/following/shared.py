@@ -1,0 +1,336 @@
+"""Which arguments of a step are the same on every device and which are split over them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from meshlens.facts.nodes import (
+    NOTHING,
+    Assign,
+    Attribute,
+    Call,
+    Constant,
+    For,
+    ListDisplay,
+    Name,
+    Subscript,
+    TupleDisplay,
+    last_name,
+)
+from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.following.random import bundles_of, is_key, streams_of
+from meshlens.refactoring.following.roles import _PLAIN, _STATE, is_setting
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
+from meshlens.refactoring.reading.made import BATCH
+
+_SHARED = frozenset(
+    "params parameters param state train_state opt_state optimizer_state model variables weights w b "
+    "lr learning_rate rate config step_size temperature scale mean std variance factor threshold bias "
+    "discount gamma".split()
+)
+_SPLIT = frozenset(
+    "batch x y xs ys data inputs input targets target labels label images image tokens examples minibatch "
+    "observations features".split()
+)
+_OF_ROWS = re.compile(r"(?:sample|example|row|instance|loss|importance)_(?:weights?|mask)")
+_BATCH_AXES = frozenset({"batch", "b", "B", "bs", "N", "batch_size"})
+_ARRAYS = frozenset({"ndarray", "Array", "ArrayLike", "DeviceArray"})
+_WEAK = frozenset({"state", "states"})
+_WITH_PARAMETERS = frozenset({"params", "parameters", "variables", "model", "weights"})
+_SCALARS = frozenset({"int", "float", "bool", "str"})
+_SAID_STATE = ("TrainState", "OptState", "Params", "FrozenDict", "Module", "Optimizer", "Model", "GraphDef", "PRNGKey")
+_OF_STATE = frozenset({"params", "apply_gradients", "opt_state", "apply_fn", "replace"})
+
+
+def in_axes_of(
+    view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], static: Iterable[str]
+) -> tuple[int | None, ...]:
+    """For every argument that the calls give, 0 if it is split and `None` if it is shared.
+
+    Args:
+        view: the file.
+        target: the function.
+        uses: its calls.
+        learned: the names of what it takes gradients for.
+        static: the names of its static parameters.
+
+    Raises:
+        Obstacle: of one it is not known, or all are shared.
+    """
+    count = _count(target, uses)
+    axes = tuple(
+        None if parameter.name in static else axis_of_parameter(view, target, parameter, place, uses, learned)
+        for place, parameter in enumerate(target.parameters[:count])
+    )
+    if all(axis is None for axis in axes):
+        axes = _second_thought(view, target, uses, learned, axes)
+    if all(axis is None for axis in axes):
+        raise Obstacle("nothing-to-split", f'no argument of "{target.name}" is known to hold a batch')
+    return axes
+
+
+def _second_thought(
+    view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], axes: tuple[int | None, ...]
+) -> tuple[int | None, ...]:
+    """Takes what is called a state for the batch where there is no other, as for an agent that looks at states."""
+    weak = [
+        place
+        for place, parameter in enumerate(target.parameters[: len(axes)])
+        if parameter.name in _WEAK
+        and parameter[4] is not None
+        and parameter[4][-1] in _ARRAYS
+        and parameter[0] not in learned
+        and not _is_model(view, target, parameter)
+        and not any(_is_carried(view, use, place) for use in uses)
+        and not _has_parts_of_state(target, parameter[0])
+    ]
+    beside = {parameter.name for parameter in target.parameters} & _WITH_PARAMETERS
+    if len(weak) != 1 or not beside or learned:
+        return axes
+    return tuple(0 if place in weak else axis for place, axis in enumerate(axes))
+
+
+def _has_parts_of_state(target: Target, name: str) -> bool:
+    return any(
+        isinstance(node, Attribute)
+        and isinstance(node.object, Name)
+        and node.object.name == name
+        and node.name in _OF_STATE
+        for statement in target.body
+        for node in walk(statement)
+    )
+
+
+def _count(target: Target, uses: tuple[Use, ...]) -> int:
+    if any(parameter.how not in ("only", "any") for parameter in target.parameters):
+        raise Obstacle("parameters", f'"{target.name}" takes arguments that pmap cannot map by position')
+    counts = {len(use.call.arguments) for use in uses if use.call is not None}
+    if len(counts) > 1:
+        raise Obstacle("several-counts", f'the calls of "{target.name}" give different numbers of arguments')
+    return counts.pop() if counts else sum(parameter.default is None for parameter in target.parameters)
+
+
+def axis_of_parameter(
+    view: FileView, target: Target, parameter: Node, place: int, uses: tuple[Use, ...], learned: frozenset[str]
+) -> int | None:
+    """Returns the axis along which an argument is split over the devices; None if all get the same."""
+    name, annotation = parameter.name, parameter.annotation
+    if (
+        is_key(name)
+        or name in learned
+        or name in {*streams_of(view, target), *bundles_of(target)}
+        or (annotation is not None and last_name(annotation) in _SCALARS)
+    ):
+        return None
+    if _has_parts_of_state(target, name):
+        return None
+    said = _said_of_axes(annotation)
+    if said in ("", *_BATCH_AXES):
+        return 0 if said in _BATCH_AXES else None
+    given = [
+        use.call.arguments[place].value for use in uses if use.call is not None and place < len(use.call.arguments)
+    ]
+    if given and all(isinstance(one, Constant) for one in given):
+        return None
+    if any(_is_number(view, use, place) for use in uses):
+        return None
+    if any(_is_carried(view, use, place) for use in uses) or _is_model(view, target, parameter):
+        return None
+    mapped = _axis_in_vmap(view, target, name)
+    if mapped is not None:
+        return None if mapped == "shared" else 0
+    if any(_is_given_setting(use, place) for use in uses):
+        return None
+    beside = [_beside_rows(view, target, use, place) for use in uses]
+    if "cut" in beside or _OF_ROWS.fullmatch(name) is not None:
+        return 0
+    if "bound" not in beside and (name in _SHARED or name.endswith(("_params", "_state", "_rate"))):
+        return None
+    if _is_split(name):
+        return 0
+    if "bound" not in beside and (_STATE.fullmatch(name) or _PLAIN.fullmatch(name)):
+        return None
+    if BATCH.fullmatch(name) or _has_split_siblings(view, target, uses, place):
+        return 0
+    if len(target.parameters) == 1:
+        return 0
+    raise Obstacle("unknown-in-axes", f'whether "{name}" is shared or split over the devices is not known')
+
+
+def _said_of_axes(annotation: Node | None) -> str | None:
+    """The first axis that an annotation such as `Float[Array, "batch channels"]` names, "" for none at all."""
+    if (
+        annotation is None
+        or not isinstance(annotation, Subscript)
+        or not isinstance(annotation.key, TupleDisplay)
+        or len(annotation.key.items) != 2
+    ):
+        return None
+    text = annotation.key.items[1]
+    if not isinstance(text, Constant) or not isinstance(text.value, str):
+        return None
+    return (text.value.split() or [""])[0].lstrip("*#")
+
+
+def _is_model(view: FileView, target: Target, parameter: Node) -> bool:
+    """Tells whether a function calls what it is given, or says that it is the state of a training."""
+    name, annotation = parameter.name, parameter.annotation
+    said = (
+        str(last_name(annotation))
+        if annotation is not None and isinstance(annotation, (Name, Attribute, Constant))
+        else ""
+    )
+    if said.endswith(_SAID_STATE) and not said.startswith(("Env", "Agent")):
+        return True
+    return any(
+        isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.name == name
+        for statement in target.body
+        for node in walk(statement)
+    )
+
+
+def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
+    """What the `vmap`s of a function say of a parameter: "shared" or "split"; None where they say nothing, or both."""
+    said = {
+        "split" if axis else "shared"
+        for root in (target.node, *_nested(view, target))
+        for node in walk(root)
+        if isinstance(node, Call)
+        and isinstance(node.callee, Call)
+        and dotted_name(view, node.callee.callee) == "jax.vmap"
+        for place, (label, _, value) in enumerate(node.arguments)
+        if label is None and _part_of(value) == name and (axis := _mapped_place(node.callee, place)) is not None
+    }
+    return said.pop() if len(said) == 1 else None
+
+
+def _nested(view: FileView, target: Target) -> tuple[Node, ...]:
+    """The functions that a function hands this parameter on to under the same name, as losses get what a step gets."""
+    return tuple(one for one in reached(view, target) if one is not target.node)
+
+
+def _part_of(value: Node) -> str:
+    while isinstance(value, (Subscript, Attribute)):
+        value = value.object
+    return str(value.name) if isinstance(value, Name) else ""
+
+
+def _mapped_place(maker: Node, place: int) -> bool | None:
+    """Whether a `vmap` maps an argument; None if that is not written out."""
+    positional = [value for label, _, value in maker.arguments if label is None]
+    axes: Node | None = next((value for label, _, value in maker.arguments if label == "in_axes"), None)
+    axes = axes if axes is not None else positional[1] if len(positional) > 1 else None
+    if axes is not None and isinstance(axes, (TupleDisplay, ListDisplay)):
+        axes = axes.items[place] if place < len(axes.items) else NOTHING
+    if axes is None:
+        return True
+    if not isinstance(axes, Constant):
+        return None
+    return None if axes.value not in (0, None) else axes.value == 0
+
+
+def _is_given_setting(use: Use, place: int) -> bool:
+    given: Node = (
+        use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING
+    )
+    return isinstance(given, (Attribute, Subscript)) and is_setting(given)
+
+
+def _has_split_siblings(view: FileView, target: Target, uses: tuple[Use, ...], place: int) -> bool:
+    """Whether each call takes an argument from what it takes another one from that certainly is a batch."""
+    calls = [use.call for use in uses if use.call is not None]
+    batches = [number for number, one in enumerate(target.parameters) if _is_batch(one.name)]
+
+    def is_sibling(call: Node) -> bool:
+        own = _source(view, call.arguments[place].value) if place < len(call.arguments) else ""
+        return bool(own) and any(
+            own == _source(view, call[3][other][2]) for other in batches if other < len(call[3]) and other != place
+        )
+
+    return bool(calls) and all(map(is_sibling, calls))
+
+
+def _is_batch(name: str) -> bool:
+    return name in _SPLIT or BATCH.fullmatch(name) is not None
+
+
+def _source(view: FileView, node: Node) -> str:
+    """The variable that an expression takes a part of, as `batch` in `batch["label"]` and `data.actions.numpy()`."""
+    depth = 0
+    while True:
+        if (
+            isinstance(node, Call)
+            and isinstance(node.callee, Attribute)
+            and not node.arguments
+            and not dotted_name(view, node.callee)
+        ):
+            node = node.callee.object
+        elif isinstance(node, (Attribute, Subscript)):
+            node, depth = node.object, depth + 1
+        else:
+            return str(node.name) if isinstance(node, Name) and depth else ""
+
+
+def _is_split(name: str) -> bool:
+    return name in _SPLIT or name.endswith(("_batch", "batch_", "_batched", "_inputs", "_labels"))
+
+
+def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
+    """Returns how a call hands an argument over beside rows, which a name such as `w` says nothing about.
+
+    "cut" if the argument is taken with the index that rows are taken with, "bound" if it is a variable that gets its
+    value together with one that holds rows, else "".
+    """
+    arguments: list[Node] = [value for _, _, value in use.call.arguments] if use.call is not None else []
+    named = zip(target.parameters, arguments, strict=False)
+    rows = [value for at, (parameter, value) in enumerate(named) if at != place and _is_split(parameter.name)]
+    given: Node = arguments[place] if place < len(arguments) else NOTHING
+    cuts = [_without_sites(one.key) for one in rows if isinstance(one, Subscript)]
+    if isinstance(given, Subscript) and _without_sites(given.key) in cuts:
+        return "cut"
+    if not isinstance(given, Name):
+        return ""
+    names = {one.name for one in rows if isinstance(one, Name)}
+    root = tree(view, use.site.path, use.site.block)
+    bound = (bound_by(node) for node in walk(root) if isinstance(node, (Assign, For))) if root is not None else ()
+    return "bound" if any(given.name in some and some & names for some in bound) else ""
+
+
+def _without_sites(part: Any) -> Any:
+    """Returns a node as it is wherever it stands."""
+    if not isinstance(part, tuple):
+        return part
+    is_node = len(part) > 1 and isinstance(part[0], str) and type(part[1]) is int
+    return tuple(_without_sites(one) for one in ((part[0], *part[2:]) if is_node else part))
+
+
+def _is_number(view: FileView, use: Use, place: int) -> bool:
+    """Whether a call hands over what counts the turns of a loop."""
+    given: Node = (
+        use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING
+    )
+    return isinstance(given, Name) and any(
+        isinstance(node, For)
+        and isinstance(node.iterable, Call)
+        and last_name(node.iterable.callee) in ("range", "arange", "trange")
+        and given.name in bound_by(node)
+        for node in path_to(view, use.site)
+    )
+
+
+def _is_carried(view: FileView, use: Use, place: int) -> bool:
+    """Whether a call's result gets the name that this argument has: then it is state, or a refusal follows.
+
+    For where it holds rows, what comes out of the function differs between the devices.
+    """
+    given: Node = (
+        use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING
+    )
+    root = tree(view, use.site.path, use.site.block) if isinstance(given, Name) else None
+    return root is not None and any(
+        isinstance(node, Assign) and node.value == use.call and given.name in names_bound([node]) for node in walk(root)
+    )

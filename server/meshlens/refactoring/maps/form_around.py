@@ -1,0 +1,147 @@
+"""A function that is mapped where it is defined, by a decorator that splits the batch, so that no call changes.
+
+This serves functions whose calls are in other files, in objects that are not known here, or that are handed on.
+"""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.values import Site
+from meshlens.facts.nodes import NOTHING, Assign, Attribute, Call, FunctionDef, Name, last_name
+from meshlens.project.trees import Node, path_to
+from meshlens.project.view import FileView
+from meshlens.refactoring.maps.form import Form
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.calls import PlainCall
+from meshlens.refactoring.reading.functions import Target, Use, dotted_name, functions, line_of
+from meshlens.refactoring.reading.jit import folded_jit, jit_above, jit_around
+from meshlens.refactoring.reading.mentions import Mention, attributes_called, bound_inside, mentions_of
+from meshlens.refactoring.reading.scopes import class_around, home_of, parent_of
+
+UNSEEN = frozenset(
+    "used-elsewhere unknown-object several-definitions traced-call used-as-value keyword-arguments several-counts "
+    "compiled-for-others several-maps nameless-batch rows-among-results object-argument method".split()
+)
+"""The reasons for which calls cannot be changed, while the function can."""
+_TRACES = ("jax.", "flax.", "haiku.", "equinox.", "optax.", "chex.", "diffrax.", "numpyro.", "blackjax.")
+_COMPILES = frozenset({"jax.jit", "equinox.filter_jit", "flax.nnx.jit"})
+_DEEPEST = 8
+
+
+def form_around(view: FileView, target: Target) -> Form | None:
+    """Returns how a compiled function is mapped where it is defined; None for one that nothing compiles.
+
+    Raises:
+        Obstacle: JAX certainly traces a use of it, or its decorators cannot be read.
+    """
+    mentions = _mentions(view, target)
+    folded = jit_above(view, target)
+    how, others = "decorator", False
+    if folded is None:
+        compiled = [call for one in mentions if one.call is None for call in [jit_around(view, one.site)] if call]
+        if len(compiled) != 1:
+            return None
+        folded = folded_jit(view, target, compiled[0], is_bound=target.is_method)
+        above = parent_of(view, compiled[0].call)
+        others = len(mentions) > 1
+        bound = above.targets if isinstance(above, Assign) else ()
+        mentions = tuple(
+            use
+            for one in bound
+            if isinstance(one, (Name, Attribute))
+            for use in (mentions_of if isinstance(one, Name) else attributes_called)(view, last_name(one))
+        )
+        how = "call"
+    for one in mentions:
+        _must_not_be_traced(view, target, one)
+    calls = [call for one in mentions if one.call and (call := _read(view, target, one, one.call)) is not None]
+    most = max((len(call.values) for call in calls), default=0)
+    seen = tuple(call for call in calls if len(call.values) == most)
+    is_bound = target.is_method and how == "call"
+    return Form("call" if how == "call" else "decorator", seen, folded, is_bound, others, around=True)
+
+
+def _mentions(view: FileView, target: Target) -> tuple[Mention, ...]:
+    """The places that may use a function: of those that are called alike, before the next one is defined."""
+    if target.is_method:
+        owner = class_around(view, target.at(target.node.site)) or ""
+        found = attributes_called(view, target.name)
+        return tuple(
+            one for one in found if last_name(one.node.object) == "self" and one.site.block.startswith(f"{owner}.")
+        )
+    home = home_of(view, target.at(target.node.site))
+    starts = view.span(target.site).start
+    later = (
+        view.span(one.site).start
+        for one in functions(view)
+        if one.name == target.name and not one.is_method and home_of(view, one.at(one.node.site)) == home
+    )
+    until = min((place for place in later if place > starts), default=len(view.source) + 1)
+    inside = bound_inside(view, target.name)
+    found = mentions_of(view, target.name)
+    if home is not None:
+        return tuple(one for one in found if one.root == home and view.span(one.site).start < until)
+    return tuple(one for one in found if one.root not in inside and view.span(one.site).start < until)
+
+
+def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> None:
+    """Makes sure that JAX does not trace a use, as it traces what takes gradients of a function.
+
+    Raises:
+        Obstacle: it does.
+    """
+    line = line_of(view, mention.site)
+    if mention.call is None:
+        above = parent_of(view, mention.site)
+        dotted = dotted_name(view, above.callee) if isinstance(above, Call) else ""
+        if dotted.startswith(_TRACES) and dotted not in _COMPILES:
+            message = f'line {line} hands "{target.name}" to {dotted}; convert the function that is called from Python'
+            raise Obstacle("traced-use", message)
+        return
+    if _is_traced(view, mention.site):
+        message = (
+            f'line {line} calls "{target.name}" in what JAX traces; convert the function that is called from Python'
+        )
+        raise Obstacle("traced-use", message)
+
+
+def _is_traced(view: FileView, site: Site, depth: int = 0) -> bool:
+    """Tells whether JAX certainly traces the code around a place."""
+    around = [node for node in path_to(view, site)[:-1] if isinstance(node, FunctionDef)]
+    if not around or depth > _DEEPEST:
+        return False
+    node = around[-1]
+    decorators = [one.callee if isinstance(one, Call) else one for one in node.function.decorators]
+    partials = [one.arguments[0][2] for one in node.function.decorators if isinstance(one, Call) and one.arguments]
+    if any(
+        dotted_name(view, one).startswith(_TRACES)
+        for one in (*decorators, *partials)
+        if isinstance(one, (Name, Attribute))
+    ):
+        return True
+    here = Site(site.path, site.block, node.site)
+    is_method = class_around(view, here) is not None
+    for one in (attributes_called if is_method else mentions_of)(view, node.function.name):
+        if is_method and last_name(one.node.object) != "self":
+            continue
+        if one.call is not None and one.root != here.block and _is_traced(view, one.site, depth + 1):
+            return True
+        above = parent_of(view, one.site) if one.call is None else NOTHING
+        if isinstance(above, Call) and dotted_name(view, above.callee).startswith(_TRACES):
+            return True
+    return False
+
+
+def _read(view: FileView, target: Target, mention: Mention, made: Node) -> PlainCall | None:
+    """A call with its arguments in the order of the parameters; None for one that does not fit them."""
+    names = [parameter.name for parameter in target.parameters]
+    given: dict[int, Node] = {}
+    for place, one in enumerate(made.arguments):
+        if one.label in ("*", "**") or (one.label is not None and one.label not in names) or place >= len(names):
+            return None
+        given[place if one.label is None else names.index(one.label)] = one
+    if sorted(given) != list(range(len(given))):
+        return None
+    ordered = tuple(given[place] for place in range(len(given)))
+    call = made._replace(arguments=ordered)
+    spans = tuple(view.span(Site(mention.site.path, mention.site.block, one.site)) for one in ordered)
+    return PlainCall(Use(mention.site, call), tuple(one.value for one in ordered), spans)

@@ -1,0 +1,255 @@
+"""One application of `jax.pmap`, read for a rewrite: every argument that it has, and every call that is seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from meshlens.axes.domain.map_values import Binder
+from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
+from meshlens.axes.runs.records import Binding, MappedCall
+from meshlens.facts.nodes import Attribute, FunctionDef, Name
+from meshlens.facts.walking import nodes
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.jaxapi.names import canonical
+from meshlens.project.trees import Node, path_to
+from meshlens.project.view import FileView
+from meshlens.project.writing.import_statements import name_of_module
+from meshlens.refactoring.maps.prefix import Items, Prefix, Unknown, prefix_of
+from meshlens.text import Span
+
+
+class Obstacle(Exception):
+    """Something stands in the way of a rewrite.
+
+    Attributes:
+        code: names the reason.
+        message: one short sentence.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Pmap:
+    """An application of `jax.pmap` that can be read in full.
+
+    Attributes:
+        binding: one record of it; where several routes lead here, they agree.
+        calls: the calls of its result that are seen.
+        in_axes, out_axes: what is mapped.
+        static: the static positions.
+        arguments: its arguments by parameter.
+        parameters: the names of the operand's parameters that can be given by position; None if it is not known.
+    """
+
+    binding: Binding
+    calls: tuple[MappedCall, ...]
+    in_axes: Prefix
+    out_axes: Prefix
+    static: tuple[int, ...]
+    arguments: dict[str, Arg]
+    parameters: tuple[str, ...] | None
+
+    @property
+    def binder(self) -> Binder:
+        """The map."""
+        return self.binding.binder
+
+    def given(self, name: str) -> Arg | None:
+        """An argument, unless it is missing or a plain `None`."""
+        arg = self.arguments.get(name)
+        if arg is None or (isinstance(arg.value, Const) and arg.value.value is None):
+            return None
+        return arg
+
+
+def pmap_at(view: FileView, span: Span, dotted: str = "jax.pmap") -> Binding | None:
+    """The innermost application of `jax.pmap` that a cursor or selection is on; of a decorator also by its function.
+
+    Args:
+        view: the file.
+        span: the cursor or selection.
+        dotted: another map to look for instead.
+    """
+    found: list[tuple[int, int, Binding]] = []
+    for place, binding in enumerate(view.records.bindings):
+        if canonical(binding.binder.dotted) != dotted or not view.is_here(binding.binder.site):
+            continue
+        places = [view.span(binding.binder.site)]
+        function = decorated(view, binding)
+        if function is not None:
+            places.append(view.span(_at(binding.binder.site, function.function.site)))
+        elif binding.decorator:
+            continue
+        if any(one.start <= span.start and span.end <= one.end for one in places):
+            found.append((places[0].end - places[0].start, place, binding))
+    return min(found, key=lambda one: one[:2])[2] if found else None
+
+
+def applications(view: FileView) -> tuple[Span, ...]:
+    """Where a file applies `jax.pmap`, or names it where no application is seen, in order."""
+    known = {
+        view.span(binding.binder.site)
+        for binding in view.records.bindings
+        if canonical(binding.binder.dotted) == "jax.pmap" and view.is_here(binding.binder.site)
+    }
+    return tuple(sorted({*known, *mentions(view)}))
+
+
+def mentions(view: FileView, around: Span | None = None) -> tuple[Span, ...]:
+    """Where a file spells `jax.pmap` outside every application that is seen.
+
+    Args:
+        view: the file.
+        around: a place; where one is given, only the blocks that hold it are looked at.
+    """
+    names = {name for name in (name_of_module(view, "jax.pmap"),) if name is not None}
+    jax = name_of_module(view, "jax")
+    known = [view.span(binding.binder.site) for binding in view.records.bindings if view.is_here(binding.binder.site)]
+    found = []
+    for block in view.facts.blocks.values():
+        if around is not None and not block.holds(around):
+            continue
+        for node in nodes(block.shape):
+            is_name = isinstance(node, Name) and node.name in names
+            is_attribute = isinstance(node, Attribute) and node.name == "pmap" and isinstance(node.object, Name)
+            if is_name or (is_attribute and node.object.name == jax):
+                span = block.span(node.site)
+                if not any(one.contains(span) for one in known):
+                    found.append(span)
+    return tuple(sorted(found))
+
+
+def decorated(view: FileView, binding: Binding) -> Node | None:
+    """The "fn" node that an application decorates; None where it is a call."""
+    if not binding.decorator:
+        return None
+    site = binding.binder.site
+    for node in path_to(view, site):
+        if isinstance(node, FunctionDef) and any(
+            decorator.site == site.index for decorator in node.function.decorators
+        ):
+            return node
+    return None
+
+
+def read_pmap(view: FileView, binding: Binding) -> Pmap:
+    """All that has to be known of an application to write the same map in another way.
+
+    Raises:
+        Obstacle: it cannot be read in full, or it stands where the other way does not work.
+    """
+    binder = binding.binder
+    same = [one for one in view.records.bindings if one.binder.site == binder.site]
+    calls = tuple(one for one in view.records.calls_of_maps if one.binder.site == binder.site and one.visible)
+    _stands_alone(view, same, calls)
+    arguments = dict(binder.arguments)
+    if "*" in arguments or "**" in arguments:
+        raise Obstacle("splat", "a splat hides the arguments of this pmap")
+    found = {(_prefix(one.binder, "in_axes"), _prefix(one.binder, "out_axes"), _static(one.binder)) for one in same}
+    if len(found) > 1:
+        raise Obstacle("several-meanings", "this pmap gets different arguments on different routes")
+    ((in_axes, out_axes, static),) = found
+    return Pmap(binding, calls, in_axes, out_axes, static, arguments, _parameters(binding))
+
+
+def argument_count(pmap: Pmap) -> int | None:
+    """With how many positional arguments the mapped function is called, as far as that is sure."""
+    if isinstance(pmap.in_axes, Items):
+        return len(pmap.in_axes.items)
+    seen = {sum(arg.label is None for arg in call.args) for call in pmap.calls if call.exact}
+    if len(seen) == 1 and all(call.exact for call in pmap.calls):
+        return seen.pop()
+    parameters = pmap.binding.parameters
+    if seen or parameters is None or any(how in ("*", "**") or optional for _, how, optional in parameters):
+        return None
+    return len(parameters)
+
+
+def rows(pmap: Pmap) -> set[int]:
+    """The sizes of the mapped axis that are known from the calls."""
+    sizes: set[int] = set()
+    for call in pmap.calls:
+        for place, arg in enumerate(call.args):
+            axis = _axis_of(pmap, place, arg)
+            if axis is None or not isinstance(arg.value, Data) or arg.value.shape is None:
+                continue
+            size = arg.value.shape[axis] if axis < len(arg.value.shape) else None
+            if size is not None:
+                sizes.add(size)
+    return sizes
+
+
+def _axis_of(pmap: Pmap, place: int, arg: Arg) -> int | None:
+    if arg.label is not None:
+        return 0
+    if place in pmap.static:
+        return None
+    axes = pmap.in_axes
+    if isinstance(axes, Items):
+        axes = axes.items[place] if place < len(axes.items) else None
+    return axes if isinstance(axes, int) else None
+
+
+def _stands_alone(view: FileView, bindings: list[Binding], calls: tuple[MappedCall, ...]) -> None:
+    site = bindings[0].binder.site
+    contexts = [*(one.context for one in bindings), *(one.context for one in calls)]
+    maps = [binder for context in contexts for binder in context.env.maps]
+    around = next((binder for binder in maps if binder.kind in MAPS_ON_DEVICES), None)
+    if around is not None:
+        raise Obstacle("nested-map", f"this pmap runs inside the {around.kind} {_where(view, around.site)}")
+    for records in view.solution.by_file.values():
+        applied = [(one.binder, one.context) for one in records.bindings]
+        applied += [(one.binder, one.context) for one in records.calls_of_maps]
+        for inner, context in applied:
+            if inner.kind in MAPS_ON_DEVICES and any(one.site == site for one in context.env.maps):
+                place = _where(view, inner.site)
+                raise Obstacle("nested-map", f"its function applies the {inner.kind} {place}")
+
+
+def _where(view: FileView, site: Site) -> str:
+    line = view.texts[site.path].count(b"\n", 0, view.span(site).start) + 1
+    return f"in line {line}" if view.is_here(site) else f"in {view.path_of(site).name}, line {line}"
+
+
+def _prefix(binder: Binder, name: str) -> Prefix:
+    arg = binder.argument(name)
+    if arg is None:
+        return 0
+    try:
+        found = prefix_of(arg.value)
+    except Unknown:
+        raise Obstacle(f"unknown-{name.replace('_', '-')}", f"{name} is not known here") from None
+    if name == "in_axes" and isinstance(found, Items) and found.kind == "list":
+        raise Obstacle("unknown-in-axes", "in_axes is a list, which pmap does not take")
+    return found
+
+
+def _static(binder: Binder) -> tuple[int, ...]:
+    arg = binder.argument("static_broadcasted_argnums")
+    if arg is None:
+        return ()
+    value: Value = arg.value
+    items = value.items if isinstance(value, Seq) and not value.open else (value,)
+    numbers = [item.value for item in items if isinstance(item, Const) and type(item.value) is int and item.value >= 0]
+    if len(numbers) != len(items):
+        raise Obstacle("unknown-static", "static_broadcasted_argnums is not known here")
+    return tuple(sorted(numbers))
+
+
+def _parameters(binding: Binding) -> tuple[str, ...] | None:
+    if binding.parameters is None:
+        return None
+    names = []
+    for name, how, _ in binding.parameters:
+        if how not in ("only", "any"):
+            break
+        names.append(name)
+    return tuple(names)
+
+
+def _at(site: Site, index: int) -> Site:
+    return Site(site.path, site.block, index)

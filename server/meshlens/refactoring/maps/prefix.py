@@ -1,0 +1,84 @@
+"""`in_axes` and `out_axes` as they are known, and how they and the specs that mean the same are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from meshlens.axes.domain.values import Const, Dict, Seq, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A tuple or list of prefixes."""
+
+    kind: str
+    items: tuple[Prefix, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A dictionary of prefixes."""
+
+    items: tuple[tuple[object, Prefix], ...]
+
+
+Prefix: TypeAlias = "int | Items | Entries | None"
+
+
+class Unknown(Exception):
+    """Something of a prefix is not known, or JAX would not take it."""
+
+
+def prefix_of(value: Value) -> Prefix:
+    """The prefix that a value is.
+
+    Raises:
+        Unknown: it is not known in full, or it is none that `pmap` takes.
+    """
+    if isinstance(value, Const):
+        if value.value is None:
+            return None
+        if type(value.value) is int and value.value >= 0:
+            return value.value
+    elif isinstance(value, Seq) and value.kind in ("tuple", "list") and not value.open:
+        return Items(value.kind, tuple(prefix_of(item) for item in value.items))
+    elif isinstance(value, Dict) and not value.open:
+        return Entries(tuple((key, prefix_of(item)) for key, item in value.items))
+    raise Unknown
+
+
+def axes_text(prefix: Prefix) -> str:
+    """`(0, None)`."""
+    return _written(prefix, repr)
+
+
+def specs_text(prefix: Prefix, spec: str, axis: str) -> str:
+    """`(P("batch"), P())`.
+
+    Args:
+        prefix: the axes.
+        spec: what the file calls PartitionSpec.
+        axis: the axis name as it is written.
+    """
+
+    def leaf(place: int | None) -> str:
+        return f"{spec}()" if place is None else f"{spec}({'None, ' * place}{axis})"
+
+    return _written(prefix, leaf)
+
+
+def _written(prefix: Prefix, leaf: Callable[[int | None], str]) -> str:
+    if isinstance(prefix, Items):
+        inside = ", ".join(_written(item, leaf) for item in prefix.items)
+        if prefix.kind == "list":
+            return f"[{inside}]"
+        return f"({inside},)" if len(prefix.items) == 1 else f"({inside})"
+    if isinstance(prefix, Entries):
+        return "{" + ", ".join(f"{_key(key)}: {_written(item, leaf)}" for key, item in prefix.items) + "}"
+    return leaf(prefix)
+
+
+def _key(key: object) -> str:
+    return '"' + key + '"' if isinstance(key, str) and '"' not in key and "\\" not in key else repr(key)

@@ -1,0 +1,303 @@
+"""A step that is to run on all devices: what it shares, what is split, what comes out, and what it has to average."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from meshlens.axes.runs.records import literal_name
+from meshlens.facts.nodes import (
+    Argument,
+    Assign,
+    Call,
+    Constant,
+    Global,
+    ListDisplay,
+    Name,
+    Nonlocal,
+    SeparateDef,
+    Subscript,
+    TupleDisplay,
+    last_name,
+)
+from meshlens.project.trees import Node, children, names_bound, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.following.averaging import OutAxes, Reductions, reducing, reductions
+from meshlens.refactoring.following.gradients import differentiated
+from meshlens.refactoring.following.kinds import SAME, Kind, flat, over_rows
+from meshlens.refactoring.following.random import bundles_of, holds_keys, streams_of
+from meshlens.refactoring.following.row_by_row import may_be_flat
+from meshlens.refactoring.following.shared import in_axes_of
+from meshlens.refactoring.maps.form import Form
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.model import Wishes
+from meshlens.refactoring.reading.calls import PlainCall
+from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
+from meshlens.refactoring.reading.jit import Folded, Library
+from meshlens.refactoring.reading.methods import must_have_a_fixed_object
+from meshlens.refactoring.reading.modules import NOTHING, Care, care_for, joined, works_on_modules
+from meshlens.refactoring.reading.parameters import AXIS_PARAMETER, new_parameter
+from meshlens.refactoring.reading.scopes import parent_of
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.refactoring.writing.writing import quoted
+from meshlens.text import FileEdit
+
+_DEFAULT = "batch"
+_COUNTING = frozenset(
+    f"jax.lax.{name}" for name in "psum psum_scatter all_gather all_to_all axis_index axis_size ppermute".split()
+)
+_MOVES_ROWS = frozenset("concatenate concat stack hstack vstack append squeeze tile arange".split())
+_WHY = {
+    "mixed": "and is not known to have a row for each row of the batch",
+    "rows": "and its rows may have another order",
+    "tree": "and its rows may have another order",
+    "turned": "and its rows are not on its first axis",
+    "own": "as each has a random key of its own",
+    "count": "as each counts its own rows",
+    "shape": "as each has the shape of its own rows",
+}
+
+
+def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
+    """The axis name of a new map of a function: that of the collectives inside, else the user's, else "batch".
+
+    Raises:
+        Obstacle: the collectives name several, or another one than the user.
+    """
+    inside = {
+        literal_name(use.name)
+        for use in view.records.uses
+        if use.context.function == target.site or any(step.function == target.site for step in use.context.route)
+    }
+    if None in inside or len(inside) > 1:
+        raise Obstacle("several-axes", f'the collectives of "{target.name}" do not name one axis')
+    if not inside:
+        name = wishes.axis_name or wishes.usual_axis_name or _DEFAULT
+        if not name.isprintable() or set(name) & set('"\\'):
+            raise Obstacle("axis-name", "an axis name with quotes or backslashes is best written by hand")
+        return name
+    (found,) = inside
+    assert found is not None
+    if wishes.axis_name not in (None, found):
+        raise Obstacle("axis-name", f'its collectives name "{found}"')
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A function that can be mapped so that its calls give the numbers that they give now.
+
+    Attributes:
+        form: how it is mapped, with its calls.
+        reductions: what it has to reduce over the devices.
+        axis: the axis name as it is to be written.
+        axes: for every argument, 0 if it is split and None if it is shared.
+        care: what the layers of its modules ask for.
+        library: the library whose map it needs.
+        sums: whether something is summed over the devices, which counts rows once for each device that holds them.
+    """
+
+    form: Form
+    reductions: Reductions
+    axis: str
+    axes: tuple[int | None, ...]
+    sums: bool
+    library: Library = "jax"
+    care: Care = NOTHING
+
+    @property
+    def out(self) -> OutAxes:
+        """For every result, None if all devices hold the same, else 0."""
+        return self.reductions.out
+
+    @property
+    def draws(self) -> bool:
+        """Whether each device draws random numbers of its own."""
+        found = self.reductions
+        return bool(found.keys or found.folded or found.streams or found.bundles or self.care.draws)
+
+    @property
+    def folded(self) -> Folded | None:
+        """The `jit` whose work the map does."""
+        return self.form.folded
+
+    @property
+    def optional_axis(self) -> bool:
+        """Whether the function reduces only where it is given an axis name, as it runs outside the map too."""
+        return self.form.others and (bool(self.reductions.lines or self.reductions.inside) or self.draws)
+
+
+def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Step:
+    """What has to be known of a function to map it.
+
+    Raises:
+        Obstacle: it is not known, or the numbers would be others.
+    """
+    _must_be_plain(view, target)
+    library: Library = form.folded.library if form.folded is not None else "jax"
+    if form.folded is None and works_on_modules(view, target):
+        library = "nnx"
+    care = care_for(view, target, library)
+    must_have_a_fixed_object(view, target, form)
+    axis = quoted(view, axis_name_of(view, target, wishes))
+    static = form.folded.static if form.folded is not None else ()
+    uses = tuple(_by_position(call) for call in form.calls)
+    learned = differentiated(view, target)
+    axes = _wished(wishes.in_axes) if wishes.in_axes else in_axes_of(view, target, uses, learned, static)
+    if any(len(call.values) != len(axes) for call in form.calls):
+        raise Obstacle("in-axes", f"in_axes has {len(axes)} entries, a call gives another number of arguments")
+    shared = {
+        parameter.name for place, parameter in enumerate(target.parameters) if place >= len(axes) or axes[place] is None
+    }
+    _must_read_its_batch(target, axes)
+    found = reductions(view, target, frozenset({*shared, *_receiver(target)}))
+    _must_come_together(view, target, found)
+    for call in form.calls:
+        _must_stay_state(view, call, axes, found)
+    return Step(form, found, axis, axes, found.sums or _counts_devices(view, target), library, care)
+
+
+def _counts_devices(view: FileView, target: Target) -> bool:
+    """Whether a function calls collectives itself that give more where more devices hold the same rows."""
+    calls = (node for root in reached(view, target) for node in walk(root) if isinstance(node, Call))
+    return any(dotted_name(view, call.callee) in _COUNTING for call in calls)
+
+
+def _must_come_together(view: FileView, target: Target, found: Reductions) -> None:
+    """Makes sure that what comes out is the same on all devices, or rows that lie behind those of the others.
+
+    Raises:
+        Obstacle: it is not.
+    """
+    results = found.results if isinstance(found.results, tuple) else (found.results,)
+    for number, kind in enumerate(results):
+        one = kind if isinstance(kind, str) else _whole(kind)
+        if one in SAME or (one in ("rows", "tree") and not _moves_rows(view, target)):
+            continue
+        if one in ("rows", "tree") and may_be_flat(view, target):
+            break
+        which = f"result {number} of" if len(results) > 1 else "what comes out of"
+        raise Obstacle("unreduced-output", f'{which} "{target.name}" differs between the devices, {_WHY.get(one, "")}')
+    if may_be_flat(view, target):
+        message = f'"{target.name}" works along the last axis, which is that of the batch if its arrays have one axis'
+        raise Obstacle("last-axis", message)
+
+
+def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ...], found: Reductions) -> None:
+    """Makes sure that what a call takes for all devices is not bound to rows by that call.
+
+    Raises:
+        Obstacle: it is.
+    """
+    above = parent_of(view, call.whole)
+    if not isinstance(above, Assign) or len(above.targets) != 1:
+        return
+    target = above.targets[0]
+    bound = (
+        target.items
+        if isinstance(target, (TupleDisplay, ListDisplay)) and isinstance(found.results, tuple)
+        else (target,)
+    )
+    kinds = found.results if len(bound) > 1 and isinstance(found.results, tuple) else (found.results,) * len(bound)
+    shared = {
+        value.name for value, axis in zip(call.values, axes, strict=True) if axis is None and isinstance(value, Name)
+    }
+    for one, kind in zip(bound, kinds, strict=False):
+        if _whole(kind) != "same" and not shared.isdisjoint(
+            names_bound([Assign("assign", 0, (one,), Constant("const", 0, None))])
+        ):
+            name = next(iter(shared & names_bound([Assign("assign", 0, (one,), Constant("const", 0, None))])))
+            raise Obstacle("rows-for-all", f'"{name}" is handed over to all devices and comes back as rows')
+
+
+def _whole(kind: Kind) -> str:
+    """The kind of a result that has parts: all the same, or all rows."""
+    kinds = {flat(one) if isinstance(one, str) else _whole(one) for one in ((kind,) if isinstance(kind, str) else kind)}
+    if kinds <= SAME:
+        return "same"
+    return "rows" if kinds == {"rows"} else "mixed"
+
+
+def _moves_rows(view: FileView, target: Target) -> bool:
+    """Whether a function may put rows in another order or on another axis, which is harmless for means alone."""
+    return any(_moves(root) for root in reached(view, target))
+
+
+def _is_along_features(node: Node) -> bool:
+    """Whether a call joins arrays along their last axis, or along another one that is not that of the rows."""
+    axis = next((value for label, _, value in node.arguments if label == "axis"), None)
+    if axis is None or over_rows(axis) is not False:
+        return False
+    # The last axis of arrays with one axis is that of the rows, of a stack it is a new one.
+    return node[2][-1] == "stack" or (
+        isinstance(axis, Constant) and node[2][-1] in ("concatenate", "concat", "squeeze")
+    )
+
+
+def _moves(node: Node) -> bool:
+    """Whether an expression or one in it does, indices aside, which say where each row is looked up."""
+    if isinstance(node, Call) and last_name(node.callee) in _MOVES_ROWS and not _is_along_features(node):
+        return True
+    return any(map(_moves, (node.object,) if isinstance(node, Subscript) else children(node)))
+
+
+def averaged(view: FileView, target: Target, step: Step, spelling: Spelling) -> list[FileEdit]:
+    """The edits that reduce over the devices what a step has to."""
+    norms = [joined(one, step.axis) for one in step.care.norms]
+    if not step.optional_axis:
+        return [*norms, *reducing(view, target, step.reductions, spelling, step.axis)]
+    if norms:
+        raise Obstacle(
+            "batch-statistics", f'other uses of "{target.name}" have no axis to average batch statistics over'
+        )
+    added = new_parameter(view, target, AXIS_PARAMETER)
+    guard = f"if {AXIS_PARAMETER} is not None:"
+    return [added, *reducing(view, target, step.reductions, spelling, AXIS_PARAMETER, guard)]
+
+
+def _must_read_its_batch(target: Target, axes: tuple[int | None, ...]) -> None:
+    """Makes sure that a function looks at what is split, for otherwise all devices do the same work.
+
+    Raises:
+        Obstacle: it does not.
+    """
+    split = [one.name for one, axis in zip(target.parameters, axes, strict=False) if axis is not None]
+    read = {node.name for statement in target.body for node in walk(statement) if isinstance(node, Name)}
+    inner = any(isinstance(node, SeparateDef) for statement in target.body for node in walk(statement))
+    if split and not inner and read.isdisjoint(split):
+        names = " and ".join(f'"{name}"' for name in split)
+        raise Obstacle("unread-batch", f'"{target.name}" never reads {names}, so every device would do the same work')
+
+
+def _receiver(target: Target) -> tuple[str, ...]:
+    return (target.node.function.parameters[0].name,) if target.is_method and target.node.function.parameters else ()
+
+
+def _by_position(call: PlainCall) -> Use:
+    node = call.use.call
+    assert node is not None
+    arguments = tuple(
+        Argument(None, given.site, value) for given, value in zip(node.arguments, call.values, strict=True)
+    )
+    return Use(call.use.site, node._replace(arguments=arguments))
+
+
+def _wished(text: str) -> tuple[int | None, ...]:
+    try:
+        found = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        found = None
+    if not isinstance(found, tuple) or not all(one in (0, None) for one in found) or 0 not in found:
+        raise Obstacle("in-axes", "in_axes must be a tuple of 0 and None with at least one 0")
+    return found
+
+
+def _must_be_plain(view: FileView, target: Target) -> None:
+    inside = [node for root in reached(view, target) for node in walk(root)]
+    if any(isinstance(node, (Global, Nonlocal)) for node in inside):
+        raise Obstacle("outer-variables", f'"{target.name}" sets outer variables once per trace')
+    known = {*streams_of(view, target), *bundles_of(target)}
+    keys = [one.name for one in target.parameters if holds_keys(one.name) and one.name not in known]
+    if keys:
+        message = f'"{target.name}" takes several random keys in "{keys[0]}", of which each device needs its own'
+        raise Obstacle("random-numbers", message)

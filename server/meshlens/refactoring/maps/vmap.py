@@ -1,0 +1,193 @@
+"""One application of `jax.vmap`, read for a rewrite, and whether devices could do its work."""
+
+from __future__ import annotations
+
+from math import prod
+
+from meshlens.axes.domain.values import Arg, Const, Data, Function, Site
+from meshlens.axes.runs.records import Binding, MappedCall
+from meshlens.facts.nodes import Assert, Attribute, Call, If, IfExpression, Name, While
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.project.trees import Node, names_used, path_to, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.maps.pmap import Obstacle, Pmap
+from meshlens.refactoring.maps.prefix import Items, Prefix, Unknown, prefix_of
+from meshlens.refactoring.model import Wishes
+from meshlens.refactoring.reading.assigned import results_of
+from meshlens.refactoring.reading.functions import dotted_name, functions
+from meshlens.refactoring.reading.jit_around import Outer
+
+_PLACES_ARRAYS = (b"device_put", b"NamedSharding", b"set_mesh")
+_WANTS_A_VALUE = frozenset({"range", "int", "float", "bool", "len", "print"})
+
+
+def read_plainly(view: FileView, binding: Binding) -> Pmap:
+    """All that has to be known of an application of `jax.vmap`, or of a nested `jax.pmap`, in the words of a pmap.
+
+    Raises:
+        Obstacle: it cannot be read in full.
+    """
+    binder = binding.binder
+    same = [one for one in view.records.bindings if one.binder.site == binder.site]
+    calls = tuple(one for one in view.records.calls_of_maps if one.binder.site == binder.site and one.visible)
+    arguments = dict(binder.arguments)
+    if "*" in arguments or "**" in arguments:
+        raise Obstacle("splat", f"a splat hides the arguments of this {binder.kind}")
+    if "spmd_axis_name" in arguments:
+        raise Obstacle("spmd-axis-name", "pmap has no equivalent of this vmap's spmd_axis_name")
+    found = {(_prefix(one, "in_axes"), _prefix(one, "out_axes")) for one in same}
+    if len(found) > 1:
+        raise Obstacle("several-meanings", f"this {binder.kind} gets different arguments on different routes")
+    ((in_axes, out_axes),) = found
+    names = None if binding.parameters is None else tuple(name for name, how, _ in binding.parameters if how != "key")
+    return Pmap(binding, calls, in_axes, out_axes, (), arguments, names)
+
+
+def must_work_on_devices(view: FileView, vmap: Pmap, wishes: Wishes, outer: Outer | None) -> None:
+    """Makes sure that a pmap can do what a vmap does, on the devices that there are.
+
+    Args:
+        view: the file.
+        vmap: the map.
+        wishes: how many devices the user asks for.
+        outer: the `jit` around the map, which goes.
+
+    Raises:
+        Obstacle: it cannot, or that is not known.
+    """
+    if isinstance(vmap.in_axes, Items) and all(axes is None for axes in vmap.in_axes.items):
+        raise Obstacle("nothing-to-split", "no argument is split, which pmap wants of one at least")
+    _must_stand_alone(view, vmap)
+    if outer is None:
+        _must_not_need_values(view, vmap)
+    _must_not_come_back(view, vmap)
+    _must_fit(view, vmap, wishes)
+
+
+def plain_arguments(vmap: Pmap) -> tuple[int, ...]:
+    """The places of shared arguments for which every call writes a plain value, which pmap takes as static."""
+    if not isinstance(vmap.in_axes, Items) or not vmap.calls:
+        return ()
+    places = (place for place, axes in enumerate(vmap.in_axes.items) if axes is None)
+    return tuple(place for place in places if all(_is_plain(_given(call, place)) for call in vmap.calls))
+
+
+def _is_plain(arg: Arg | None) -> bool:
+    if arg is None or (isinstance(arg.value, Const) and arg.value.value is None):
+        return False
+    return isinstance(arg.value, (Const, Function))
+
+
+def _given(call: MappedCall, place: int) -> Arg | None:
+    positional = [arg for arg in call.args if arg.label is None]
+    return positional[place] if place < len(positional) else None
+
+
+def _prefix(binding: Binding, name: str) -> Prefix:
+    arg = binding.binder.argument(name)
+    if arg is None:
+        return 0
+    try:
+        return prefix_of(arg.value)
+    except Unknown:
+        raise Obstacle(f"unknown-{name.replace('_', '-')}", f"{name} is not known here") from None
+
+
+def _must_stand_alone(view: FileView, vmap: Pmap) -> None:
+    contexts = [vmap.binding.context, *(call.context for call in vmap.calls)]
+    for context in contexts:
+        if context.env.maps:
+            raise Obstacle("nested-map", f"this vmap runs inside a {context.env.maps[-1].kind}")
+        step = next((step for step in context.route if step.how in ("jit", "run", "map")), None)
+        if step is not None:
+            raise Obstacle("inside-jit", f"line {_line(view, step.site)} runs this vmap inside what it compiles")
+        step = next((step for step in context.route if step.how == "grad"), None)
+        if step is not None:
+            raise Obstacle(
+                "inside-grad", f"line {_line(view, step.site)} takes gradients, which would lie on all devices"
+            )
+    for records in view.solution.by_file.values():
+        for one in records.bindings:
+            inside = any(binder.site == vmap.binder.site for binder in one.context.env.maps)
+            if one.binder.kind in MAPS_ON_DEVICES and (inside or one.binder.site.path == str(view.path)):
+                message = f"the {one.binder.kind} in line {_line(view, one.binder.site)} puts arrays on devices as well"
+                raise Obstacle("other-maps", message)
+    if any(word in view.source for word in _PLACES_ARRAYS):
+        raise Obstacle("placed-arrays", "this file puts arrays on devices itself, where pmap may not want them")
+
+
+def _must_fit(view: FileView, vmap: Pmap, wishes: Wishes) -> None:
+    devices = prod(wishes.devices) if wishes.devices else view.devices.count
+    sizes = [_rows(vmap, call) for call in vmap.calls]
+    known = sorted({size for size in sizes if size is not None})
+    if devices is None:
+        raise Obstacle("unknown-devices", "how many devices there are is not known; a pmap has one row for each")
+    if known and known[-1] > devices:
+        raise Obstacle("more-rows", f"a call gives {known[-1]} rows, and a pmap has one for each of {devices} devices")
+    if (None in sizes or not sizes) and not wishes.devices:
+        raise Obstacle("unknown-rows", "how many rows the calls give is not known; a pmap has one for each device")
+    if len(known) > 1:
+        raise Obstacle("several-sizes", f"the calls give {' and '.join(map(str, known))} rows, on different devices")
+
+
+def _rows(vmap: Pmap, call: MappedCall) -> int | None:
+    for place, arg in enumerate(call.args):
+        axes = vmap.in_axes
+        if isinstance(axes, Items):
+            axes = axes.items[place] if place < len(axes.items) else None
+        axis = 0 if arg.label is not None else axes
+        if isinstance(axis, int) and isinstance(arg.value, Data) and arg.value.shape is not None:
+            return arg.value.shape[axis] if axis < len(arg.value.shape) else None
+    return None
+
+
+def _must_not_need_values(view: FileView, vmap: Pmap) -> None:
+    """What is not mapped is a plain array under vmap, of which code may ask the value; pmap traces it."""
+    if not isinstance(vmap.in_axes, Items) or vmap.parameters is None:
+        return
+    static = plain_arguments(vmap)
+    pairs = zip(vmap.parameters, vmap.in_axes.items, strict=False)
+    names = {name for place, (name, axes) in enumerate(pairs) if axes is None and place not in static}
+    operand = vmap.binder.operand
+    site = operand.site if isinstance(operand, Function) else None
+    for node in (inner for one in functions(view) if one.site == site for inner in walk(one.node)):
+        if _wanted(view, node) & names:
+            name = sorted(_wanted(view, node) & names)[0]
+            raise Obstacle("needs-value", f'what is done depends on the value of "{name}", which pmap traces')
+
+
+def _wanted(view: FileView, node: Node) -> set[str]:
+    if isinstance(node, (If, While, IfExpression, Assert)):
+        return _plainly(node.test)
+    if isinstance(node, Call):
+        plain = isinstance(node.callee, Name) and node.callee.name in _WANTS_A_VALUE
+        if plain or dotted_name(view, node.callee).startswith("numpy."):
+            return {name for _, _, value in node.arguments for name in _plainly(value)}
+    return set()
+
+
+def _plainly(node: Node) -> set[str]:
+    """The names whose value an expression takes; what it asks of their shape is known while tracing."""
+    shapes = {
+        inner.object.name for inner in walk(node) if isinstance(inner, Attribute) and isinstance(inner.object, Name)
+    }
+    return names_used(node) - shapes
+
+
+def _must_not_come_back(view: FileView, vmap: Pmap) -> None:
+    """The result lies on all devices; as an argument that is laid out in another way pmap refuses it."""
+    if vmap.in_axes == 0 and vmap.out_axes == 0:
+        return
+    for call in vmap.calls:
+        results = results_of(view, call.call)
+        for other in vmap.calls:
+            path = path_to(view, other.call)
+            for _, _, value in path[-1].arguments if path and isinstance(path[-1], Call) else ():
+                if names_used(value) & results:
+                    raise Obstacle(
+                        "comes-back", f"line {_line(view, other.call)} hands a result of this map back to it"
+                    )
+
+
+def _line(view: FileView, site: Site) -> int:
+    return view.texts[site.path].count(b"\n", 0, view.span(site).start) + 1

@@ -1,0 +1,40 @@
+"""What names the results of calls are given, and the name that a cursor is on."""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.values import Site
+from meshlens.facts.nodes import Assign, Name
+from meshlens.project.trees import path_to, tree, walk
+from meshlens.project.view import FileView
+from meshlens.text import Span
+
+
+def results_of(view: FileView, site: Site) -> frozenset[str]:
+    """The names that an assignment gives to what stands at a site or around it."""
+    facts = view.solution.facts.get(site.path)
+    block = facts.blocks.get(site.block) if facts is not None else None
+    if block is None:
+        return frozenset()
+    return view.solution.once_of(("assists: results", site), block.content, None, lambda: _results_of(view, site))
+
+
+def _results_of(view: FileView, site: Site) -> frozenset[str]:
+    targets = [target for node in path_to(view, site) if isinstance(node, Assign) for target in node.targets]
+    return frozenset(inner.name for target in targets for inner in walk(target) if isinstance(inner, Name))
+
+
+def name_at(view: FileView, span: Span) -> tuple[Site, str] | None:
+    """The variable that a cursor or selection is on: where it is named, and its name."""
+    given = "assists: name at a cursor", view.path
+    # A solution outlives edits that only move lines, the facts do not.
+    return view.solution.once_of(given, view.facts, span, lambda: _name_at(view, span))
+
+
+def _name_at(view: FileView, span: Span) -> tuple[Site, str] | None:
+    path = str(view.path)
+    for key, block in view.facts.blocks.items():
+        root = tree(view, path, key) if block.holds(span) else None
+        for node in walk(root) if root is not None else ():
+            if isinstance(node, Name) and block.span(node.site).contains(span):
+                return Site(path, key, node.site), str(node.name)
+    return None

@@ -1,0 +1,236 @@
+"""The function that a cursor is on, and every place of its file that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from meshlens.axes.domain.values import Binder, Function, Mapped, Partial, Site, Value, Wrapped
+from meshlens.facts.nodes import Attribute, Import, ImportFrom, Name
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.jaxapi.names import canonical
+from meshlens.project.trees import Node, names_used, tree, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.reading.mentions import Entry, entries
+from meshlens.refactoring.reading.scopes import home_of, outermost
+from meshlens.text import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A function of the file.
+
+    Attributes:
+        node: its "fn" node.
+        site: its name.
+        is_method: whether it stands in a class.
+    """
+
+    node: Node
+    site: Site
+    is_method: bool
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.node.function.name)
+
+    @property
+    def parameters(self) -> tuple[Node, ...]:
+        """Its parameters as in the facts, without the object of a method."""
+        every = tuple(parameter for parameter in self.node.function.parameters if parameter.name)
+        return every[1:] if self.is_method else every
+
+    @property
+    def body(self) -> tuple[Node, ...]:
+        """Its statements."""
+        return tuple(self.node.function.body)
+
+    def at(self, index: int) -> Site:
+        """A site of its block."""
+        return Site(self.site.path, self.site.block, index)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A place that names a function.
+
+    Attributes:
+        site: the name.
+        call: the call of it, if it is called there.
+    """
+
+    site: Site
+    call: Node | None
+
+
+def function_at(view: FileView, span: Span) -> Target | None:
+    """The function whose name in its `def` the cursor is on, or that the name under the cursor certainly means."""
+    given = "assists: function at a cursor", view.path
+    # A solution outlives edits that only move lines, the facts do not.
+    return view.solution.once_of(given, view.facts, span, lambda: _function_at(view, span))
+
+
+def _function_at(view: FileView, span: Span) -> Target | None:
+    path = str(view.path)
+    here = [entry for entry in entries(view) if view.facts.blocks[entry.key].holds(span)]
+    for target in (target for entry in here for target in _of(path, entry)):
+        if view.span(target.site).contains(span):
+            return target
+    for key in (entry.key for entry in here):
+        root = tree(view, path, key)
+        for node in walk(root) if root is not None else ():
+            if isinstance(node, Name) and view.span(Site(path, key, node.site)).contains(span):
+                return _named(view, Site(path, key, node.site), node.name)
+            if isinstance(node, Attribute) and _on_attribute(view, Site(path, key, node.site), node, span):
+                return _method(view, node.name)
+    return None
+
+
+def _on_attribute(view: FileView, site: Site, node: Node, span: Span) -> bool:
+    end = view.span(site).end
+    return end - len(node.name.encode()) <= span.start and span.end <= end
+
+
+def _named(view: FileView, site: Site, name: str) -> Target | None:
+    """The function that a name means: one that is defined around the place, or else at the top level."""
+    found = [one for one in functions_called(view, name) if not one.is_method]
+    root = outermost(view, site.block)
+    inside = [one for one in found if home_of(view, one.at(one.node.site)) == root]
+    found = inside or [one for one in found if home_of(view, one.at(one.node.site)) is None]
+    return found[0] if len(found) == 1 else None
+
+
+def _method(view: FileView, name: str) -> Target | None:
+    found = [one for one in functions_called(view, name) if one.is_method]
+    return found[0] if len(found) == 1 else None
+
+
+def maps_around(view: FileView, target: Target) -> frozenset[Binder]:
+    """The maps over devices under which a function runs on some route, its own included."""
+    records = view.records
+    contexts = [
+        one.context
+        for kind in (records.uses, records.calls, records.gradient_uses, records.random_uses)
+        for one in kind
+    ]
+    found = {
+        binder
+        for context in contexts
+        for env in (
+            *([context.env] if context.function == target.site else []),
+            *(step.env for step in context.route if step.function == target.site),
+        )
+        for binder in env.maps
+    }
+    for one in view.solution.by_file.values():
+        found |= {binding.binder for binding in one.bindings if _underlying(binding.binder.operand) == target.site}
+    return frozenset(binder for binder in found if binder.kind in MAPS_ON_DEVICES)
+
+
+def _underlying(value: Value) -> Site | None:
+    while isinstance(value, (Wrapped, Partial, Mapped)):
+        if isinstance(value, Mapped):
+            value = value.binder.operand
+        else:
+            value = value.operand if isinstance(value, Wrapped) else value.callee
+    return value.site if isinstance(value, Function) else None
+
+
+def dotted_name(view: FileView, node: Node) -> str:
+    """What a name or attribute means by the imports of the top level, "" if they do not say."""
+    attributes: list[str] = []
+    while isinstance(node, Attribute):
+        attributes.append(node.name)
+        node = node.object
+    home = _imported(view).get(node.name) if isinstance(node, Name) else None
+    return canonical(".".join([home, *reversed(attributes)])) if home is not None else ""
+
+
+def _imported(view: FileView) -> dict[str, str]:
+    """What the imports of the top level bind, with what it stands for."""
+    return view.solution.once(f"assists: imports of {view.path}", lambda _: dict(_imports(view)))
+
+
+def _imports(view: FileView) -> Iterator[tuple[str, str]]:
+    for key in view.facts.top:
+        shape = view.facts.blocks[key].shape
+        for name, alias, _ in shape.names if isinstance(shape, (Import, ImportFrom)) else ():
+            if isinstance(shape, ImportFrom):
+                yield alias or name, f"{shape.module}.{name}"
+            else:
+                yield alias or name.split(".")[0], name if alias else name.split(".")[0]
+
+
+def uses_jax(view: FileView, target: Target) -> bool:
+    """Whether a function names anything of JAX itself, in its decorators or its body."""
+    return any(
+        isinstance(node, (Name, Attribute)) and dotted_name(view, node).startswith("jax.") for node in walk(target.node)
+    )
+
+
+_LIBRARIES = ("jax", "flax", "equinox", "haiku", "optax", "numpyro", "diffrax")
+
+
+def may_use_jax(view: FileView) -> bool:
+    """Whether the functions of a file may compute with arrays of JAX, as it imports JAX or a library for it."""
+    return any(one.split(".")[0] in _LIBRARIES for one in _imported(view).values())
+
+
+def uses_libraries(view: FileView, target: Target) -> bool:
+    """Whether a function names anything of JAX or a library for it, in its decorators or its body."""
+    return any(
+        isinstance(node, (Name, Attribute)) and dotted_name(view, node).split(".")[0] in _LIBRARIES
+        for node in walk(target.node)
+    )
+
+
+def reached(view: FileView, target: Target) -> tuple[Node, ...]:
+    """A function and those of its file that its names lead to."""
+    home = home_of(view, target.at(target.node.site))
+    found: dict[int, Node] = {}
+    waiting = [target.node]
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in found:
+            found[id(node)] = node
+            waiting += [
+                one.node
+                for name in names_used(node)
+                for one in functions_called(view, name)
+                if not one.is_method and home_of(view, one.at(one.node.site)) in (None, home)
+            ]
+    return tuple(found.values())
+
+
+def line_of(view: FileView, site: Site) -> int:
+    """The line of a site, from 1."""
+    return view.texts[site.path].count(b"\n", 0, view.span(site).start) + 1
+
+
+def functions(view: FileView) -> tuple[Target, ...]:
+    """The functions of a file."""
+    path = str(view.path)
+    found: tuple[Target, ...] = view.solution.once(
+        f"assists: functions of {path}", lambda _: tuple(one for entry in entries(view) for one in _of(path, entry))
+    )
+    return found
+
+
+def functions_called(view: FileView, name: str) -> tuple[Target, ...]:
+    """The functions of a file that have a name."""
+    by_name: dict[str, tuple[Target, ...]] = view.solution.once(
+        f"assists: functions by name of {view.path}",
+        lambda _: {name: tuple(found) for name, found in groupby(sorted(functions(view), key=_name), key=_name)},
+    )
+    return by_name.get(name, ())
+
+
+def _name(target: Target) -> str:
+    return target.name
+
+
+def _of(path: str, entry: Entry) -> Iterator[Target]:
+    for node, is_member in entry.found.functions:
+        yield Target(node, Site(path, entry.key, node.function.site), is_member or (entry.in_class and node.site == 0))

@@ -1,0 +1,174 @@
+"""The `jit` above or around a function, whose work a pmap does as well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from meshlens.axes.domain.values import Const, Seq, Site
+from meshlens.axes.runs.records import ApiCall
+from meshlens.facts.nodes import Call, Constant, ListDisplay, TupleDisplay
+from meshlens.jaxapi.names import canonical
+from meshlens.project.trees import Node
+from meshlens.project.view import FileView
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.functions import Target, dotted_name
+from meshlens.refactoring.writing.writing import comments_in
+
+_NUMBERS = {"static_argnums": "static_broadcasted_argnums", "donate_argnums": "donate_argnums"}
+_NAMES = {"static_argnames": "static_broadcasted_argnums", "donate_argnames": "donate_argnums"}
+
+
+Library = Literal["jax", "equinox", "nnx"]
+_JITS: dict[str, Library] = {
+    "jax.jit": "jax",
+    "jax.experimental.pjit.pjit": "jax",
+    "equinox.filter_jit": "equinox",
+    "flax.nnx.jit": "nnx",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A `jit` that a pmap takes the place of.
+
+    Attributes:
+        site: the decorator, or the call.
+        arguments: what the pmap gets instead of the `jit`, as text.
+        static: the names of the parameters that are static.
+        comments: what stands between its arguments.
+        library: whose it is: equinox lets through what is not an array, nnx keeps track of objects that change.
+    """
+
+    site: Site
+    arguments: tuple[str, ...]
+    static: tuple[str, ...]
+    comments: tuple[str, ...] = ()
+    library: Library = "jax"
+
+
+def jit_above(view: FileView, target: Target) -> Folded | None:
+    """The `jit` that decorates a function; None if there is none.
+
+    Raises:
+        Obstacle: there are other decorators, or it has arguments that pmap does not take.
+    """
+    decorators: tuple[Node, ...] = target.node.function.decorators
+    if not decorators:
+        return None
+    applied = _applied(view, decorators[0]) if len(decorators) == 1 else None
+    if applied is None:
+        raise Obstacle("decorators", f'"{target.name}" has decorators whose work is not known')
+    library, arguments = applied
+    site = target.at(decorators[0].site)
+    if library == "equinox":
+        if any(label not in ("donate", "fun") for label, _, _ in arguments):
+            raise Obstacle("jit-arguments", "filter_pmap has no equivalent of the arguments of this filter_jit")
+        return Folded(site, (), (), comments_in(view.text(site)), library)
+    call = next((one for one in view.records.calls if one.call == site and _is_jit(one.dotted)), None)
+    if call is not None:
+        return folded_jit(view, target, call, is_bound=False)
+    given = [(label, target.at(value[1]), _value(value)) for label, _, value in arguments]
+    return _folded(view, target, site, given, is_bound=False, library=library)
+
+
+def _applied(view: FileView, decorator: Node) -> tuple[Library, tuple[Node, ...]] | None:
+    """The library whose `jit` a decorator applies, with the arguments that it gets besides the function."""
+    library = _JITS.get(canonical(dotted_name(view, decorator)))
+    if library is not None:
+        return library, ()
+    if not isinstance(decorator, Call):
+        return None
+    callee, given = decorator.callee, decorator.arguments
+    if dotted_name(view, callee) == "functools.partial" and given and given[0].label is None:
+        callee, given = given[0].value, given[1:]
+    library = _JITS.get(canonical(dotted_name(view, callee)))
+    is_plain = all(label not in (None, "*", "**") for label, _, _ in given)
+    return (library, given) if library is not None and is_plain else None
+
+
+def _value(node: Node) -> object:
+    """What is written out, as the interpreter would have it."""
+    if isinstance(node, Constant):
+        return Const(node.value)
+    if isinstance(node, (TupleDisplay, ListDisplay)):
+        return Seq(
+            node.tag, tuple(Const(one.value) if isinstance(one, Constant) else Const(None) for one in node.items)
+        )
+    return None
+
+
+def jit_around(view: FileView, use: Site) -> ApiCall | None:
+    """The call of `jit` that a function is handed to at a place."""
+    for call in view.records.calls:
+        if canonical(call.dotted) in _JITS and not call.decorator and call.args and call.args[0].site == use:
+            return call
+    return None
+
+
+def folded_jit(view: FileView, target: Target, call: ApiCall, *, is_bound: bool) -> Folded:
+    """What a pmap needs of the arguments of a `jit`.
+
+    Args:
+        view: the file.
+        target: the function.
+        call: the `jit`.
+        is_bound: whether it gets a method that knows its object already.
+
+    Raises:
+        Obstacle: pmap does not take one of them, or it is not known.
+    """
+    given = [(arg.label, arg.site, arg.value) for arg in call.args if arg.label is not None]
+    library = _JITS.get(canonical(call.dotted), "jax")
+    if library == "equinox":
+        given = [one for one in given if one[0] != "donate"]
+    return _folded(view, target, call.call, given, is_bound=is_bound, library=library)
+
+
+def _folded(
+    view: FileView,
+    target: Target,
+    site: Site,
+    given: Sequence[tuple[str | None, Site | None, object]],
+    *,
+    is_bound: bool,
+    library: Library,
+) -> Folded:
+    comments = comments_in(view.text(site))
+    names = [parameter.name for parameter in target.node.function.parameters]
+    names = names[1:] if is_bound else names
+    texts: dict[str, str] = {}
+    static: list[str] = []
+    for label, where, value in given:
+        wanted = _NUMBERS.get(label or "") or _NAMES.get(label or "")
+        if wanted is None or label is None or where is None or wanted in texts:
+            raise Obstacle("jit-arguments", f'pmap has no equivalent of "{label}" of this jit')
+        numbers = [_number(item, names, label) for item in _items(value)]
+        by_name = label in _NAMES
+        texts[wanted] = f"{_tuple(numbers)}" if by_name else view.text(where)
+        if wanted == "static_broadcasted_argnums":
+            static += [names[number] for number in numbers]
+    return Folded(site, tuple(f"{name}={text}" for name, text in texts.items()), tuple(static), comments, library)
+
+
+def _is_jit(dotted: str) -> bool:
+    """Whether this is JAX's own; those of libraries keep track of more than arrays, which pmap does not."""
+    return canonical(dotted) in ("jax.jit", "jax.experimental.pjit.pjit")
+
+
+def _items(value: object) -> tuple[object, ...]:
+    return value.items if isinstance(value, Seq) and not value.open else (value,)
+
+
+def _number(item: object, names: list[str], label: str) -> int:
+    value = item.value if isinstance(item, Const) else None
+    if label in _NAMES and isinstance(value, str) and value in names:
+        return names.index(value)
+    if label in _NUMBERS and type(value) is int and 0 <= value < len(names):
+        return value
+    raise Obstacle("unknown-static", f"{label} is not known here")
+
+
+def _tuple(numbers: list[int]) -> str:
+    return f"({', '.join(map(str, numbers))}{',' * (len(numbers) == 1)})"

@@ -1,0 +1,78 @@
+"""The `jit` directly around the application of a map, which a map that compiles by itself takes the place of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from meshlens.axes.domain.values import Site
+from meshlens.axes.runs.records import Binding
+from meshlens.facts.nodes import Call
+from meshlens.jaxapi.transparent import COMPILES
+from meshlens.project.trees import Node, path_to
+from meshlens.project.view import FileView
+from meshlens.refactoring.maps.pmap import Obstacle, decorated
+from meshlens.refactoring.reading.functions import dotted_name
+from meshlens.text import Span
+
+_FOLDED = {"static_argnums": "static_broadcasted_argnums", "donate_argnums": "donate_argnums"}
+
+
+@dataclass(frozen=True, slots=True)
+class Outer:
+    """A `jit` whose function is a mapped one.
+
+    Attributes:
+        span: the `jit` and the map together.
+        arguments: what pmap calls its arguments, with the sites of the values.
+    """
+
+    span: Span
+    arguments: tuple[tuple[str, Site], ...]
+
+
+def jit_around(view: FileView, binding: Binding) -> Outer | None:
+    """The `jit` above the decorator, or around the call, that applies a map.
+
+    Raises:
+        Obstacle: it has arguments that pmap does not take.
+    """
+    site = binding.binder.site
+    function = decorated(view, binding)
+    if function is not None:
+        decorators = function.function.decorators
+        place = next(number for number, one in enumerate(decorators) if one.site == site.index)
+        node = decorators[place - 1] if place else None
+        span = Span(view.span(_at(site, node.site)).start, view.span(site).end) if node is not None else None
+        given = _of_decorator(view, node) if node is not None else None
+    else:
+        path = path_to(view, site)
+        node = path[-2] if len(path) > 1 else None
+        is_jit = node is not None and isinstance(node, Call) and dotted_name(view, node.callee) in COMPILES
+        given = node.arguments if is_jit and node is not None and node.arguments[0].value.site == site.index else None
+        span = view.span(_at(site, node.site)) if node is not None else None
+    if given is None or span is None:
+        return None
+    found = []
+    for label, _, value in given:
+        if label in _FOLDED:
+            found.append((_FOLDED[label], _at(site, value.site)))
+        elif label is not None:
+            raise Obstacle("jit-arguments", f'pmap has no equivalent of "{label}" of the jit around this map')
+    return Outer(span, tuple(found))
+
+
+def _of_decorator(view: FileView, node: Node) -> tuple[Node, ...] | None:
+    """The arguments of a decorator that is `jit` or a `partial` of it."""
+    if dotted_name(view, node) in COMPILES:
+        return ()
+    if not isinstance(node, Call):
+        return None
+    if dotted_name(view, node.callee) in COMPILES:
+        return tuple(node.arguments)
+    if not node.arguments or dotted_name(view, node.callee) != "functools.partial":
+        return None
+    return tuple(node.arguments[1:]) if dotted_name(view, node.arguments[0][2]) in COMPILES else None
+
+
+def _at(site: Site, index: int) -> Site:
+    return Site(site.path, site.block, index)

@@ -1,0 +1,122 @@
+"""Calls that hand over keyword arguments, which `pmap` maps on axis 0 and `shard_map` does not take."""
+
+from __future__ import annotations
+
+import re
+
+from meshlens.axes.domain.values import Site
+from meshlens.axes.runs.records import MappedCall
+from meshlens.facts.nodes import Call
+from meshlens.project.trees import Node, path_to
+from meshlens.project.view import FileView
+from meshlens.refactoring.maps.pmap import Obstacle, Pmap
+from meshlens.refactoring.maps.prefix import Items, Prefix
+from meshlens.text import Edit, FileEdit, Span
+
+_KEYWORD = re.compile(r"\w+\s*=\s*")
+
+
+def by_position(view: FileView, pmap: Pmap) -> tuple[tuple[FileEdit, ...], Prefix, tuple[str, ...]]:
+    """Edits after which every call gives its arguments by position, the `in_axes` that then hold, and names.
+
+    The names are those of the last arguments, where the function has to get them by keyword still.
+
+    Raises:
+        Obstacle: a call cannot be written that way.
+    """
+    for call in pmap.calls:
+        if call.exact:
+            _must_fit(view, pmap, call)
+    keyword_calls = {call.call: call for call in pmap.calls if any(arg.label is not None for arg in call.args)}
+    if not keyword_calls:
+        return (), pmap.in_axes, ()
+    nodes = {site: _node(view, call) for site, call in keyword_calls.items()}
+    names: tuple[str, ...] = ()
+    try:
+        wanted = {site: _wanted(view, pmap, site, node) for site, node in nodes.items()}
+    except Obstacle:
+        names = tuple(label for label, _, _ in next(iter(nodes.values())).arguments if label is not None)
+        if any(_keywords(call) != set(names) for call in pmap.calls):
+            raise
+        wanted = dict.fromkeys(nodes, names)
+    edits = tuple(edit for site, node in nodes.items() for edit in _edits(view, site, node, wanted[site]))
+    axes = {_axes(pmap, call) for call in pmap.calls}
+    if pmap.in_axes == 0:
+        return edits, 0, names
+    if len(axes) > 1:
+        raise Obstacle("keyword-arguments", "the calls pass different arguments by keyword")
+    return edits, axes.pop(), names
+
+
+def _keywords(call: MappedCall) -> set[str | None]:
+    return {arg.label for arg in call.args} - {None}
+
+
+def _must_fit(view: FileView, pmap: Pmap, call: MappedCall) -> None:
+    count = sum(arg.label is None for arg in call.args)
+    if isinstance(pmap.in_axes, Items) and len(pmap.in_axes.items) != count:
+        entries = f"{len(pmap.in_axes.items)} {'entry' if len(pmap.in_axes.items) == 1 else 'entries'}"
+        text = f"in_axes has {entries}, the call in line {_line(view, call.call)} passes {count} arguments"
+        raise Obstacle("in-axes-mismatch", text)
+
+
+def _axes(pmap: Pmap, call: MappedCall) -> Prefix:
+    axes = pmap.in_axes
+    positional = [arg for arg in call.args if arg.label is None]
+    own = axes.items if isinstance(axes, Items) else tuple([axes] * len(positional))
+    return Items("tuple", (*own, *[0] * (len(call.args) - len(positional))))
+
+
+def _node(view: FileView, call: MappedCall) -> Node:
+    path = path_to(view, call.call)
+    node = path[-1] if path else None
+    if (
+        node is None
+        or not isinstance(node, Call)
+        or any(label in ("*", "**") for label, _, _ in node.arguments)
+        or not call.exact
+    ):
+        where = f"the call in line {_line(view, call.call)}"
+        raise Obstacle("keyword-splat", f"{where} passes keywords that are not written there")
+    return node
+
+
+def _wanted(view: FileView, pmap: Pmap, site: Site, node: Node) -> tuple[str, ...]:
+    """The parameters that the keywords of a call name, in the order in which they come by position."""
+    where = f"the call in line {_line(view, site)}"
+    if pmap.parameters is None:
+        raise Obstacle("keyword-arguments", f"{where} gives keywords, and the function's parameters are not known")
+    only = {name for name, how, _ in pmap.binding.parameters or () if how == "key"}
+    named = next((label for label, _, _ in node.arguments if label in only), None)
+    if named is not None:
+        raise Obstacle("keyword-only", f'{where} gives "{named}", which the function takes by keyword only')
+    positional = sum(label is None for label, _, _ in node.arguments)
+    labels = [label for label, _, _ in node.arguments if label is not None]
+    wanted = pmap.parameters[positional : positional + len(labels)]
+    if sorted(wanted) != sorted(labels):
+        raise Obstacle("keyword-arguments", f"{where} leaves out arguments before those that it names")
+    return wanted
+
+
+def _edits(view: FileView, site: Site, node: Node, wanted: tuple[str, ...]) -> list[FileEdit]:
+    keywords = [argument for argument in node.arguments if argument.label is not None]
+    texts = {argument.label: _value(view, site, argument) for argument in keywords}
+    edits = []
+    for argument, name in zip(keywords, wanted, strict=True):
+        span = view.span(Site(site.path, site.block, argument.site))
+        if argument.label == name:
+            span = Span(span.start, span.end - len(texts[name].encode()))
+            edits.append(FileEdit(view.path_of(site), Edit(span, "")))
+        else:
+            edits.append(FileEdit(view.path_of(site), Edit(span, texts[name])))
+    return edits
+
+
+def _value(view: FileView, call: Site, argument: Node) -> str:
+    text = view.text(Site(call.path, call.block, argument.site))
+    found = _KEYWORD.match(text)
+    return text[found.end() :] if found is not None else text
+
+
+def _line(view: FileView, site: Site) -> int:
+    return view.texts[site.path].count(b"\n", 0, view.span(site).start) + 1

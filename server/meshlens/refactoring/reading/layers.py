@@ -1,0 +1,181 @@
+"""The layers that a project's modules are made of, as far as they keep something of a batch or draw random numbers.
+
+BatchNorm keeps the mean of a batch, which is that of all rows only if the devices average it; dropout draws for rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from meshlens.axes.domain.values import Site
+from meshlens.facts.nodes import (
+    Assign,
+    Attribute,
+    AugAssign,
+    Call,
+    ClassDef,
+    Constant,
+    Import,
+    ImportFrom,
+    ListDisplay,
+    Name,
+    Subscript,
+    TupleDisplay,
+    last_name,
+)
+from meshlens.project.trees import Node, children, tree
+from meshlens.project.view import FileView
+from meshlens.project.views import view_of
+from meshlens.refactoring.reading.functions import dotted_name
+from meshlens.refactoring.reading.importing import reached_from
+
+_NORMS = {
+    "flax.linen.BatchNorm": "axis_name",
+    "flax.nnx.BatchNorm": "axis_name",
+}
+_RANDOM = frozenset(f"flax.nnx.{name}" for name in "Dropout Rngs RngStream split_rngs MultiHeadAttention".split())
+_PARTIAL = "functools.partial"
+_BUILDS = frozenset({"__init__", "setup", "init", "create", "__post_init__"})
+
+
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """A layer that averages over the batch.
+
+    Attributes:
+        view: its file.
+        site: the call that makes it, or the `partial` of its class.
+        keyword: what its argument for the axis is called.
+        said: whether that is given.
+    """
+
+    view: FileView
+    site: Site
+    keyword: str
+    said: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """What the modules of a file and of those that it imports are made of.
+
+    Attributes:
+        classes: the classes of modules of flax.nnx.
+        norms: the layers that average over the batch.
+        random: whether modules hold what draws random numbers when they are called.
+        keeps: where a module keeps something of what it is given; "" for nowhere.
+    """
+
+    classes: frozenset[str]
+    norms: tuple[Norm, ...]
+    random: bool
+    keeps: str
+
+
+def layers_of(view: FileView) -> Layers:
+    """Returns what the modules of a file and of those that it imports are made of."""
+    key = f"assists: layers of {view.path}"
+    found: Layers = view.solution.once(key, lambda _: _layers_of(view))
+    return found
+
+
+def _layers_of(view: FileView) -> Layers:
+    paths = (str(view.path), *sorted(reached_from(view, str(view.path)) - {str(view.path)}))
+    views = [view_of(view, path) for path in paths]
+    classes = {name for one in views for name in _classes(one)}
+    norms: list[Norm] = []
+    random, keeps = False, ""
+    for one in views:
+        for key, root in _roots(one):
+            in_init = key.rpartition(".")[2].split("~")[0] in _BUILDS
+            for node in _walk(root):
+                norms += _norm(one, key, node)
+                random = random or _draws(one, node, in_init)
+            owner = key.rpartition(".")[0].split("~")[0]
+            if owner in classes and not in_init and not keeps:
+                keeps = next((f"{one.path.name}: {text}" for text in _kept(root)), "")
+    return Layers(frozenset(classes), tuple(norms), random, keeps)
+
+
+def _roots(view: FileView) -> Iterator[tuple[str, Node]]:
+    for key in view.facts.blocks:
+        root = tree(view, str(view.path), key)
+        if root is not None and not isinstance(root, (Import, ImportFrom)):
+            yield key, root
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    """The nodes of a block, without those of the blocks in it."""
+    yield node
+    for child in children(node):
+        yield from _walk(child)
+
+
+def _classes(view: FileView) -> Iterator[str]:
+    """The classes of a file that are modules of flax.nnx, also by way of others in it."""
+    shapes = [shape for block in view.facts.blocks.values() if isinstance((shape := block.shape), ClassDef)]
+    found: set[str] = set()
+    for _ in range(4):
+        for shape in shapes:
+            bases = [base.value for base in shape.bases]
+            if any(dotted_name(view, base) == "flax.nnx.Module" or base[-1] in found for base in bases):
+                found.add(shape.name)
+    yield from found
+
+
+def _norm(view: FileView, key: str, node: Node) -> Iterator[Norm]:
+    if not isinstance(node, Call):
+        return
+    callee, given = node.callee, node.arguments
+    if dotted_name(view, callee) == _PARTIAL and given:
+        callee = given[0].value
+    keyword = _NORMS.get(dotted_name(view, callee))
+    if keyword is not None:
+        said = any(label in (keyword, "*", "**") for label, _, _ in given)
+        yield Norm(view, Site(str(view.path), key, node.site), keyword, said)
+
+
+def _draws(view: FileView, node: Node, in_init: bool) -> bool:
+    """Tells whether a node makes a layer that holds a stream of random numbers, or draws from one."""
+    if not isinstance(node, Call):
+        return False
+    dotted = dotted_name(view, node.callee)
+    if dotted == "flax.nnx.Dropout":
+        return any(label == "rngs" for label, _, _ in node.arguments)
+    if dotted == "flax.nnx.MultiHeadAttention":
+        return any(label == "dropout_rate" for label, _, _ in node.arguments)
+    is_drawn = (
+        isinstance(node.callee, Attribute)
+        and isinstance(node.callee.object, (Name, Attribute))
+        and last_name(node.callee.object) in ("rngs", "rng")
+    )
+    return is_drawn and not in_init and isinstance(node.callee[2], Attribute)
+
+
+def _kept(root: Node) -> Iterator[str]:
+    """What a method of a module stores in it, counters aside."""
+    for node in _walk(root):
+        if isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name in ("sow", "perturb"):
+            yield node.callee.name
+        if isinstance(node, AugAssign) and _is_own(node.target) and not isinstance(node.value, Constant):
+            yield str(_owned(node.target)[-1])
+        if isinstance(node, Assign):
+            for target in node.targets:
+                parts = target.items if isinstance(target, (TupleDisplay, ListDisplay)) else (target,)
+                for part in parts:
+                    if _is_own(part):
+                        yield str(_owned(part)[-1])
+
+
+def _is_own(target: Node) -> bool:
+    return isinstance(target, (Attribute, Subscript)) and isinstance(_owned(target), Attribute)
+
+
+def _owned(target: Node) -> Node:
+    """The attribute of `self` that a target is a part of."""
+    while isinstance(target, (Attribute, Subscript)):
+        if isinstance(target, Attribute) and isinstance(target.object, Name) and target.object.name == "self":
+            return target
+        target = target.object
+    return target

@@ -1,0 +1,196 @@
+"""Which names outside a function stand for a function that an expression makes, and how often a scope binds a name."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assign,
+    Attribute,
+    BinaryOperation,
+    Call,
+    ClassDef,
+    Comprehension,
+    Constant,
+    For,
+    FunctionDef,
+    Lambda,
+    Name,
+    Slice,
+    Subscript,
+    TupleDisplay,
+    UnaryOperation,
+    With,
+)
+from meshlens.project.trees import Node, bound_by, children, tree, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.reading.functions import dotted_name, functions_called
+
+MAKES = frozenset({"jax.jit", "jax.checkpoint", "jax.named_call", "jax.vmap", "jax.grad", "jax.value_and_grad"}) | {
+    "equinox.filter_jit",
+    "equinox.filter_vmap",
+    "equinox.filter_grad",
+    "equinox.filter_value_and_grad",
+    "flax.nnx.jit",
+    "flax.nnx.grad",
+    "flax.nnx.value_and_grad",
+}
+BATCH = re.compile(
+    r"(?:.*_)?(?:batch|data|inputs?|images?|imgs?|labels?|lbls?|targets?|tokens?|examples?|minibatch|observations?|obs|features|xs?"
+    r"|ys?|actions?|rewards?|dones?|samples?|sequences?|points|transitions?|trajectory|rollout)s?(?:_batch|_train|_test)?"
+)
+"""What variables that hold a batch are called."""
+_NO_ARRAYS = frozenset(
+    "PRNGKey key split fold_in RandomState default_rng seed float32 float64 int32 bfloat16 float16 dtype sqrt".split()
+)
+_PARTIAL = "functools.partial"
+_COMPILES = frozenset({"jax.jit", "equinox.filter_jit", "flax.nnx.jit"})
+_OF_ARRAYS = frozenset("shape ndim dtype size T astype reshape sum mean max min at".split())
+
+
+def made_outside(view: FileView, home: str | None) -> dict[str, tuple[Node, None]]:
+    """The names that the top level, or the function around, binds once, to a function that an expression makes.
+
+    Args:
+        view: the file.
+        home: the outermost function around the one that is followed; None for the top level.
+    """
+    key = f"assists: functions made around {home or ''} in {view.path}"
+    found: dict[str, tuple[Node, None]] = view.solution.once(key, lambda _: dict(_made_outside(view, home)))
+    return found
+
+
+def kind_outside(view: FileView, home: str | None, name: str) -> str:
+    """The kind of a variable outside: "alike" if it may have as many rows as a batch, else "same".
+
+    Args:
+        view: the file.
+        home: the outermost function around the one that is followed; None for the top level.
+        name: the variable.
+    """
+    key = f"assists: arrays around {home or ''} in {view.path}"
+    found: frozenset[str] = view.solution.once(key, lambda _: frozenset(_arrays_outside(view, home)))
+    return "alike" if name in found else "same"
+
+
+def _arrays_outside(view: FileView, home: str | None) -> Iterator[str]:
+    around = tree(view, str(view.path), home) if home is not None else None
+    if around is not None and isinstance(around, FunctionDef):
+        yield from (one[0] for one in around.function.parameters if BATCH.fullmatch(one[0]) is not None)
+    for scope in (None, home) if home is not None else (None,):
+        for statement in _every(_statements(view, scope)):
+            if not isinstance(statement, (Assign, AnnAssign, For, With)):
+                continue
+            is_array = isinstance(statement, Assign) and _makes_array(view, statement.value)
+            for name in bound_by(statement):
+                if is_array or BATCH.fullmatch(name.lower()) is not None:
+                    yield name
+
+
+def _makes_array(view: FileView, value: Node) -> bool:
+    """Whether an expression is an array that a function of NumPy or JAX makes, or a part of one."""
+    while isinstance(value, (BinaryOperation, Subscript, UnaryOperation)) or (
+        isinstance(value, Call) and isinstance(value.callee, Attribute)
+    ):
+        if isinstance(value, Call) and (dotted := dotted_name(view, value.callee)):
+            return (
+                dotted.startswith(("jax.numpy.", "numpy.", "jax.random.")) and dotted.rsplit(".")[-1] not in _NO_ARRAYS
+            )
+        if isinstance(value, BinaryOperation):
+            value = value.left
+        elif isinstance(value, UnaryOperation):
+            value = value.operand
+        elif isinstance(value, Subscript):
+            value = value.object
+        elif isinstance(value, Call) and isinstance(value.callee, Attribute):
+            value = value.callee.object
+    return isinstance(value, Call) and dotted_name(view, value.callee).startswith(("jax.numpy.", "numpy."))
+
+
+def times_bound(view: FileView, home: str | None, name: str) -> int:
+    """How often the top level, or a function itself, binds a name."""
+    key = f"assists: names bound in {home or ''} of {view.path}"
+    counted: Counter[str] = view.solution.once(key, lambda _: Counter(_bound(view, _statements(view, home))))
+    return counted[name]
+
+
+def makes_function(view: FileView, node: Node) -> bool:
+    """Tells whether an expression certainly makes or names a function that can be followed."""
+    if isinstance(node, Lambda):
+        return True
+    if isinstance(node, Call):
+        is_ours = isinstance(node.callee, Name) and bool(functions_called(view, node.callee.name))
+        return is_ours or dotted_name(view, node.callee) in {*MAKES, _PARTIAL}
+    return bool(dotted_name(view, node)) or (isinstance(node, Name) and bool(functions_called(view, node.name)))
+
+
+def _made_outside(view: FileView, home: str | None) -> Iterator[tuple[str, tuple[Node, None]]]:
+    for scope in (None, home) if home is not None else (None,):
+        for statement in _every(_statements(view, scope)):
+            if (
+                isinstance(statement, Assign)
+                and makes_function(view, statement.value)
+                and not _compiles_itself(view, statement)
+            ):
+                for target in statement.targets:
+                    if isinstance(target, Name) and times_bound(view, scope, target.name) == 1:
+                        yield target.name, (statement.value, None)
+
+
+def _statements(view: FileView, home: str | None) -> tuple[Node, ...]:
+    if home is None:
+        return tuple(view.facts.blocks[key].shape for key in view.facts.top)
+    around = tree(view, str(view.path), home)
+    return tuple(around.function.body) if around is not None and isinstance(around, FunctionDef) else ()
+
+
+def _every(nodes: Iterable[Node]) -> Iterator[Node]:
+    """The nodes of a scope, without those of the functions and classes in it."""
+    for node in nodes:
+        yield node
+        if not isinstance(node, (FunctionDef, Lambda, ClassDef, Comprehension)) and isinstance(node.site, int):
+            yield from _every(children(node))
+
+
+def _bound(view: FileView, statements: Iterable[Node]) -> Iterator[str]:
+    for node in _every(statements):
+        if not isinstance(node, Comprehension) and not _compiles_itself(view, node):
+            yield from bound_by(node)
+
+
+def _compiles_itself(view: FileView, node: Node) -> bool:
+    """Tells whether a statement binds a name to what a `jit` makes of it, which gives the same."""
+    if (
+        not isinstance(node, Assign)
+        or not isinstance(node.value, Call)
+        or len(node.targets) != 1
+        or not isinstance(node.targets[0], Name)
+    ):
+        return False
+    given = [value.name for _, _, value in node.value.arguments if isinstance(value, Name)]
+    return given[:1] == [node.targets[0].name] and dotted_name(view, node.value.callee) in _COMPILES
+
+
+def used_as_arrays(function: Node) -> frozenset[str]:
+    """The names that a function computes with as they are, so that they are arrays and no trees of such."""
+    found: set[str] = set()
+    items: dict[str, set[object]] = {}
+    for node in walk(function):
+        if isinstance(node, Subscript) and isinstance(node.object, Name) and isinstance(node.key, Constant):
+            items.setdefault(node.object.name, set()).add(node.key.value)
+        parts: tuple[Node, ...] = ()
+        if isinstance(node, BinaryOperation):
+            parts = node[3:5]
+        elif isinstance(node, UnaryOperation):
+            parts = (node.operand,)
+        elif (isinstance(node, Attribute) and node.name in _OF_ARRAYS) or (
+            isinstance(node, Subscript) and isinstance(node.key, (Slice, TupleDisplay))
+        ):
+            parts = (node.object,)
+        found.update(part.name for part in parts if isinstance(part, Name))
+    # One number alone picks a row; a tuple that nobody takes a second thing of is rare.
+    found.update(name for name, taken in items.items() if len(taken) == 1 and type(next(iter(taken))) is int)
+    return frozenset(found)

@@ -1,0 +1,61 @@
+"""Methods: a map compiles what it reads of the object into the program, so that must never change."""
+
+from __future__ import annotations
+
+from meshlens.facts.nodes import Attribute, Name
+from meshlens.project.trees import Node, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.maps.form import Form
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.functions import Target, functions
+from meshlens.refactoring.reading.mentions import storing
+from meshlens.refactoring.reading.object_kinds import kind_of_class
+from meshlens.refactoring.reading.scopes import class_around
+
+_COMPARES = frozenset({"__eq__", "__hash__"})
+
+
+def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None:
+    """Makes sure that the object of a method can be a static argument, or is one already.
+
+    Raises:
+        Obstacle: it cannot.
+    """
+    if not target.is_method or form.is_bound:
+        return
+    receiver = target.node.function.parameters[0].name if target.node.function.parameters else ""
+    if form.folded is not None:
+        owner = (class_around(view, target.at(target.node.site)) or "").split("~")[0]
+        if form.around and (form.folded.library != "jax" or kind_of_class(view, owner) not in (None, "plain")):
+            return
+        if receiver not in form.folded.static:
+            raise Obstacle("object-argument", f'jit takes the object of "{target.name}" apart, which pmap would map')
+        return
+    home = class_around(view, target.at(target.node.site)) or ""
+    block = view.facts.blocks.get(home)
+    if block is None:
+        raise Obstacle("method", f'the class of "{target.name}" is not written at the top level')
+    methods = {one.name: one.node for one in functions(view) if one.is_method and one.site.block.startswith(f"{home}.")}
+    bases, decorators = block.shape.bases, block.shape.decorators
+    plain = all(base.name == "object" for _, _, base in bases if isinstance(base, Name)) and not decorators
+    if not plain or any(not isinstance(base, Name) for _, _, base in bases) or methods.keys() & _COMPARES:
+        raise Obstacle("object-hash", f'pmap may not tell the objects of "{home}" apart as static arguments')
+    for name in sorted(_read(target, receiver, methods)):
+        if storing(view, name) - {"__init__"}:
+            raise Obstacle("object-changes", f'"{target.name}" reads "{name}" of its object, which changes')
+
+
+def _read(target: Target, receiver: str, methods: dict[str, Node]) -> set[str]:
+    """The attributes that a method and those that it calls take from the object."""
+    found: set[str] = set()
+    waiting = [target.node]
+    while waiting:
+        node = waiting.pop()
+        taken = {
+            inner.name
+            for inner in walk(node)
+            if isinstance(inner, Attribute) and isinstance(inner.object, Name) and inner.object.name == receiver
+        }
+        waiting += [methods[name] for name in taken - found if name in methods]
+        found |= taken
+    return found

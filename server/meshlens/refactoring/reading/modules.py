@@ -1,0 +1,165 @@
+"""What layers that keep statistics of a batch, or draw random numbers, ask of a function that is to be mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from meshlens.axes.domain.values import Site
+from meshlens.facts.nodes import Attribute, Call, Constant, Name
+from meshlens.project.trees import Node, tree, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.following.gradients import TAKES
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.functions import Target, dotted_name, line_of, reached
+from meshlens.refactoring.reading.jit import Library
+from meshlens.refactoring.reading.layers import Layers, Norm, layers_of
+from meshlens.refactoring.reading.mentions import Mention, entries, made_of, mentions_of
+from meshlens.refactoring.reading.uses import is_on_host
+from meshlens.text import Edit, FileEdit, Span
+
+_NNX = "flax.nnx."
+_INSTEAD = "use jit with sharding"
+
+
+@dataclass(frozen=True, slots=True)
+class Care:
+    """What the layers of a step ask for while it is mapped.
+
+    Attributes:
+        norms: the layers whose classes say that they average over all devices.
+        joins: whether the objects that it is given are told so while it runs.
+        draws: whether the objects that it is given get random streams for each device while it runs.
+    """
+
+    norms: tuple[Norm, ...] = ()
+    joins: bool = False
+    draws: bool = False
+
+
+NOTHING = Care()
+
+
+def care_for(view: FileView, target: Target, library: Library) -> Care:
+    """Returns what the layers of a step ask for while it is mapped.
+
+    Raises:
+        Obstacle: its modules keep or draw something that would differ between the devices.
+    """
+    inside = [node for root in reached(view, target) for node in walk(root)]
+    layers = layers_of(view)
+    if works_on_modules(view, target, inside):
+        return _of_modules(view, target, inside, layers, library)
+    if "batch_stats" not in {
+        node.value if isinstance(node, Constant) else node.name
+        for node in inside
+        if isinstance(node, (Attribute, Constant, Name))
+    }:
+        return Care()
+    if not any(map(_is_updating, inside)):
+        return Care()
+    linen = tuple(one for one in layers.norms if one.keyword == "axis_name")
+    if not linen:
+        message = f'"{target.name}" updates batch statistics, of layers that this project does not make'
+        raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
+    _must_update_here_only(view, inside)
+    return Care(tuple(one for one in linen if not one.said))
+
+
+def works_on_modules(view: FileView, target: Target, inside: list[Node] | None = None) -> bool:
+    """Tells whether a function works on objects of flax.nnx."""
+    if inside is None:
+        inside = [node for root in reached(view, target) for node in walk(root)]
+    decorators = [node for one in target.node.function.decorators for node in walk(one)]
+    return any(
+        isinstance(node, (Attribute, Name)) and dotted_name(view, node).startswith(_NNX)
+        for node in (*inside, *decorators)
+    )
+
+
+def _of_modules(view: FileView, target: Target, inside: list[Node], layers: Layers, library: Library) -> Care:
+    if not layers.classes:
+        message = f'"{target.name}" works on objects of flax.nnx whose classes are not in this project'
+        raise Obstacle("objects", f"{message}: {_INSTEAD}")
+    if layers.keeps:
+        raise Obstacle("objects", f"a module keeps something of each batch ({layers.keeps}): {_INSTEAD}")
+    learns = any(isinstance(node, Call) and dotted_name(view, node.callee) in TAKES for node in inside)
+    if not learns and any(b".eval()" in view.texts[path] for path in _paths(view, layers)):
+        return Care()
+    if layers.random and library != "nnx":
+        message = "its modules draw random numbers from streams that they hold, the same ones on each device"
+        raise Obstacle("random-numbers", f"{message}: {_INSTEAD}")
+    open_norms = tuple(one for one in layers.norms if not one.said)
+    outside = _called_on_one_device(view, layers) if open_norms else None
+    if outside is not None and library != "nnx":
+        message = (
+            f'line {line_of(view, outside.site)} calls "{outside.node[-1]}" on one device, where BatchNorm has no axis'
+        )
+        raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
+    return Care(open_norms if outside is None else (), outside is not None, layers.random)
+
+
+def _paths(view: FileView, layers: Layers) -> set[str]:
+    return {str(view.path), *(one.site.path for one in layers.norms)}
+
+
+def _is_updating(node: Node) -> bool:
+    """Tells whether a call of a module of flax.linen updates what it keeps."""
+    return isinstance(node, Call) and any(
+        label == "mutable" and value[-1] is not False for label, _, value in node.arguments
+    )
+
+
+def _must_update_here_only(view: FileView, inside: list[Node]) -> None:
+    """Makes sure that nothing outside a step updates batch statistics, where no axis is bound.
+
+    Raises:
+        Obstacle: something does.
+    """
+    known = {id(node) for node in inside}
+    for site, node in _every(view):
+        if _is_updating(node) and id(node) not in known:
+            message = f"line {line_of(view, site)} updates batch statistics too, where there is one device"
+            raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
+
+
+def _called_on_one_device(view: FileView, layers: Layers) -> Mention | None:
+    """Where plain Python calls a module before it is set to evaluate, and no axis is bound."""
+    first = view.source.find(b".eval()")
+    for name in sorted({name for one in layers.classes for name in made_of(view, one)}):
+        for mention in mentions_of(view, name):
+            if mention.call is None or not is_on_host(view, mention.site):
+                continue
+            if first < 0 or view.span(mention.site).start < first:
+                return mention
+    return None
+
+
+def _every(view: FileView) -> Iterator[tuple[Site, Node]]:
+    for entry in entries(view):
+        for node in walk(tree(view, str(view.path), entry.key) or ("", 0)):
+            if len(node) > 1 and isinstance(node[1], int):
+                yield Site(str(view.path), entry.key, node[1]), node
+
+
+def joined(norm: Norm, axis: str) -> FileEdit:
+    """Returns the edit after which a layer averages over all devices.
+
+    Raises:
+        Obstacle: there is no place for the argument.
+    """
+    span = norm.view.span(norm.site)
+    text = norm.view.source[span.start : span.end].decode("utf-8", "replace")
+    body = text[:-1].rstrip()
+    if not text.endswith(")") or "#" in body.rpartition("\n")[2]:
+        raise Obstacle("batch-statistics", f"BatchNorm in {norm.view.path.name} has no place for another argument")
+    at = span.start + len(body.encode())
+    said = f"{norm.keyword}={axis}"
+    if body.endswith("("):
+        added = said
+    elif body.endswith(",") and "\n" in text[len(body) :]:
+        last = body.rpartition("\n")[2]
+        added = f"\n{last[: len(last) - len(last.lstrip())]}{said},"
+    else:
+        added = f" {said}" if body.endswith(",") else f", {said}"
+    return FileEdit(norm.view.path, Edit(Span(at, at), added))

@@ -1,0 +1,61 @@
+"""The parameters of a function as they are written, and one more of them."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+
+from meshlens.project.trees import names_bound, names_used
+from meshlens.project.view import FileView
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.functions import Target
+from meshlens.text import Edit, FileEdit, Span
+
+AXIS_PARAMETER = "axis_name"
+"""What libraries call the parameter that names an axis where there is one."""
+
+
+def new_parameter(view: FileView, target: Target, name: str) -> FileEdit:
+    """The edit that gives a function one more parameter, which is None unless it is given.
+
+    Raises:
+        Obstacle: the function uses the name, or its parameters are written in a way that leaves no place for it.
+    """
+    if name in names_used(target.node) | names_bound(target.body) | {
+        one.name for one in target.node.function.parameters
+    }:
+        raise Obstacle("axis-parameter", f'"{target.name}" uses the name "{name}" already')
+    if any(how not in ("only", "any") for _, _, how, _, _ in target.node.function.parameters):
+        raise Obstacle("parameters", f'"{target.name}" takes arguments that pmap cannot map by position')
+    start = view.span(target.site).end
+    text = view.source[start : view.span(target.at(target.node.site)).end].decode("utf-8", "replace")
+    close = _closing(text)
+    if close is None:
+        raise Obstacle("parameters", f'the parameters of "{target.name}" cannot be read')
+    body = text[:close].rstrip()
+    at = start + len(body.encode())
+    if "#" in text[:close].rsplit("\n", 1)[0].rsplit("\n", 1)[-1]:
+        raise Obstacle("comments", f'comments stand between the parameters of "{target.name}"')
+    if "\n" not in text[:close] or not body.endswith(","):
+        added = f" {name}=None" if body.endswith(",") else f", {name}=None"
+        return FileEdit(view.path, Edit(Span(at, at), added))
+    last = body.rsplit("\n", 1)[-1]
+    indent = last[: len(last) - len(last.lstrip())]
+    return FileEdit(view.path, Edit(Span(at, at), f"\n{indent}{name}=None,"))
+
+
+def _closing(text: str) -> int | None:
+    """Where the bracket that a text begins with is closed."""
+    lines = text.splitlines(keepends=True)
+    depth = 0
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type != tokenize.OP:
+                continue
+            depth += (token.string in "([{") - (token.string in ")]}")
+            if depth == 0 and token.string == ")":
+                row, column = token.start
+                return sum(map(len, lines[: row - 1])) + column
+    except (tokenize.TokenError, SyntaxError):
+        return None
+    return None

@@ -1,0 +1,43 @@
+"""Where a name means the same thing: in the whole file, or in one function and what is defined inside it."""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.values import Site
+from meshlens.facts.nodes import NOTHING, ClassDef, FunctionDef, Lambda
+from meshlens.project.trees import Node, path_to
+from meshlens.project.view import FileView
+
+
+def outermost(view: FileView, key: str) -> str:
+    """The block of the outermost function that a block is nested in; the block itself if that is none."""
+    while True:
+        above = view.facts.blocks.get(key.rpartition(".")[0])
+        if above is None or isinstance(above.shape, ClassDef):
+            return key
+        key = above.key
+
+
+def home_of(view: FileView, site: Site) -> str | None:
+    """The outermost function around a place, by its block; None for a place at the top level or in a class there."""
+    root = outermost(view, site.block)
+    if root != site.block:
+        return root
+    around = path_to(view, site)[:-1]
+    return root if any(isinstance(node, (FunctionDef, Lambda)) for node in around) else None
+
+
+def parent_of(view: FileView, site: Site) -> Node:
+    """The node directly around a place; one that is nothing where there is none."""
+    path = path_to(view, site)
+    return path[-2] if len(path) > 1 else NOTHING
+
+
+def class_around(view: FileView, site: Site) -> str | None:
+    """The key of the class that a definition stands directly in, "" for a class that is no block of its own."""
+    for node in reversed(path_to(view, site)[:-1]):
+        if isinstance(node, (FunctionDef, Lambda)):
+            return None
+        if isinstance(node, ClassDef):
+            return ""
+    parent = view.facts.blocks.get(site.block.rpartition(".")[0])
+    return parent.key if parent is not None and isinstance(parent.shape, ClassDef) else None

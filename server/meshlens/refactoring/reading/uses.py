@@ -1,0 +1,132 @@
+"""Every place of a file that uses a function or what is made of it, and whether plain Python runs there."""
+
+from __future__ import annotations
+
+import re
+
+from meshlens.axes.domain.values import Site
+from meshlens.facts.nodes import Call, FunctionDef, Lambda, Name
+from meshlens.project.trees import Node, path_to, tree
+from meshlens.project.view import FileView
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.functions import Target, Use, dotted_name, functions_called, line_of
+from meshlens.refactoring.reading.mentions import attributes_called, bound_at_top, bound_inside, made_of, mentions_of
+from meshlens.refactoring.reading.scopes import class_around, home_of, parent_of
+
+_TRACES = ("jax.", "flax.", "haiku.", "equinox.", "optax.", "chex.", "functools.partial")
+
+
+def uses_of(view: FileView, target: Target) -> tuple[Use, ...]:
+    """Every place that names a function.
+
+    Raises:
+        Obstacle: the name means several things, or the object of a method is not known.
+    """
+    definition = target.at(target.node.site)
+    if target.is_method:
+        if sum(one.is_method for one in functions_called(view, target.name)) > 1:
+            raise Obstacle("several-definitions", f'several methods are called "{target.name}" here')
+        return uses_of_attribute(view, target.name, class_around(view, definition))
+    return uses_of_name(view, target.name, home_of(view, definition))
+
+
+def uses_of_name(view: FileView, name: str, home: str | None) -> tuple[Use, ...]:
+    """Every place that names a variable.
+
+    Args:
+        view: the file.
+        name: the variable.
+        home: the outermost function around what binds it; None for the top level.
+
+    Raises:
+        Obstacle: it is bound in several places.
+    """
+    inside = bound_inside(view, name)
+    if (bound_at_top(view, name) if home is None else inside.get(home, 0)) != 1:
+        raise Obstacle("several-definitions", f'several things are called "{name}" here')
+    found = [one for one in mentions_of(view, name) if (one.root not in inside if home is None else one.root == home)]
+    return tuple(Use(one.site, one.call) for one in found)
+
+
+def uses_of_attribute(view: FileView, name: str, home: str | None) -> tuple[Use, ...]:
+    """Every place that takes an attribute from the objects of a class.
+
+    Args:
+        view: the file.
+        name: the attribute.
+        home: the key of the class.
+
+    Raises:
+        Obstacle: it is not known what object an attribute of this name is taken from.
+    """
+    found = attributes_called(view, name)
+    for one in found:
+        if not home or not is_object(view, one.site, one.node.object, home):
+            message = f'line {line_of(view, one.site)} uses "{name}" of an object that is not known here'
+            raise Obstacle("unknown-object", message)
+    return tuple(Use(one.site, one.call) for one in found)
+
+
+def is_object(view: FileView, site: Site, value: Node, home: str) -> bool:
+    """Whether an expression is certainly an object of a class.
+
+    Args:
+        view: the file.
+        site: where it stands.
+        value: the expression.
+        home: the key of the class.
+    """
+    if not isinstance(value, Name):
+        return False
+    root = tree(view, str(view.path), site.block)
+    parameters: tuple[Node, ...] = (
+        root.function.parameters if root is not None and isinstance(root, FunctionDef) else ()
+    )
+    is_own = site.block.rpartition(".")[0] == home and bool(parameters) and value.name == parameters[0].name
+    return is_own or value.name in made_of(view, home)
+
+
+def used_elsewhere(view: FileView, name: str) -> str | None:
+    """The name of another file of the workspace that may use something of this one."""
+    word = re.compile(rb"\b" + name.encode() + rb"\b")
+    stem = re.escape(view.path.stem.encode())
+    module = re.compile(rb"import.*\b" + stem + rb"\b|\b" + stem + rb"\s+import\b")
+    for path, text in view.texts.items():
+        if name.encode() in text and path != str(view.path) and word.search(text) and module.search(text):
+            return path.rsplit("/", 1)[-1]
+    return None
+
+
+def is_on_host(view: FileView, site: Site, seen: frozenset[Site] = frozenset()) -> bool:
+    """Whether plain Python runs at a place: no function around it is traced, or handed to what may trace it."""
+    around = [node for node in path_to(view, site)[:-1] if isinstance(node, (FunctionDef, Lambda))]
+    if not around:
+        return True
+    node = around[-1]
+    if isinstance(node, Lambda):
+        return False
+    name = Site(site.path, site.block, node.function.site)
+    if name in seen:
+        return True
+    if any(_may_trace(view, decorator) for decorator in node.function.decorators):
+        return False
+    is_method = class_around(view, Site(site.path, site.block, node.site)) is not None
+    # Methods of other classes and other functions of this name are looked at too: they may be meant.
+    return all(
+        is_on_host(view, one.site, seen | {name}) if one.call is not None else _is_harmless(view, one.site)
+        for one in (attributes_called if is_method else mentions_of)(view, node.function.name)
+    )
+
+
+def _is_harmless(view: FileView, site: Site) -> bool:
+    """Whether a function is only handed to something outside that does not trace, such as `app.run(main)`."""
+    above = parent_of(view, site)
+    dotted = dotted_name(view, above.callee) if isinstance(above, Call) else ""
+    return bool(dotted) and not dotted.startswith(_TRACES)
+
+
+def _may_trace(view: FileView, decorator: Node) -> bool:
+    if isinstance(decorator, Name) and decorator.name in ("property", "staticmethod", "classmethod"):
+        return False
+    dotted = dotted_name(view, decorator.callee if isinstance(decorator, Call) else decorator)
+    return not dotted or dotted.startswith(_TRACES)

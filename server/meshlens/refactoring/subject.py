@@ -1,0 +1,77 @@
+"""The function that somebody who asks to parallelize means: at its definition, its name, or what is made of it."""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.values import Site
+from meshlens.facts.nodes import Assign, Attribute, Call, Lambda, Name
+from meshlens.project.trees import Node, tree, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.reading.functions import Target, function_at, functions
+from meshlens.refactoring.reading.host_calls import callee_at
+from meshlens.refactoring.reading.mentions import entries
+from meshlens.refactoring.reading.scopes import parent_of
+from meshlens.text import Span
+
+
+def subject_at(view: FileView, span: Span) -> Span | None:
+    """Returns the name of the function that a cursor is about: where an assist is to be asked for it.
+
+    That is the function whose `def` line or decorators the cursor is on, whose name it is on, or what `jit`, `partial`
+    or their like are called with there; of a lambda it is the variable that holds it.
+    """
+    if callee_at(view, span) is not None or function_at(view, span) is not None:
+        return span
+    for target in functions(view):
+        if _head(view, target).contains(span):
+            return view.span(target.site)
+    return _at_call(view, span)
+
+
+def _head(view: FileView, target: Target) -> Span:
+    """Returns the lines of a function from its first decorator to the one that its body begins on, without the body."""
+    sites = [target.at(node[1]) for node in target.node[2][3]]
+    start = min(view.span(site).start for site in (*sites, target.site))
+    body = [view.span(target.at(node[1])).start for node in target.body]
+    end = min((at for at in body if at > start), default=view.span(target.site).end)
+    line = view.source.rfind(b"\n", 0, start) + 1
+    return Span(line, max(end - 1, view.span(target.site).end))
+
+
+def _at_call(view: FileView, span: Span) -> Span | None:
+    """Returns the function that a call at the cursor makes something of, or the variable that holds a lambda there."""
+    path = str(view.path)
+    for entry in entries(view):
+        if not view.facts.blocks[entry.key].holds(span):
+            continue
+        found: Span | None = None
+        for node in walk(tree(view, path, entry.key) or ("", 0)):
+            if isinstance(node, (Call, Lambda)) and view.span(Site(path, entry.key, node.site)).contains(span):
+                inner = _meant(view, Site(path, entry.key, node.site), node, span)
+                found = inner if inner is not None else found
+        if found is not None:
+            return found
+    return None
+
+
+def _meant(view: FileView, site: Site, node: Node, span: Span) -> Span | None:
+    if isinstance(node, Lambda):
+        above = parent_of(view, site)
+        while isinstance(above, Call):
+            site = Site(site.path, site.block, above.site)
+            above = parent_of(view, site)
+        if isinstance(above, Assign) and len(above.targets) == 1 and isinstance(above.targets[0], Name):
+            return view.span(Site(site.path, site.block, above.targets[0].site))
+        return None
+    callee = Site(site.path, site.block, node[2][1])
+    if not view.span(callee).contains(span):
+        return None
+    operand = next((value for label, _, value in node[3] if label is None), None)
+    while operand is not None and isinstance(operand, Call):
+        operand = next((value for label, _, value in operand.arguments if label is None), None)
+    if operand is None:
+        return None
+    if isinstance(operand, Lambda):
+        return _meant(view, Site(site.path, site.block, operand.site), operand, span)
+    at = view.span(Site(site.path, site.block, operand[1]))
+    end = Span(at.end, at.end) if isinstance(operand, Attribute) else at
+    return end if function_at(view, end) is not None else None

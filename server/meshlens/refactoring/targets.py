@@ -1,0 +1,156 @@
+"""What can be asked for by name: `--to shard_map` and its sisters, and the places in a file that each is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from meshlens.axes.domain.values import Site
+from meshlens.facts.nodes import Attribute, Call, Name
+from meshlens.jaxapi.names import canonical
+from meshlens.jaxapi.transparent import COMPILES
+from meshlens.project.trees import Node, tree, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.maps.pmap import applications, decorated
+from meshlens.refactoring.model import Answer, Proposal, Wishes
+from meshlens.refactoring.reading.assigned import results_of
+from meshlens.refactoring.reading.functions import Target, dotted_name, function_at, functions, functions_called
+from meshlens.refactoring.reading.host_calls import compiled_variables
+from meshlens.refactoring.reading.scopes import class_around
+from meshlens.refactoring.reading.uses import is_object
+from meshlens.refactoring.registry import Assist, assist_named
+from meshlens.text import Span
+
+TARGETS = {
+    "jit": ("shard-with-jit",),
+    "pmap": ("vmap-to-pmap", "convert-to-pmap"),
+    "shard_map": ("pmap-to-shard-map", "nested-pmap-to-shard-map", "wrap-in-shard-map"),
+    "vmap": ("pmap-to-vmap",),
+}
+"""The assists that make something: the first that can do it at a place, else the first that says why not."""
+
+
+def assist_for(target: str | None) -> Assist:
+    """The assists that make something, as one.
+
+    Args:
+        target: a key of `TARGETS`; None for what suits a function best.
+    """
+    if target is None:
+        return Assist("parallelize", _best, "")
+
+    def propose(view: FileView, span: Span, wishes: Wishes) -> Answer:
+        refused: Answer = None
+        for name in TARGETS[target]:
+            answer = assist_named(name).propose(view, span, wishes)
+            if isinstance(answer, Proposal):
+                return answer
+            refused = refused or answer
+        return refused
+
+    return Assist(target, propose, "")
+
+
+def _best(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers `jit` with sharding, or `shard_map` for what the partitioner of XLA gets wrong and for what is a map."""
+    answer = assist_for("jit").propose(view, span, wishes)
+    if isinstance(answer, Proposal) or (answer is not None and answer.code != "gradients-by-row"):
+        return answer
+    other = assist_for("shard_map").propose(view, span, wishes)
+    return other if isinstance(other, Proposal) else answer or other
+
+
+def places_named(target: str | None, function: str | None) -> Callable[[FileView], tuple[Span, ...]]:
+    """Where an assist may apply in a file.
+
+    Args:
+        target: a key of `TARGETS`; None for what suits best.
+        function: only where this is mapped, or what this names is; None for everywhere.
+    """
+    if target is None and function is not None:
+        return lambda view: (
+            _of_function(view, function, "jax.pmap") or _named_exactly(view, function) or _variables(view, function)
+        )
+    if target in (None, "jit"):
+        return lambda view: _named_exactly(view, function) or _variables(view, function)
+    if function is None:
+        return (lambda view: _functions(view)) if target == "pmap" else applications
+    if target == "vmap":
+        return lambda view: _of_function(view, function, "jax.pmap")
+    before = "jax.vmap" if target == "pmap" else "jax.pmap"
+    return lambda view: _of_function(view, function, before) or _named_exactly(view, function)
+
+
+def _functions(view: FileView) -> tuple[Span, ...]:
+    """The names of the functions that `jit` compiles."""
+    compiled = _compiled(view)
+    found = [one for one in functions(view) if _is_jitted(view, one) or one.site in compiled]
+    return tuple(sorted(view.span(target.site) for target in found))
+
+
+def _named_exactly(view: FileView, function: str | None) -> tuple[Span, ...]:
+    """The names of the functions that are called so, of one inside another by the names of both."""
+    if function is None:
+        return _functions(view)
+    found = [one for one in functions(view) if one.name == function.rsplit(".", 1)[-1]]
+    whole = [one for one in found if f".{_qualified(one)}".endswith(f".{function}")]
+    return tuple(sorted(view.span(one.site) for one in whole))
+
+
+def _qualified(target: Target) -> str:
+    block = target.site.block.split("~", 1)[0]
+    return block if target.node.site == 0 else f"{block}.{target.name}"
+
+
+def _variables(view: FileView, function: str | None) -> tuple[Span, ...]:
+    """The variables that hold what `jit` or `vmap` made of a function."""
+    found = compiled_variables(view)
+    return tuple(view.span(one.site) for one in found if function is None or one.name == function.rsplit(".", 1)[-1])
+
+
+def _compiled(view: FileView) -> frozenset[Site]:
+    """The functions that calls of `jit` are given; all that may be meant where it is not certain."""
+    found: set[Site] = set()
+    for key in view.facts.blocks:
+        for node in walk(tree(view, str(view.path), key) or ("", 0)):
+            if isinstance(node, Call) and node.arguments and dotted_name(view, node.callee) in COMPILES:
+                value = node.arguments[0].value
+                if isinstance(value, (Name, Attribute)):
+                    found.update(one.site for one in _meant(view, Site(str(view.path), key, value.site), value))
+    return frozenset(found)
+
+
+def _meant(view: FileView, site: Site, value: Node) -> Iterator[Target]:
+    """The functions that a name or attribute at a site may mean, as far as its object is known."""
+    named = [one for one in functions_called(view, value.name) if one.is_method == (isinstance(value, Attribute))]
+    if isinstance(value, Name):
+        certain = function_at(view, view.span(site))
+        yield from (certain,) if certain is not None else named
+        return
+    for one in named:
+        home = class_around(view, one.at(one.node.site))
+        if home is not None and is_object(view, site, value.object, home):
+            yield one
+
+
+def _is_jitted(view: FileView, target: Target) -> bool:
+    for decorator in target.node.function.decorators:
+        names = [decorator]
+        if isinstance(decorator, Call):
+            names = [decorator.callee, *(value for _, _, value in decorator.arguments[:1])]
+        if any(dotted_name(view, name) in COMPILES for name in names):
+            return True
+    return False
+
+
+def _of_function(view: FileView, function: str, dotted: str) -> tuple[Span, ...]:
+    """The applications of a map to a function, or whose result is given a name."""
+    name = function.rsplit(".", 1)[-1]
+    found = set()
+    for binding in view.records.bindings:
+        site = binding.binder.site
+        if not view.is_here(site) or canonical(binding.binder.dotted) != dotted:
+            continue
+        fn = decorated(view, binding)
+        if (fn is not None and fn.function.name == name) or binding.function == name or name in results_of(view, site):
+            found.add(view.span(site))
+    return tuple(sorted(found))

@@ -1,0 +1,1 @@
+"""Writes new code: calls, maps, meshes, helpers and where they stand."""

@@ -1,0 +1,286 @@
+"""The decorators that run a function on all devices and leave its calls as they are, written out once per file.
+
+Each is put together from the lines that its functions need: whether they sum over the devices, have static arguments,
+or belong to a library that lets through more than arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from meshlens.project.view import FileView
+from meshlens.refactoring.reading.jit import Library
+from meshlens.refactoring.reading.modules import Care
+from meshlens.refactoring.writing.helpers import with_helper
+from meshlens.refactoring.writing.sharding import Helper, OnMesh, tree_leaves
+from meshlens.refactoring.writing.spelling import Spelling
+
+MAPS: dict[Library, tuple[str, str]] = {
+    "jax": ("jax", "pmap"),
+    "equinox": ("equinox", "filter_pmap"),
+    "nnx": ("flax.nnx", "pmap"),
+}
+"""The maps of the libraries, as module and name."""
+_JITS: dict[Library, tuple[str, str]] = {
+    "jax": ("jax", "jit"),
+    "equinox": ("equinox", "filter_jit"),
+    "nnx": ("flax.nnx", "jit"),
+}
+_VMAPS: dict[Library, tuple[str, str]] = {
+    "jax": ("jax", "vmap"),
+    "equinox": ("jax", "vmap"),
+    "nnx": ("flax.nnx", "vmap"),
+}
+
+_BY_PMAP = '''\
+def {name}(in_axes, out_axes, **options):
+    """Runs a function on all devices, and puts the rows that come out together."""
+
+    def decorate(function):
+        @{cache}
+        def mapped(count):
+            return {pmap}(function, in_axes=in_axes[:count], out_axes=out_axes, **options)
+
+        @{wraps}(function)
+        def run(*args, **kwargs):
+            args = {signature}(function).bind(*args, **kwargs).args
+            pairs = list(zip(args, in_axes[: len(args)], strict=True))
+            batch = [arg for arg, axis in pairs if axis == 0]
+            args = [{shard}(arg) if axis == 0 else arg for arg, axis in pairs]
+            result = mapped(len(args))(*args)
+            if isinstance(out_axes, tuple):
+                pairs = zip(result, out_axes, strict=True)
+                return tuple({merge}(x, batch) if axis == 0 else x for x, axis in pairs)
+            return {merge}(result, batch) if out_axes == 0 else result
+
+        return run
+
+    return decorate'''
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a decorator has to serve.
+
+    Attributes:
+        library: that of the `jit` whose work it does.
+        sums: whether the function sums over the devices, which would count rows that each device has once for each.
+        static: whether it has arguments that are no arrays, which have no spec.
+        by_name: whether calls may give arguments by name.
+    """
+
+    library: Library = "jax"
+    sums: bool = False
+    static: bool = False
+    by_name: bool = False
+
+
+def pmap_helper(view: FileView, spelling: Spelling, library: Library, shard: str, merge: str) -> Helper:
+    """The decorator that maps a function by `pmap` and leaves its calls as they are.
+
+    Args:
+        view: the file.
+        spelling: spells the names.
+        library: that of the `jit` whose work it does.
+        shard: the function that splits a batch.
+        merge: the function that puts rows together.
+    """
+    return with_helper(
+        view,
+        "on_all_devices",
+        _BY_PMAP,
+        spelling.at,
+        cache=spelling.of("functools", "cache"),
+        pmap=spelling.of(*MAPS[library]),
+        wraps=spelling.of("functools", "wraps"),
+        signature=spelling.of("inspect", "signature"),
+        shard=shard,
+        merge=merge,
+    )
+
+
+def each_device(view: FileView, spelling: Spelling, care: Care, axis: str) -> Helper:
+    """The decorator that has the modules which a function is given work over all devices while it runs, as a call.
+
+    Args:
+        view: the file.
+        spelling: spells the names.
+        care: what the modules ask for; for nothing there is no decorator.
+        axis: the name of the axis, as it is written.
+    """
+    if not (care.joins or care.draws):
+        return "", ()
+    names = {"wraps": spelling.of("functools", "wraps")}
+    names |= {one: spelling.of("flax.nnx", one) for one in ("Module", "iter_graph")}
+    if care.joins:
+        names["BatchNorm"] = spelling.of("flax.nnx", "BatchNorm")
+    if care.draws:
+        names |= {"RngStream": spelling.of("flax.nnx", "RngStream"), "fold_in": spelling.of("jax", "random.fold_in")}
+        names["axis_index"] = spelling.of("jax", "lax.axis_index")
+    name, edits = with_helper(view, "on_each_device", _each_device(care), spelling.at, **names)
+    return f"{name}({axis})", edits
+
+
+def _each_device(care: Care) -> str:
+    """The text of the decorator."""
+    does = {
+        (True, False): "Has BatchNorm average over all devices while a function runs.",
+        (False, True): "Gives each device random streams of its own while a function runs.",
+        (True, True): "Has BatchNorm average over all devices, which get random streams of their own.",
+    }[care.joins, care.draws]
+    lines = [
+        "def {name}(axis_name):",
+        f'    """{does}"""',
+        "",
+        "    def decorate(function):",
+        "        @{wraps}(function)",
+        "        def run(*args):",
+        "            modules = [arg for arg in args if isinstance(arg, {Module})]",
+        "            nodes = [node for one in modules for _, node in {iter_graph}(one)]",
+    ]
+    if care.joins:
+        lines += [
+            "            norms = [node for node in nodes if isinstance(node, {BatchNorm})]",
+            "            names = [norm.axis_name for norm in norms]",
+            "            for norm in norms:",
+            "                norm.axis_name = axis_name",
+        ]
+    if care.draws:
+        lines += [
+            "            streams = [node for node in nodes if isinstance(node, {RngStream})]",
+            "            keys = [stream.key[...] for stream in streams]",
+            "            for stream, key in zip(streams, keys, strict=True):",
+            "                stream.key[...] = {fold_in}(key, {axis_index}(axis_name))",
+        ]
+    lines.append("            result = function(*args)")
+    if care.joins:
+        lines += [
+            "            for norm, name in zip(norms, names, strict=True):",
+            "                norm.axis_name = name",
+        ]
+    if care.draws:
+        lines += [
+            "            for stream, key in zip(streams, keys, strict=True):",
+            "                stream.key[...] = key",
+        ]
+    return "\n".join([*lines, "            return result", "", "        return run", "", "    return decorate"])
+
+
+def shard_map_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str, wanted: Wanted) -> Helper:
+    """The decorator that maps a function by `shard_map` on the mesh that `called` returns.
+
+    The mesh is made and everything compiled when the function is first called.
+
+    Args:
+        view: the file.
+        spelling: spells the names.
+        mesh: the mesh.
+        called: the function that returns it.
+        wanted: what it has to serve.
+    """
+    spec = spelling.spec()
+    names = {
+        "wraps": spelling.of("functools", "wraps"),
+        "jit": spelling.of(*_JITS[wanted.library]),
+        "shard_map": spelling.of("flax.nnx", "shard_map") if wanted.library == "nnx" else spelling.shard_map(),
+        "unchecked": "check_vma=False" if wanted.library == "nnx" else spelling.unchecked(),
+        "mesh": called,
+        "spec": spec,
+        "axis": mesh.axis,
+        "leaves": tree_leaves(spelling),
+    }
+    if wanted.by_name:
+        names["signature"] = spelling.of("inspect", "signature")
+    if wanted.sums:
+        names["vmap"] = spelling.of(*_VMAPS[wanted.library])
+        names["tree_map"] = spelling.tree_map()
+    if wanted.library == "equinox":
+        names |= {one: spelling.of("equinox", one) for one in ("partition", "combine", "is_array")}
+    return with_helper(view, "on_all_devices", _by_shard_map(wanted), spelling.at, **names)
+
+
+def _by_shard_map(wanted: Wanted) -> str:
+    """The text of the decorator."""
+    rest = "stay together" if wanted.sums else "go to each as a whole"
+    lines = [
+        "def {name}(in_specs, out_specs, **options):",
+        f'    """Runs a function on all devices; rows that do not divide {rest}."""',
+        "",
+        "    def decorate(function):",
+        "        @{wraps}(function)",
+        f"        def run(*args{', **kwargs' * wanted.by_name}):",
+        *_read(wanted),
+        "            pairs = zip(args, specs, strict=True)",
+        "            batch = [arg for arg, spec in pairs if spec != {spec}()]",
+        "            sizes = [x.shape[0] for x in {leaves}(batch)]",
+        "            divides = all(size % {mesh}().shape[{axis}] == 0 for size in sizes)",
+        *_called(wanted),
+        "",
+        "        return {jit}(run, **options)",
+        "",
+        "    return decorate",
+    ]
+    return "\n".join(lines)
+
+
+def _read(wanted: Wanted) -> list[str]:
+    """The lines that read the arguments: `args` are the arrays, `specs` theirs, `local` is what runs on a device."""
+    lines = []
+    if wanted.by_name:
+        lines.append("            args = {signature}(function).bind(*args, **kwargs).args")
+    if wanted.library == "equinox":
+        return [
+            *lines,
+            "            specs = in_specs[: len(args)]",
+            "            args, static = {partition}(args, {is_array})",
+            "            kept = []",
+            "",
+            "            def local(*args):",
+            "                result, rest = {partition}(function(*{combine}(args, static)), {is_array})",
+            "                kept.append(rest)",
+            "                return result",
+            "",
+        ]
+    if wanted.static:
+        return [
+            *lines,
+            "            given = list(zip(args, in_specs[: len(args)], strict=True))",
+            "            args, specs = zip(*(one for one in given if one[1] is not None), strict=True)",
+            "",
+            "            def local(*args):",
+            "                arrays = iter(args)",
+            "                every = [x if spec is None else next(arrays) for x, spec in given]",
+            "                return function(*every)",
+            "",
+        ]
+    return [*lines, "            specs = in_specs[: len(args)]"]
+
+
+def _called(wanted: Wanted) -> list[str]:
+    """The lines that call what is mapped."""
+    function = "local" if wanted.library == "equinox" or wanted.static else "function"
+    before, after = ("{combine}(", ", kept[-1])") if wanted.library == "equinox" else ("", "")
+    mapped = [
+        "            mapped = {shard_map}(",
+        f"                {function},",
+        "                mesh={mesh}(),",
+        "                in_specs=specs,",
+        f"                out_specs={'out_specs' if wanted.sums else 'out'},",
+        "                {unchecked},",
+        "            )",
+        f"            return {before}mapped(*args){after}",
+    ]
+    if not wanted.sums:
+        return ["            specs, out = (specs, out_specs) if divides else ({spec}(), {spec}())", *mapped]
+    return [
+        "            if not divides:",
+        "                # Sums over an axis of size 1 that has the name of theirs change nothing.",
+        "                alone = {vmap}(",
+        f"                    {function},",
+        "                    in_axes=None,",
+        "                    axis_name={axis},",
+        "                    axis_size=1,",
+        "                )",
+        f"                return {before}{{tree_map}}(lambda x: x[0], alone(*args)){after}",
+        *mapped,
+    ]

@@ -1,0 +1,144 @@
+"""The start of a program that runs as several processes: they are joined before anything asks for devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.facts.model import Block
+from meshlens.facts.nodes import (
+    NOTHING,
+    Call,
+    ClassDef,
+    Comparison,
+    Constant,
+    ExpressionStatement,
+    FunctionDef,
+    If,
+    Import,
+    ImportFrom,
+    Lambda,
+    Name,
+    Pass,
+    SeparateDef,
+)
+from meshlens.project.trees import Node, children
+from meshlens.project.view import FileView
+from meshlens.project.views import view_of
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.functions import dotted_name
+from meshlens.refactoring.reading.importing import imported_by, reached_from
+from meshlens.refactoring.writing.helpers import with_helper
+from meshlens.refactoring.writing.placing import Place
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.text import Edit, FileEdit, Span
+
+_JOIN = '''\
+def {name}():
+    """Joins the processes of a cluster, or those that the environment tells of; a program alone joins none."""
+    told = {{"num_processes": "JAX_NUM_PROCESSES", "process_id": "JAX_PROCESS_ID"}}
+    given = {{name: int({environ}[key]) for name, key in told.items() if key in {environ}}}
+    try:
+        {initialize}(**given)
+    except ValueError as error:
+        if given or "coordinator_address" not in str(error):
+            raise'''
+
+# What only makes a function or describes a layout; everything else of JAX may start a backend.
+_LAZY = frozenset(
+    """jax.jit jax.pmap jax.vmap jax.shard_map jax.experimental.shard_map.shard_map jax.grad jax.value_and_grad
+    jax.checkpoint jax.remat jax.custom_vjp jax.custom_jvp jax.config.update jax.sharding.PartitionSpec
+    jax.ShapeDtypeStruct jax.tree_util.Partial functools.partial""".split()
+)
+_PLAIN = (Import, ImportFrom, Pass, SeparateDef)
+
+
+def joining(view: FileView, spelling: Spelling) -> tuple[FileEdit, ...]:
+    """The edits that join the processes where the program of a file starts.
+
+    Raises:
+        Obstacle: devices are asked for before the program of the file starts.
+    """
+    for other in _imported(view):
+        block = next((one for one in _top(other) if any(_asks(other, node) for node in _run(one.shape))), None)
+        if block is not None:
+            line = other.lines.line_of(block.span(0).start) + 1
+            raise Obstacle("devices-at-import", f"importing {other.path.name} asks for devices in line {line}")
+    name, helper = with_helper(
+        view, "join_processes", _JOIN, environ=spelling.of("os", "environ"),
+        initialize=spelling.of("jax", "distributed.initialize"),
+    )  # fmt: skip
+    at, indent, definition = _start(view)
+    text = Place(at, indent, True, definition).text(f"{name}()")
+    return (*helper, FileEdit(view.path, Edit(Span(at, at), text)))
+
+
+def _start(view: FileView) -> tuple[int, str, bool]:
+    """Where the program starts, the indentation there, and whether a definition follows."""
+    main = next((block for block in _top(view) if _is_main(block.shape)), None)
+    if main is not None and not any(_may_ask(view, node) for block in _top(view) for node in _run(block.shape)):
+        first = main.shape.body[0]
+        start = main.span(first.site).start
+        line = view.source.rfind(b"\n", 0, start) + 1
+        head = view.source[line:start].decode()
+        if not head.strip():
+            return start, head, False
+    importer = next((path for path in sorted(view.solution.facts) if _imports(view, path)), None)
+    if importer is not None:
+        message = f"{importer.rsplit('/', 1)[-1]} imports this file, which would join the processes then"
+        raise Obstacle("imported", message)
+    for block in _top(view):
+        shape = block.shape
+        is_text = isinstance(shape, ExpressionStatement) and isinstance(shape.value, Constant)
+        if not isinstance(shape, (Import, ImportFrom)) and not is_text:
+            start = block.span(0).start
+            return start, "", isinstance(shape, (FunctionDef, SeparateDef, ClassDef))
+    raise Obstacle("no-program", "this file runs no program")
+
+
+def _imports(view: FileView, path: str) -> bool:
+    return path != str(view.path) and any(one.path == str(view.path) for one in imported_by(view, path))
+
+
+def _asks(view: FileView, node: Node) -> bool:
+    """Whether a call certainly asks for devices."""
+    name = dotted_name(view, node.callee) if isinstance(node, Call) else ""
+    return name.startswith("jax.") and name not in _LAZY
+
+
+def _may_ask(view: FileView, node: Node) -> bool:
+    """Whether a call may ask for devices; what functions of the workspace and objects do is not looked at."""
+    if not isinstance(node, Call):
+        return False
+    return not dotted_name(view, node.callee) or _asks(view, node)
+
+
+def _run(node: Node) -> Iterator[Node]:
+    """What runs when a statement of the top level runs, without the bodies of functions."""
+    if isinstance(node, (_PLAIN, Lambda)):
+        return
+    if isinstance(node, If) and _is_main(node):
+        return
+    yield node
+    below = children(node)
+    if isinstance(node, FunctionDef):
+        parameters, decorators = node.function.parameters, node.function.decorators
+        below = iter([*decorators, *(one[3] for one in parameters if one.default is not None)])
+    for child in below:
+        yield from _run(child)
+
+
+def _is_main(shape: Node) -> bool:
+    test: Node = shape.test if isinstance(shape, If) else NOTHING
+    names = test.operands if isinstance(test, Comparison) else ()
+    return any(isinstance(item, Name) and item.name == "__name__" for item in names)
+
+
+def _top(view: FileView) -> Iterator[Block]:
+    for key in view.facts.top:
+        yield view.facts.blocks[key]
+
+
+def _imported(view: FileView) -> Iterator[FileView]:
+    """The files of the workspace that run when a file does, as views."""
+    for path in sorted(reached_from(view, str(view.path)) - {str(view.path)}):
+        yield view_of(view, path)

@@ -1,0 +1,283 @@
+"""The functions that new code calls to split data over devices, to copy state to each, and to take one copy back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from meshlens.project.view import FileView
+from meshlens.project.writing.import_statements import name_of_module
+from meshlens.project.writing.new_imports import late_import, spelled
+from meshlens.refactoring.writing.helpers import with_helper
+from meshlens.refactoring.writing.placing import behind_imports
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.text import FileEdit
+
+Helper = tuple[str, tuple[FileEdit, ...]]
+
+_SHARD = '''\
+def {name}(tree):
+    """Splits the rows of every array into one block for each device."""
+    count = {count}
+
+    def split(x):
+        if x.shape[0] % count:
+            raise ValueError(f"{{x.shape[0]}} rows do not split over {{count}} devices: take a multiple of {{count}}")
+        return x.reshape(count, -1, *x.shape[1:])
+
+    return {tree_map}(split, tree)'''
+
+_REPLICATE = '''\
+def {name}(tree):
+    """Puts a copy of every array on each device, with a leading axis for the devices."""
+    devices = {devices}
+    sharding = {named_sharding}({mesh}({array}(devices), ("devices",)), {spec}("devices"))
+    return {tree_map}(lambda x: {device_put}({stack}([x] * len(devices)), sharding), tree)'''
+
+_FIRST_REPLICA = '''\
+def {name}(tree):
+    """Takes the first of the copies that the devices hold of every array."""
+    return {tree_map}(lambda x: x[0], tree)'''
+
+
+_SPLIT = '''\
+def {name}(tree):
+    """Gives each device a block of the rows of every array, or all rows where they do not divide."""
+    count = {count}
+
+    def split(x):
+        if x.shape[0] % count:
+            return {broadcast_to}(x, (count, *x.shape))
+        return x.reshape(count, -1, *x.shape[1:])
+
+    return {tree_map}(split, tree)'''
+
+_SPLIT_OR_ALONE = '''\
+def {name}(tree):
+    """Gives each device a block of the rows of every array, or one device all rows where they do not divide."""
+    count = {count}
+
+    def split(x):
+        if x.shape[0] % count:
+            return x[None]
+        return x.reshape(count, -1, *x.shape[1:])
+
+    return {tree_map}(split, tree)'''
+
+_MERGE = '''\
+def {name}(tree, batch):
+    """Puts the rows together that the devices hold; where those of the batch did not divide, each holds all."""
+    rows = {leaves}(batch)[0].shape[0]
+    return {tree_map}(lambda x: x[0] if rows % x.shape[0] else x.reshape(-1, *x.shape[2:]), tree)'''
+
+
+def split_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
+    """The function that splits a batch, and gives all of it to each device where its rows do not divide.
+
+    Args:
+        view: the file.
+        spelling: spells the names.
+        count: the number of devices as code.
+    """
+    tree_map, broadcast_to = spelling.tree_map(), spelling.jax_numpy("broadcast_to")
+    return with_helper(view, "shard", _SPLIT, spelling.at, count=count, broadcast_to=broadcast_to, tree_map=tree_map)
+
+
+def split_or_alone_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
+    """The function that splits a batch, and gives all of it to one device where its rows do not divide.
+
+    A sum over the devices would count rows once for each device that holds them.
+
+    Args:
+        view: the file.
+        spelling: spells the names.
+        count: the number of devices as code.
+    """
+    return with_helper(view, "shard", _SPLIT_OR_ALONE, spelling.at, count=count, tree_map=spelling.tree_map())
+
+
+def merge_helper(view: FileView, spelling: Spelling) -> Helper:
+    """The function that puts the rows of all devices together."""
+    tree_map = spelling.tree_map()
+    return with_helper(view, "merge", _MERGE, spelling.at, leaves=tree_leaves(spelling), tree_map=tree_map)
+
+
+def shard_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
+    """The function that splits a batch, and the edit that adds it where the file lacks it.
+
+    Args:
+        view: the file.
+        spelling: spells the names.
+        count: the number of devices as code.
+    """
+    return with_helper(view, "shard", _SHARD, spelling.at, count=count, tree_map=spelling.tree_map())
+
+
+def replicate_helper(view: FileView, spelling: Spelling, devices: str) -> Helper:
+    """The function that copies state to every device.
+
+    `jax.device_put_replicated` is deprecated since JAX 0.8.1 and gone since 0.10.0; this way works in every version.
+
+    Args:
+        view: the file.
+        spelling: spells the names.
+        devices: the devices as code.
+    """
+    flax = name_of_module(view, "flax.jax_utils")
+    if flax is not None and devices.endswith("devices()"):
+        return f"{flax}.replicate", ()
+    return with_helper(
+        view,
+        "replicate",
+        _REPLICATE,
+        spelling.at,
+        devices=devices,
+        mesh=spelling.mesh(),
+        named_sharding=spelling.named_sharding(),
+        spec=spelling.spec(),
+        array=spelling.numpy("array"),
+        tree_map=spelling.tree_map(),
+        device_put=spelling.of("jax", "device_put"),
+        stack=spelling.jax_numpy("stack"),
+    )
+
+
+def first_replica_helper(view: FileView, spelling: Spelling) -> Helper:
+    """The function that takes one of the copies back."""
+    flax = name_of_module(view, "flax.jax_utils")
+    if flax is not None:
+        return f"{flax}.unreplicate", ()
+    return with_helper(view, "unreplicate", _FIRST_REPLICA, spelling.at, tree_map=spelling.tree_map())
+
+
+_DEVICE_MESH = '''\
+@{cache}
+def {name}():
+    """Returns the mesh of all devices, made when it is first used."""
+    return {made}'''
+
+_SHARD_BATCH = '''\
+def {name}(tree):
+    """Splits the rows of every array over the devices; an array that does not divide is copied to each."""
+    mesh = {mesh}()
+
+    def place(x):
+        if not isinstance(x, ({array}, {ndarray})):
+            return x
+        divides = x.ndim > 0 and x.shape[0] % mesh.shape[{axis}] == 0
+        return {device_put}(x, {named_sharding}(mesh, {spec}({axis}) if divides else {spec}()))
+
+    return {tree_map}(place, tree)'''
+
+_SHARD_TRACED = '''\
+def {name}(tree):
+    """Lets the compiler split the rows of every array over the devices, if they divide."""
+    mesh = {mesh}()
+
+    def place(x):
+        divides = x.ndim > 0 and x.shape[0] % mesh.shape[{axis}] == 0
+        return {constraint}(x, {named_sharding}(mesh, {spec}({axis}))) if divides else x
+
+    return {tree_map}(lambda x: place(x) if isinstance(x, {array}) else x, tree)'''
+
+_COPY_TO_ALL = '''\
+def {name}(tree):
+    """Copies every array to all devices."""
+    sharding = {named_sharding}({mesh}(), {spec}())
+    return {tree_map}(lambda x: {device_put}(x, sharding) if isinstance(x, ({array}, {ndarray})) else x, tree)'''
+
+
+_SHARD_AXIS = '''\
+def {name}(tree, axis):
+    """Splits an axis of every array over the devices; an array that does not divide is copied to each."""
+    mesh = {mesh}()
+
+    def place(x):
+        if not isinstance(x, ({array}, {ndarray})):
+            return x
+        divides = x.ndim > axis and x.shape[axis] % mesh.shape[{axis}] == 0
+        spec = {spec}(*[None] * axis, {axis}) if divides else {spec}()
+        return {device_put}(x, {named_sharding}(mesh, spec))
+
+    return {tree_map}(place, tree)'''
+
+_SHARD_STATE = '''\
+def {name}(tree):
+    """Splits every array over the devices along its largest dimension that divides; others are copied to each."""
+    mesh = {mesh}()
+
+    def place(x):
+        if not isinstance(x, ({array}, {ndarray})):
+            return x
+        divides = [axis for axis, size in enumerate(x.shape) if size and size % mesh.shape[{axis}] == 0]
+        largest = max(divides, key=lambda axis: x.shape[axis], default=None)
+        spec = {spec}() if largest is None else {spec}(*[None] * largest, {axis})
+        return {device_put}(x, {named_sharding}(mesh, spec))
+
+    return {tree_map}(place, tree)'''
+
+
+@dataclass(frozen=True, slots=True)
+class OnMesh:
+    """The mesh that data is placed on.
+
+    Attributes:
+        made: the expression that makes it.
+        axis: the name of the axis that splits the batch, in quotes.
+    """
+
+    made: str
+    axis: str
+
+
+def mesh_helper(view: FileView, spelling: Spelling, mesh: OnMesh) -> Helper:
+    """The function that makes the mesh once, when it is first used, so that no import starts the backend."""
+    # What decorates the helper is needed where it stands, before imports that come in time for its calls.
+    above = late_import(view, behind_imports(view, spelling.at or 0)[0])
+    cache, needed = spelled(view, "functools", "cache", above)
+    spelling.needed += needed
+    return with_helper(view, "device_mesh", _DEVICE_MESH, spelling.at, cache=cache, made=mesh.made)
+
+
+def batch_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:
+    """The function that splits a batch over the mesh that the function `called` returns."""
+    return with_helper(view, "shard_batch", _SHARD_BATCH, spelling.at, axis=mesh.axis, **_names(spelling, called))
+
+
+def axis_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:
+    """The function that splits a batch whose rows do not lie along the first axis."""
+    return with_helper(view, "shard_axis", _SHARD_AXIS, spelling.at, axis=mesh.axis, **_names(spelling, called))
+
+
+def tree_leaves(spelling: Spelling) -> str:
+    """What to write for `jax.tree.leaves`."""
+    is_old = "tree_util" in spelling.tree_map()
+    return spelling.of("jax", "tree_util.tree_leaves" if is_old else "tree.leaves")
+
+
+def traced_batch_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:
+    """The same inside of a function that is compiled."""
+    names = _names(spelling, called)
+    constraint = spelling.of("jax", "lax.with_sharding_constraint")
+    return with_helper(view, "split_batch", _SHARD_TRACED, spelling.at, axis=mesh.axis, constraint=constraint, **names)
+
+
+def state_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:
+    """The function that splits state over the devices, as fully sharded data parallelism does."""
+    return with_helper(view, "shard_state", _SHARD_STATE, spelling.at, axis=mesh.axis, **_names(spelling, called))
+
+
+def copy_helper(view: FileView, spelling: Spelling, called: str) -> Helper:
+    """The function that copies state to every device of the mesh that the function `called` returns."""
+    return with_helper(view, "replicate", _COPY_TO_ALL, spelling.at, **_names(spelling, called))
+
+
+def _names(spelling: Spelling, called: str) -> dict[str, str]:
+    return {
+        "mesh": called,
+        "named_sharding": spelling.named_sharding(),
+        "spec": spelling.spec(),
+        "array": spelling.of("jax", "Array"),
+        "ndarray": spelling.numpy("ndarray"),
+        "tree_map": spelling.tree_map(),
+        "device_put": spelling.of("jax", "device_put"),
+    }

@@ -1,0 +1,89 @@
+"""Arrays whose sizes the devices of a `pmap` cannot share: more rows than devices, or others than its neighbours."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.data.arrays import product, shape_of
+from meshlens.axes.domain.values import Arg, Const, Site
+from meshlens.axes.jax.mapped_values import axis_of
+from meshlens.axes.runs.records import MappedCall
+from meshlens.checking.counting import counted
+from meshlens.checking.model import Finding, Related
+from meshlens.checking.routes import certain
+from meshlens.jaxapi.names import canonical
+from meshlens.project.settings.devices import Devices, local_there_are
+from meshlens.project.view import FileView
+from meshlens.rules.helpers.leaves import leaves
+from meshlens.rules.helpers.miscounts import entries_of, positional
+from meshlens.rules.helpers.splitting import shape_of_array
+from meshlens.rules.helpers.static import static_places
+
+_Complaint = tuple[Site, str]
+
+
+def shared_badly(view: FileView, devices: Devices) -> Iterator[Finding]:
+    """Findings at the calls of maps whose arguments have a size that does not fit the devices.
+
+    Args:
+        view: the file.
+        devices: the devices that the file is meant for; they have a target.
+    """
+    places: dict[Site, list[MappedCall]] = defaultdict(list)
+    for call in view.records.mapped_calls:
+        if call.visible and canonical(call.binder.dotted) == "jax.pmap":
+            places[call.call].append(call)
+    for calls in places.values():
+        found = certain((call, call.context, _complaint(call, devices) is not None) for call in calls)
+        complaint = _complaint(found, devices) if found is not None else None
+        if found is None or complaint is None or not view.is_here(complaint[0]):
+            continue
+        binder = found.binder.site
+        related = Related(view.path_of(binder), view.span(binder), "mapped here")
+        yield Finding(view.span(complaint[0]), complaint[1], (), (related,))
+
+
+def _complaint(call: MappedCall, devices: Devices) -> _Complaint | None:
+    if entries_of(call.binder, "in_axes") not in (None, positional(call)):
+        return None
+    given = call.binder.argument("devices")
+    if call.binder.argument("backend") is not None:
+        return None
+    have = product(shape_of(given.value)) if given is not None else devices.local_count
+    rows = list(_rows(call))
+    if have is None or not rows:
+        return None
+    if given is None and rows[0][1] > have:
+        return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, but {local_there_are(devices)}"
+    if given is not None and rows[0][1] != have:
+        return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, but devices= has {have}"
+    said = call.binder.argument("axis_size")
+    if said is not None and isinstance(said.value, Const) and said.value.value not in (None, rows[0][1]):
+        return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, but axis_size is {said.value.value}"
+    return _unequal(call, rows, have)
+
+
+def _unequal(call: MappedCall, rows: list[tuple[Arg, int]], devices: int) -> _Complaint | None:
+    """The first argument whose size differs from that of the others, which is the number of devices if one has it."""
+    common = devices if any(size == devices for _, size in rows) else rows[0][1]
+    other = next(arg for arg, size in rows if size == common)
+    which = f'"{other.label}"' if other.label is not None else str(call.args.index(other))
+    for arg, size in rows:
+        if size != common and arg.site is not None:
+            return arg.site, f"{counted(size, 'row')} here, but argument {which} has {common}"
+    return None
+
+
+def _rows(call: MappedCall) -> Iterator[tuple[Arg, int]]:
+    """The mapped arguments whose size along the mapped axis is known."""
+    statics = static_places(call.binder)
+    for place, arg in enumerate(call.args):
+        axis = axis_of(call.binder, place, arg.label)
+        if place in statics or not isinstance(axis, Const) or type(axis.value) is not int or arg.whole is None:
+            continue
+        for leaf in leaves(arg.value):
+            shape = shape_of_array(leaf)
+            size = shape[axis.value] if shape is not None and 0 <= axis.value < len(shape) else None
+            if size is not None:
+                yield arg, size

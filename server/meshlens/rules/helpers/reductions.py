@@ -1,0 +1,57 @@
+"""What a map reduces over its own axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from meshlens.axes.domain.values import Binder
+from meshlens.axes.jax.transparent import wraps_function
+from meshlens.axes.runs.records import AxisUse, literal_name
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.project.view import FileView
+
+REDUCTIONS = frozenset({"psum", "pmean", "pmax", "pmin", "psum_scatter"})
+
+_OWN_OPTIMIZERS = frozenset(
+    {
+        "optax.GradientTransformation",
+        "optax.GradientTransformationExtraArgs",
+        "optax.stateless",
+        "optax.stateless_with_tree_map",
+    }
+)
+
+
+def reductions_of(view: FileView, binder: Binder) -> Iterator[AxisUse]:
+    """Every reduction that runs under a map, over an axis that it binds, anywhere in the workspace."""
+    names = {name.value for name in binder.names}
+    for records in view.solution.by_file.values():
+        for use in records.uses:
+            if use.kind not in REDUCTIONS or literal_name(use.name) not in names:
+                continue
+            if any(outer.site == binder.site for outer in use.context.env.maps):
+                yield use
+
+
+def in_own_optimizer(view: FileView) -> bool:
+    """Whether a file that makes an optimizer of its own reduces something: its update is then run out of sight."""
+    for records in view.solution.by_file.values():
+        if any(use.kind in REDUCTIONS for use in records.uses):
+            for call in records.calls:
+                if call.dotted in _OWN_OPTIMIZERS and any(wraps_function(arg.value) for arg in call.args):
+                    return True
+    return False
+
+
+def has(labels: frozenset[Any], kind: str) -> bool:
+    """Whether there is a label that begins with a word."""
+    return any(isinstance(label, tuple) and label[0] == kind for label in labels)
+
+
+def unchecked_map(maps: tuple[Binder, ...]) -> Binder | None:
+    """The innermost map over devices, if JAX does not keep track of what differs in it."""
+    for binder in reversed(maps):
+        if binder.kind in MAPS_ON_DEVICES:
+            return None if binder.checked else binder
+    return None

@@ -1,0 +1,26 @@
+"""A fix that writes another axis name where a string literal stands."""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.values import Site
+from meshlens.checking.model import Fix
+from meshlens.project.view import FileView
+from meshlens.project.writing.literals import rewritten
+from meshlens.text import Edit, FileEdit
+
+
+def write_name(view: FileView, site: Site, name: str, title: str, why: str = "") -> tuple[Fix, ...]:
+    """Replaces a string literal by another name in the same quotes; nothing where no literal stands.
+
+    Args:
+        view: the file.
+        site: the literal.
+        name: the new name.
+        title: what the fix is called.
+        why: why it is not safe; empty if it is.
+    """
+    text = rewritten(view.text(site), name)
+    if text is None:
+        return ()
+    edit = FileEdit(view.path_of(site), Edit(view.span(site), text))
+    return (Fix(title, (edit,), "unsafe" if why else "safe", why),)

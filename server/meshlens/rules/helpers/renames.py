@@ -1,0 +1,96 @@
+"""Writes another name of JAX in the place of one that is gone."""
+
+from __future__ import annotations
+
+import re
+
+from meshlens.checking.model import Fix
+from meshlens.facts.nodes import Import, ImportFrom
+from meshlens.project.view import FileView
+from meshlens.project.writing.import_statements import import_from_elsewhere, name_of_module
+from meshlens.rules.helpers.history import Dated
+from meshlens.text import Edit, FileEdit, Span
+
+_NOT_WITH_JAX = (
+    "jax.extend",
+    "jax.experimental",
+    "jax.example_libraries",
+    "jax.export",
+    "jax.scipy",
+    "jax.interpreters",
+)
+_PLAIN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+def renamed(view: FileView, dated: Dated, to: str) -> tuple[Fix, ...]:
+    """The fix that uses another name in an import or an attribute; () where it takes more than that.
+
+    Args:
+        view: the file.
+        dated: the place.
+        to: dotted name of what takes its place.
+    """
+    to += dated.mention.dotted[len(dated.change.dotted) :]
+    if dated.mention.imported:
+        edits = import_from_elsewhere(view, dated.mention.site, to)
+    else:
+        text = respelled(view, view.text(dated.mention.site), dated.mention.dotted, to)
+        if text is not None:
+            edits = (FileEdit(view.path, Edit(dated.span, text)),)
+        else:
+            edits = _with_import(view, dated, to)
+    return (Fix(f'use "{to}"', edits),) if edits else ()
+
+
+def _with_import(view: FileView, dated: Dated, to: str) -> tuple[FileEdit, ...]:
+    """Edits that import the module in which a name is now, behind the last import of JAX."""
+    imports = [
+        block.span(0).end
+        for block in (view.facts.blocks[key] for key in view.facts.top)
+        if (isinstance(block.header, Import) and any(name.split(".")[0] == "jax" for name, _, _ in block.shape.names))
+        or (
+            isinstance(block.header, ImportFrom)
+            and block.shape.level == 0
+            and block.shape.module.split(".")[0] == "jax"
+        )
+    ]
+    if not imports or _PLAIN.fullmatch(view.text(dated.mention.site)) is None:
+        return ()
+    at = Span(imports[-1], imports[-1])
+    module = to.rpartition(".")[0]
+    line = "" if name_of_module(view, module) == module else f"\nimport {module}"
+    added = (FileEdit(view.path, Edit(at, line)),) if line else ()
+    return (*added, FileEdit(view.path, Edit(dated.span, to)))
+
+
+def respelled(view: FileView, text: str, dotted: str, to: str) -> str | None:
+    """How a file says one name of JAX, given how it says another one.
+
+    Args:
+        view: the file.
+        text: the expression as it is written: `jnp.trapz`.
+        dotted: what that is: "jax.numpy.trapz".
+        to: what it is to be: "jax.numpy.trapezoid".
+
+    Returns:
+        The expression, or None if the file would need another import.
+    """
+    if _PLAIN.fullmatch(text) is None:
+        return None
+    root, *attributes = text.split(".")
+    parts = dotted.split(".")
+    of_root = ".".join(parts[: len(parts) - len(attributes)])
+    if attributes and to.startswith(f"{of_root}.") and (of_root != "jax" or not to.startswith(_NOT_WITH_JAX)):
+        return f"{root}{to[len(of_root) :]}"
+    return spelled(view, to)
+
+
+def spelled(view: FileView, dotted: str) -> str | None:
+    """How the names that a file has imported say something of JAX; None if they do not reach it."""
+    parts = dotted.split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        module = ".".join(parts[:length])
+        name = name_of_module(view, module)
+        if name is not None and (length > 1 or not dotted.startswith(_NOT_WITH_JAX)):
+            return ".".join((name, *parts[length:]))
+    return None

@@ -1,0 +1,56 @@
+"""Specs and meshes as rules see them: the axes of a mesh, the parts of a sharding, the place to blame."""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.values import Arg, Const, Mesh, Site, Value
+from meshlens.checking.model import Related
+from meshlens.checking.places import quoted
+from meshlens.project.view import FileView
+
+
+def mesh_axes(mesh: Value | None) -> tuple[str, ...] | None:
+    """The axis names of a mesh, None unless all of them are known."""
+    if not isinstance(mesh, Mesh) or mesh.open or mesh.kind == "pallas":
+        return None
+    names = tuple(name.value for name in mesh.names if isinstance(name, Const) and isinstance(name.value, str))
+    return names if len(names) == len(mesh.names) and names else None
+
+
+def blamed(view: FileView, name: Const, site: Site, fallback: Site | None) -> Site | None:
+    """The place of this file to underline for a name: its literal, where that stands in the expression itself.
+
+    Args:
+        view: the file.
+        name: the axis name.
+        site: the expression that gives it.
+        fallback: the argument of this file through which it came, if the expression stands elsewhere.
+    """
+    if not view.is_here(site):
+        return fallback if view.is_here(fallback) else None
+    if name.origin is not None and view.is_here(name.origin) and view.span(site).contains(view.span(name.origin)):
+        return name.origin
+    through = name.via is not None and view.is_here(name.via) and view.text(site).isidentifier()
+    return name.via if through else site
+
+
+def mesh_place(view: FileView, mesh: Value | None) -> tuple[Related, ...]:
+    """Where a mesh was made, for the findings that speak of it."""
+    if not isinstance(mesh, Mesh):
+        return ()
+    names = mesh_axes(mesh)
+    text = f"the mesh with {_axes(names)} is made here" if names else "the mesh is made here"
+    return (Related(view.path_of(mesh.site), view.span(mesh.site), text),)
+
+
+def _axes(names: tuple[str, ...]) -> str:
+    return f"axis {quoted(names)}" if len(names) == 1 else f"axes {quoted(names)}"
+
+
+def argument_of(args: tuple[Arg, ...], name: str, index: int) -> Arg | None:
+    """An argument by keyword or position; None behind a splat."""
+    for place, arg in enumerate(args):
+        if arg.label == "*":
+            return None
+        if arg.label == name or (arg.label is None and place == index):
+            return arg
+    return None

@@ -1,0 +1,28 @@
+"""The specs that are certainly used: in a `NamedSharding`, a sharding constraint, or the specs of a `shard_map`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.domain.specs import specs_in
+from meshlens.axes.domain.values import Site, Spec
+from meshlens.axes.runs.context import Context
+from meshlens.project.view import FileView
+
+_USERS = frozenset({"jax.sharding.NamedSharding", "jax.lax.with_sharding_constraint"})
+
+
+def specs_in_use(view: FileView) -> Iterator[tuple[Spec, Context, Site]]:
+    """Each spec with the circumstances of its use and the place of the use, for the uses in this file."""
+    for call in view.records.calls:
+        if call.dotted in _USERS:
+            for arg in call.args:
+                for spec in specs_in(arg.value):
+                    yield spec, call.context, call.call
+    for binding in view.records.bindings:
+        if binding.binder.kind != "shard_map":
+            continue
+        for name, arg in binding.binder.arguments:
+            if name in ("in_specs", "out_specs"):
+                for spec in specs_in(arg.value):
+                    yield spec, binding.context, binding.binder.site

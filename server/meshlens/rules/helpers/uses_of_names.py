@@ -1,0 +1,96 @@
+"""Where a file uses a name that it has imported, and how those calls are changed to another signature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from meshlens.axes.domain.values import Site
+from meshlens.facts.nodes import Attribute, Call, Name
+from meshlens.facts.walking import nodes
+from meshlens.project.view import FileView
+from meshlens.text import Edit, FileEdit, Span
+
+
+@dataclass(frozen=True, slots=True)
+class UseOfName:
+    """One place that reads a name.
+
+    Attributes:
+        block: the block.
+        site: the expression.
+        call: the call whose callee it is, or the `partial(…)` that it is the first argument of; else None.
+        partial: whether it is such a partial.
+    """
+
+    block: str
+    site: Site
+    call: Any
+    partial: bool
+
+
+def uses_of_expression(view: FileView, text: str) -> Iterator[UseOfName]:
+    """Every use of a name or of a dotted name, as it is written."""
+    for key, block in view.facts.blocks.items():
+        called: dict[int, tuple[Any, bool]] = {}
+        for node in nodes(block.shape):
+            if isinstance(node, Call):
+                callee = node.callee
+                called[callee.site] = (node, False)
+                is_partial = isinstance(callee, (Name, Attribute)) and callee.name == "partial"
+                if is_partial and node.arguments and node.arguments[0].label is None:
+                    called[node.arguments[0].value.site] = (node, True)
+            elif _says(node, text):
+                call, partial = called.get(node.site, (None, False))
+                yield UseOfName(key, Site(str(view.path), key, node.site), call, partial)
+
+
+def _says(node: Any, text: str) -> bool:
+    if isinstance(node, Name):
+        return bool(node.name == text)
+    if isinstance(node, Attribute):
+        head, _, last = text.rpartition(".")
+        return bool(head) and node.name == last and _says(node.object, head)
+    return False
+
+
+def with_keywords(
+    view: FileView, use: UseOfName, names: tuple[str, ...], renamed: dict[str, str]
+) -> tuple[FileEdit, ...] | None:
+    """Edits after which a call passes by keyword what stands behind its first argument.
+
+    Args:
+        view: the file.
+        use: the call.
+        names: the parameters behind the first one, in order.
+        renamed: keywords with another name now.
+
+    Returns:
+        None if the call cannot be rewritten as it is written.
+    """
+    if use.call is None:
+        return None
+    edits: list[FileEdit] = []
+    positional = -1 if use.partial else 0
+    for label, index, value in use.call.arguments:
+        span = view.span(Site(use.site.path, use.block, index))
+        if label in ("*", "**"):
+            return None
+        if label is None:
+            positional += 1
+            if positional > len(names) + 1:
+                return None
+            if positional > 1:
+                edits.append(
+                    _insert(view, view.span(Site(use.site.path, use.block, value.site)).start, names[positional - 2])
+                )
+        elif label in renamed:
+            edits.append(FileEdit(view.path, Edit(Span(span.start, span.start + len(label.encode())), renamed[label])))
+        elif label not in names:
+            return None
+    return tuple(edits)
+
+
+def _insert(view: FileView, at: int, keyword: str) -> FileEdit:
+    return FileEdit(view.path, Edit(Span(at, at), f"{keyword}="))
