@@ -112,7 +112,10 @@ def _is_made_in(loop: Node, name: str, call: HostCall) -> bool:
         and isinstance(node, (Assign, AnnAssign, AugAssign, With, Walrus, For))
         for node in walk(loop)
         if node is not loop
-        or name in names_bound([For("for", loop.site, loop.target, Constant("const", 0, None), (), ())])
+        or (
+            isinstance(loop, For)
+            and name in names_bound([For("for", loop.site, loop.target, Constant("const", 0, None), (), ())])
+        )
     )
 
 

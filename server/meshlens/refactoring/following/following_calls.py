@@ -141,7 +141,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
     if any(_closes_over_rows(follow, value) for value in values):
         return "mixed"
     if is_method and _is_update(callee):
-        return applied(kinds, elementwise=True) if _updates_rows(follow, callee.object.key) else "mixed"
+        return applied(kinds, elementwise=True) if _updates_rows(follow, callee.object) else "mixed"
     is_array = is_method and flat(kinds[0]) in _WITH_ROWS and is_of_arrays(name)
     if is_known or is_array:
         return row_by_row(Given(name, positional, named, kinds, follow.kind)) if _is_plain(node) else "mixed"
@@ -200,13 +200,14 @@ def _is_update(callee: Node) -> bool:
     )
 
 
-def _updates_rows(follow: Follow, index: Node) -> bool:
-    """Tells whether an index of `x.at[…]` does to each row what it does to the others."""
+def _updates_rows(follow: Follow, update: Node) -> bool:
+    """Tells whether `x.at[…]` does to each row what it does to the others."""
+    index, array = update.key, update.object.object
     first = index.items[0] if isinstance(index, TupleDisplay) and index.items else index
     if isinstance(first, Slice):
         return all(part is None for part in first[2:5])
     is_ellipsis = isinstance(first, Constant) and first.value is ...
-    return is_ellipsis or flat(follow.kind(first)) == "rows"
+    return is_ellipsis or (flat(follow.kind(first)) == "rows" and flat(follow.kind(array)) == "rows")
 
 
 def _is_plain(node: Node) -> bool:
