@@ -38,7 +38,14 @@ export const pretended: Suite = {
       const options = last("initialize")["initializationOptions"];
       const trusted = process.env["MESHLENS_TEST_TRUSTED"] !== "no";
       const interpreter = process.env["MESHLENS_TEST_INTERPRETER"] ?? null;
-      assert.deepEqual(options, { trusted, interpreter, devicesDidChange: true, asksHow: true });
+      const shown = {
+        devicesDidChange: true,
+        asksHow: true,
+        lensCommands: true,
+        tracesDidChange: true,
+        axisColors: true,
+      };
+      assert.deepEqual(options, { trusted, interpreter, ...shown });
       await Promise.resolve();
     },
 

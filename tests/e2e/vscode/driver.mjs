@@ -48,20 +48,20 @@ export class Workbench {
 
   /** Opens a file by its name and puts the caret on a line and column. */
   async open(file, line = 1, column = 1) {
-    await this.page.keyboard.press("Control+p");
+    await this.#ask("Control+p");
     await this.#choose(file, path.basename(file));
     await this.page.locator(".tab.active", { hasText: path.basename(file) }).waitFor();
     await this.goto(line, column);
   }
 
   async openNotebook(file) {
-    await this.page.keyboard.press("Control+p");
+    await this.#ask("Control+p");
     await this.#choose(file, path.basename(file));
     await this.page.locator(".notebookOverlay .cell-list-container .view-line").first().waitFor({ timeout: 60_000 });
   }
 
   async goto(line, column = 1) {
-    await this.page.keyboard.press("Control+g");
+    await this.#ask("Control+g");
     await this.#choose(`:${line}:${column}`, `Go to line ${line}`);
     await this.page.locator(".quick-input-widget").first().waitFor({ state: "hidden" });
   }
@@ -77,8 +77,22 @@ export class Workbench {
 
   /** Runs a command of the palette. */
   async command(title) {
-    await this.page.keyboard.press("F1");
+    await this.#ask("F1");
     await this.#choose(`>${title}`, title);
+  }
+
+  /** Opens the box that a key opens; a key that comes while another box closes is lost. */
+  async #ask(key) {
+    for (let turn = 0; ; turn += 1) {
+      await this.page.keyboard.press(key);
+      try {
+        await this.quickInput().waitFor({ timeout: 5000 });
+        return;
+      } catch (error) {
+        if (turn === 5) throw error;
+        await this.page.keyboard.press("Escape");
+      }
+    }
   }
 
   async #choose(typed, shown) {

@@ -29,7 +29,7 @@ ALLOWED = (
     r"extension/docs/meshlens\.schema\.json",
     r"extension/docs/tour/[\w/]+\.(md|py|svg|toml)",
     r"extension/bundled/run\.py",
-    rf"extension/bundled/libs/({'|'.join(LIBRARIES)})/.+\.(py|pyi|typed|md|toml|scm|json|code-snippets|txt)",
+    rf"extension/bundled/libs/({'|'.join(LIBRARIES)})/.+\.(py|pyi|typed|md|toml|scm|json|code-snippets|txt|txtpb)",
     r"extension/bundled/libs/typing_extensions\.py",
     r"extension/bundled/libs/jedi/third_party/typeshed/(LICENSE|stdlib/VERSIONS)",
     rf"extension/bundled/libs/({'|'.join(LIBRARIES)})-[\d.]+\.dist-info/(METADATA|entry_points\.txt|.*LICEN[CS]E.*)",

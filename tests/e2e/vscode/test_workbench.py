@@ -134,7 +134,8 @@ def test_without_trust_nothing_of_the_folder_is_started(room: Room):
     setting = {"meshlens.interpreter": str(python)}
     (room.workspace / ".vscode" / "settings.json").write_text(json.dumps(setting))
     (room.workspace / "devices.py").write_text("import jax\n\nprint(jax.devices())\n")
-    room.play("restricted", {}, {"security.workspace.trust.startupPrompt": "never"}, [])
+    asks = {"security.workspace.trust.startupPrompt": "never"}
+    room.play("restricted", {}, asks, [], MESHLENS_DETECT_DEVICES="1")
     assert not started.exists()
     room.play("bare", {})
     assert started.exists(), "where the folder is trusted, it is started"
