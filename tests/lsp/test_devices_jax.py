@@ -73,7 +73,11 @@ def told(root: Path, devices: int, setting: str | None) -> dict[str, str]:
 @pytest.mark.parametrize(("devices", "noun"), [(1, "1 CPU device"), (8, "8 CPU devices")])
 def test_detected_devices(tmp_path: Path, devices: int, noun: str):
     python = environment(tmp_path)
-    assert told(tmp_path, devices, None) == {
+    words = told(tmp_path, devices, None)
+    # The signature and the link before it are those of the JAX at hand.
+    reference, _, ours = words["jax.pmap"].partition("def double(x)")
+    assert reference.startswith("jax.pmap(fun, axis_name=None, ")
+    assert {**words, "jax.pmap": f"def double(x){ours}"} == {
         "summary": noun,
         "jax.devices": "jax.devices: all devices, of every process.\n"
         f"Detected here: {noun}, default backend cpu (Python at {python}).",
