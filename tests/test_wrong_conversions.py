@@ -57,6 +57,8 @@ COUPLES = {
     "sort": "jnp.mean(jnp.sort(err) * jnp.arange(16.0))",
     "argsort": "jnp.mean(err[jnp.argsort(err)][::-1] * err)",
     "transform": "jnp.mean(jnp.abs(jnp.fft.fft(err)) ** 2)",
+    "numbers of the rows": "jnp.mean(err**2 / (1 + jnp.arange(err.shape[0])))",
+    "rows beside those of their numbers": "jnp.mean(err[:, None][jnp.arange(err.shape[0]) - 1, 0] * err)",
     "roll": "jnp.mean((err - jnp.roll(err, 1)) ** 2)",
     "difference": "jnp.mean(jnp.diff(err) ** 2)",
     "gradient of an array": "jnp.mean(jnp.gradient(err) ** 2)",

@@ -122,8 +122,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
     if name == "len" and flat(first) == "rows":
         return "count"
     kinds = [first, *(follow.kind(value) for value in values[1:])]
-    if name == "arange" and "count" in kinds:
-        return "rows"
+    if name == "arange" and "count" in map(flat, kinds):
+        return "places" if [flat(follow.kind(value)) for value in positional] == ["count"] else "mixed"
     given = Given(name, positional, named, kinds, follow.kind)
     if is_known and makes_arrays(name) and {"count", "shape"} & set(map(flat, kinds)):
         return row_by_row(given)
@@ -207,7 +207,7 @@ def _updates_rows(follow: Follow, update: Node) -> bool:
     if isinstance(first, Slice):
         return all(part is None for part in first[2:5])
     is_ellipsis = isinstance(first, Constant) and first.value is ...
-    return is_ellipsis or (flat(follow.kind(first)) == "rows" and flat(follow.kind(array)) == "rows")
+    return is_ellipsis or (flat(follow.kind(first)) == "places" and flat(follow.kind(array)) == "rows")
 
 
 def _is_plain(node: Node) -> bool:

@@ -7,6 +7,7 @@
 "mean", "total": the mean or the sum over the rows of a device, or a linear expression of such.
 "count": how many rows a device has, or a multiple of that.
 "shape": the shape of what has rows.
+"places": the numbers of a device's rows, from 0 on each: they take an entry of each row, and tell nothing else.
 "key": a random key that all devices have alike; "alike" is what was drawn from one: neither is to meet rows.
 "own": a random key of which each device has another one.
 "mixed": anything else; nothing can be said of it.
@@ -69,7 +70,7 @@ def either(left: Kind, right: Kind) -> Kind:
 def combined(operator: str, left: Kind, right: Kind) -> str:
     """The kind of `left operator right`."""
     one, other = flat(left), flat(right)
-    if "mixed" in (one, other):
+    if "mixed" in (one, other) or "places" in (one, other):
         return "mixed"
     if operator in ("+", "-"):
         # A constant that is added to a mean is a mean of itself; a sum would count it once for each device.
