@@ -137,7 +137,7 @@ def _form(view: FileView, target: Target, span: Span, wishes: Wishes) -> Form:
 
 
 def _step(view: FileView, target: Target, span: Span, wishes: Wishes) -> Step:
-    """What has to be known of a function, whose calls stay as they are if they cannot be read."""
+    """Returns what is known of a function; its calls stay as they are if they cannot be read."""
     try:
         if target.is_method:
             raise Obstacle("method", f'"{target.name}" is a method that nothing compiles')

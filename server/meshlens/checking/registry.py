@@ -26,7 +26,7 @@ FIRST = "0.1.0"
 """The release that brought every rule which does not name a later one."""
 
 State = Literal["stable", "preview"]
-"""What a rule promises: "stable", to find what it finds; "preview", nothing yet: its findings may change or go."""
+"""The state of a rule: the findings of a "stable" one stay; those of a "preview" may still change or go."""
 
 Mark = tuple[str, Severity, bool, Reads, str, State]
 

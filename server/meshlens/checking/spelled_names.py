@@ -166,7 +166,7 @@ def _bound(shape: Any) -> frozenset[str]:
 
 
 def _targets(node: Any) -> tuple[Any, ...]:
-    """What a node sets, and perhaps more."""
+    """The names that a node sets, and perhaps more."""
     if isinstance(node, Assign):
         return node.targets
     if isinstance(node, (For, AnnAssign, AugAssign)):

@@ -33,7 +33,7 @@ _MISFIT = re.compile(r"jaxlib is version |jaxlib version \S+ is newer|requires j
 
 
 NOT_ASKED = "JAX was not asked, as the workspace is not trusted"
-"""What is noted of a Python that was not started."""
+"""The note on a Python that was not started."""
 
 
 def untrusted(interpreter: str) -> str:

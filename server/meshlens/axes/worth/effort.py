@@ -215,7 +215,7 @@ def _frame_whatever_given(result: _Result, frame: Frame) -> Frame:
 
 
 def _is_written_out(written: tuple[Any, ...], count: int) -> bool:
-    """Whether expressions are tuples and lists that write out so many items."""
+    """Tells if expressions are tuples and lists that write out so many items."""
     return bool(written) and all(
         isinstance(node, (TupleDisplay, ListDisplay))
         and len(node.items) == count
@@ -225,7 +225,7 @@ def _is_written_out(written: tuple[Any, ...], count: int) -> bool:
 
 
 def _is_dict_written_out(written: tuple[Any, ...], count: int) -> bool:
-    """Whether expressions are dictionaries that write out so many items."""
+    """Tells if expressions are dictionaries that write out so many items."""
     return bool(written) and all(
         isinstance(node, DictDisplay) and len(node.pairs) == count and all(pair.key is not None for pair in node.pairs)
         for node in written

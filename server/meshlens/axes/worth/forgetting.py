@@ -109,7 +109,7 @@ def _unset(run: Run, target: Expression, frame: Frame, ctx: Context) -> None:
 
 
 def _is_plain(node: Expression) -> bool:
-    """Whether an expression is a name with attributes, which can be worked out without calls that run bodies."""
+    """Tells if an expression is a name with attributes, which can be worked out without calls that run bodies."""
     while isinstance(node, Attribute):
         node = node.object
     return isinstance(node, Name)
