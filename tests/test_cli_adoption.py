@@ -51,7 +51,9 @@ def test_pyproject_keeps_what_it_has(tmp_path: Path):
     assert again.err == "meshlens: pyproject.toml has a configuration already; `meshlens config` shows it\n"
 
 
-def test_the_devices_that_the_projects_python_has_become_the_target(tmp_path: Path):
+def test_the_devices_that_the_projects_python_has_become_the_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        monkeypatch.delenv(name, raising=False)
     says(tmp_path / ".venv" / "bin", answer(devices=GPUS, default_backend="gpu"))
     (tmp_path / ".venv" / "pyvenv.cfg").touch()
     ran = meshlens("init", "--print", cwd=tmp_path)

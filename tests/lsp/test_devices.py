@@ -32,7 +32,7 @@ CHANGED = "meshlens/devicesDidChange"
 @contextmanager
 def session(root: Path, options: dict[str, Any], **environment: str) -> Iterator[Server]:
     """A server that asks Pythons, with a file open."""
-    server = Server(root, MESHLENS_DETECT_DEVICES="1", **environment)
+    server = Server(root, MESHLENS_DETECT_DEVICES="1", VIRTUAL_ENV="", CONDA_PREFIX="", **environment)
     try:
         server.initialize(root, PLAIN, initializationOptions={"devicesDidChange": True, **options})
         server.open((root / "main.py").as_uri(), SOURCE)

@@ -1,15 +1,25 @@
 """Programs of many kinds: what they move between eight devices, on which lines, and what each line computes."""
 
 import json
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import jax
 import pytest
 
 from meshlens.tracing.model import Place
 
 KEPT = json.loads(Path(__file__).with_name("h100.json").read_text())
-VERSION = tuple(int(part) for part in jax.__version__.split(".")[:2])
+
+
+def _version() -> tuple[int, ...]:
+    """Returns the release of JAX; the tests of every change, which trace nothing, are collected without one."""
+    try:
+        return tuple(int(part) for part in version("jax").split(".")[:2])
+    except PackageNotFoundError:
+        return 0, 0
+
+
+VERSION = _version()
 OLDEST = {"explicit_axes.py": (0, 7), "partial_map.py": (0, 7)}
 DIFFERS = {
     "embedding.py::entry": "XLA spells equal groups in two ways there, and puts two all-reduces together only if they "
@@ -91,6 +101,78 @@ def test_what_a_loop_moves_counts_as_often_as_it_runs(traced):
     turns = [one for one in found.collectives if one.place.row == row]
     # Once forward and once backward, each in a scan over eight devices.
     assert [(one.count, one.axes) for one in turns] == [(16, ("seq",))]
+
+
+BRANCHES = """\
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+try:
+    from jax import shard_map
+except ImportError:
+    from jax.experimental.shard_map import shard_map
+
+def small(x):
+    return x + jax.lax.psum(x[:1], "x")
+
+def large(x):
+    return x + jax.lax.psum(jnp.dot(x, x.T) @ x, "x")
+
+def entry():
+    mesh = Mesh(np.array(jax.devices()), ("x",))
+
+    def local(flags, x):
+        def body(x, flag):
+            return jax.lax.cond(flag > 0, FIRST, SECOND, x), None
+        return jax.lax.scan(body, x, flags)[0]
+
+    f = shard_map(local, mesh=mesh, in_specs=(P(), P("x")), out_specs=P("x"))
+    x = jax.ShapeDtypeStruct((64, 16), jnp.float32, sharding=NamedSharding(mesh, P("x")))
+    return jax.jit(f), (jax.ShapeDtypeStruct((5,), jnp.float32), x)
+"""
+
+
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("order", [("small", "large"), ("large", "small")])
+def test_the_largest_branch_of_a_cond_counts(traced, tmp_path, order, level):
+    file = tmp_path / "branches.py"
+    file.write_text(BRANCHES.replace("FIRST", order[0]).replace("SECOND", order[1]))
+    found = traced(file, level=level)
+    assert not found.errors
+    row = row_of(file, "jnp.dot(x, x.T) @ x")
+    assert [(one.place.row, one.count, one.bytes) for one in found.collectives] == [(row, 5, 5 * 8 * 16 * 4)]
+    assert found.flops == 5 * 2 * (2 * 8 * 8 * 16)
+    cond = row_of(file, "jax.lax.cond")
+    assert found.notes == (
+        f"branches.py:{cond}: which branch runs depends on data; the one that moves the most counts",
+    )
+
+
+def test_branches_of_the_same_size_have_no_note(traced, tmp_path):
+    file = tmp_path / "branches.py"
+    file.write_text(BRANCHES.replace("FIRST", "large").replace("SECOND", "lambda x: large(2 * x)"))
+    found = traced(file)
+    assert (dict(found.totals)["all-reduce"].count, found.notes) == (5, ())
+
+
+def test_lines_of_a_file_outside_the_project(traced, tmp_path):
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    project.mkdir()
+    elsewhere.mkdir()
+    (elsewhere / "shared_model.py").write_text(
+        "import jax.numpy as jnp\n\ndef loss(w, x):\n    return jnp.sum(x @ w)\n"
+    )
+    (project / "run.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(elsewhere)!r})\nimport jax, jax.numpy as jnp, numpy as np\n"
+        "from jax.sharding import Mesh, NamedSharding, PartitionSpec\nimport shared_model\n\n\ndef entry():\n"
+        "    mesh = Mesh(np.array(jax.devices()), ('x',))\n"
+        "    x = jax.ShapeDtypeStruct((64, 16), jnp.float32, sharding=NamedSharding(mesh, PartitionSpec('x')))\n"
+        "    return jax.jit(shared_model.loss), (jax.ShapeDtypeStruct((16, 4), jnp.float32), x)\n"
+    )
+    for level in (1, 2):
+        found = traced(project / "run.py", level=level)
+        assert {line.place for line in found.lines} == {Place(str(elsewhere / "shared_model.py"), 4)}
+    assert [(one.place, one.bytes) for one in found.collectives] == [(Place(str(elsewhere / "shared_model.py"), 4), 4)]
 
 
 def test_level_1_has_the_collectives_that_are_written(traced):

@@ -8,7 +8,7 @@ from meshlens.tracing.rewrites import MOVES
 def totals_of_module(text):
     """Returns the bytes of the results of the collectives of a module on one device, by kind."""
     module = read_module(text)
-    times, _ = times_in(module)
+    times = times_in(module, {}).times
     found = {}
     for computation in module.computations.values():
         for one in computation.instructions.values():

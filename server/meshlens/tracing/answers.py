@@ -27,7 +27,7 @@ from meshlens.tracing.model import (
     Trace,
     totals_of,
 )
-from meshlens.tracing.partitioned import Mesh, read_partitioned, shardings_in
+from meshlens.tracing.partitioned import Mesh, ToUser, read_partitioned, shardings_in
 from meshlens.tracing.request import TraceRequest
 from meshlens.tracing.room import MOST_ANSWER, newest_dump, read_json
 from meshlens.tracing.suggestion import suggested_entry
@@ -109,7 +109,15 @@ def _traced(traced: Mapping[str, Any], request: TraceRequest, blank: Trace) -> T
         collectives=collectives,
         totals=totals_of(collectives),
         flops=float(traced.get("flops", 0.0)) / max(request.target.count, 1),
-        notes=tuple(dict.fromkeys([*map(str, traced.get("notes", [])), *_loops(traced.get("unknown_loops", []))])),
+        notes=tuple(
+            dict.fromkeys(
+                [
+                    *map(str, traced.get("notes", [])),
+                    *_loops(traced.get("unknown_loops", [])),
+                    *_branches(traced.get("unequal_branches", [])),
+                ]
+            )
+        ),
         files=_files(traced, rows),
         placed=(int(equations[0]), int(equations[1])),
     )
@@ -140,6 +148,15 @@ def _loops(places: Iterable[Any]) -> Iterable[str]:
             yield (
                 f"{Path(place.filename).name}:{place.row}: the number of iterations depends on data; "
                 "what runs in the loop counts once"
+            )
+
+
+def _branches(places: Iterable[Any]) -> Iterable[str]:
+    for place in map(faults.place_of, places):
+        if place is not None:
+            yield (
+                f"{Path(place.filename).name}:{place.row}: which branch runs depends on data; "
+                "the one that moves the most counts"
             )
 
 
@@ -181,8 +198,12 @@ def _together(collectives: Iterable[Collective]) -> list[Collective]:
 def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: TraceRequest) -> Trace:
     module, kind = after
     inside = Inside(str(request.root), str(request.file))
-    read = read_partitioned(module, found.mesh, request.target.count, inside.path, _estimator(request))
-    notes = [*found.notes, *_loops([[place.filename, place.row] for place in read.unknown_loops])]
+    read = read_partitioned(module, found.mesh, request.target.count, inside.places, _estimator(request))
+    notes = [
+        *found.notes,
+        *_loops([[place.filename, place.row] for place in read.unknown_loops]),
+        *_branches([[place.filename, place.row] for place in read.unequal_branches]),
+    ]
     if kind == "compiled":
         notes.append(
             "XLA's partitioner left no module in this release, so its module for CPUs was read: "
@@ -206,9 +227,9 @@ def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: T
     if not isinstance(raw, bytes):
         return found
     spread = read_module(raw.decode("utf-8", "replace"))
-    shardings, placed = shardings_in(spread, found.mesh, inside.path)
+    shardings, placed = shardings_in(spread, found.mesh, inside.places)
     lines = tuple(_with_sharding(line, shardings.get(line.place, [])) for line in found.lines)
-    warnings = _rematerialized(room, spread, inside.path)
+    warnings = _rematerialized(room, spread, inside.places)
     return replace(found, lines=lines, placed=placed, errors=(*found.errors, *warnings))
 
 
@@ -219,7 +240,7 @@ def _with_sharding(line: Line, found: list[tuple[tuple[int, ...], str]]) -> Line
     return replace(line, sharding=fitting[-1]) if fitting else line
 
 
-def _rematerialized(room: Path, module: Module, to_user: Callable[[str], str]) -> list[Fault]:
+def _rematerialized(room: Path, module: Module, to_user: ToUser) -> list[Fault]:
     """XLA's warnings that it replicates a value to bring it from one sharding to another, each with its line."""
     raw = read_bytes(room / "output", _MOST_OUTPUT)
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else ""
@@ -228,8 +249,8 @@ def _rematerialized(room: Path, module: Module, to_user: Callable[[str], str]) -
     for warning in _REMATERIALIZED.findall(text):
         metadata = _METADATA.search(warning)
         shardings = _FROM_TO.search(warning)
-        places = locate(Instruction("", "", (), (), metadata[0])) if metadata else ()
-        place = next((Place(path, row) for name, row in places if (path := to_user(name))), None)
+        places = to_user(locate(Instruction("", "", (), (), metadata[0]))) if metadata else []
+        place = Place(*places[0]) if places else None
         between = f" from {shardings[1]} to {shardings[2]}" if shardings else ""
         message = (
             f"XLA gathers the whole value on every device to change its sharding{between}; "

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
 from meshlens.tracing.groups import Groups, axes_of, groups_in
-from meshlens.tracing.hlo import WIDTHS, Instruction, Module, places_in
+from meshlens.tracing.hlo import WIDTHS, Computation, Instruction, Module, places_in
 from meshlens.tracing.model import Collective, Estimate, Place
 from meshlens.tracing.rewrites import Moved, moved_in
 from meshlens.tracing.specs import spec_of
 
 Mesh = tuple[tuple[str, int], ...]
-ToUser = Callable[[str], str]
-"""Returns the path of a file of the user's, and nothing for any other."""
+ToUser = Callable[[Iterable[tuple[str, int]]], list[tuple[str, int]]]
+"""Returns those of some places that lie in files of the user's."""
 
 _DIRECTION = re.compile(r"direction=(\w+)")
 _KNOWN_TRIPS = re.compile(r'known_trip_count\\?"?:\s*\{\\?"?n\\?"?:\s*\\?"?(\d+)')
@@ -31,12 +31,14 @@ class Partitioned:
         collectives: by line, the most bytes first.
         flops: of matrix products and convolutions on one device.
         unknown_loops: lines of loops whose number of iterations is not known.
+        unequal_branches: lines where the branch that runs decides what is moved or computed.
         lost: collectives that no line of the user's leads to.
     """
 
     collectives: tuple[Collective, ...]
     flops: float
     unknown_loops: tuple[Place, ...]
+    unequal_branches: tuple[Place, ...]
     lost: int
 
 
@@ -55,10 +57,13 @@ def read_partitioned(module: Module, mesh: Mesh, devices: int, to_user: ToUser, 
         estimate: tells how long one takes.
     """
     locate = _locator(module, to_user)
-    times, unknown = times_in(module)
+    collectives = moved_in(module, devices)
+    sizes = _sizes(module, collectives)
+    runs = times_in(module, sizes)
+    times = runs.times
     rows: dict[tuple[object, ...], Collective] = {}
     lost = 0
-    for moved in moved_in(module, devices):
+    for moved in collectives:
         count = times.get(moved.computation, 0)
         groups = _groups(moved.instruction, devices)
         one = _collective(moved, count, mesh, groups, locate)
@@ -71,8 +76,9 @@ def read_partitioned(module: Module, mesh: Mesh, devices: int, to_user: ToUser, 
         rows[key] = _together(rows[key], one) if key in rows else one
     return Partitioned(
         tuple(sorted(rows.values(), key=lambda one: (-one.bytes, one.place or Place("", 0)))),
-        _flops(module, times),
-        tuple(sorted({place for one in unknown if (place := locate(one)) is not None})),
+        sum(computed * times.get(name, 0) for name, (_, computed) in sizes.items()),
+        tuple(sorted({place for one in runs.unknown_loops if (place := locate(one)) is not None})),
+        tuple(sorted({place for one in runs.unequal_branches if (place := locate(one)) is not None})),
         lost,
     )
 
@@ -81,10 +87,8 @@ def _locator(module: Module, to_user: ToUser) -> Callable[[Instruction], Place |
     of = places_in(module)
 
     def locate(instruction: Instruction) -> Place | None:
-        for filename, row in of(instruction):
-            if path := to_user(filename):
-                return Place(path, row)
-        return None
+        found = to_user(of(instruction))
+        return Place(*found[0]) if found else None
 
     return locate
 
@@ -123,31 +127,96 @@ def _together(one: Collective, other: Collective) -> Collective:
     return replace(one, count=one.count + other.count, bytes=one.bytes + other.bytes, seconds=seconds)
 
 
-def times_in(module: Module) -> tuple[dict[str, int], tuple[Instruction, ...]]:
-    """Returns how often each computation runs in one step, and the loops of which that is not known."""
-    calls: dict[str, list[tuple[str, int]]] = defaultdict(list)
+Size = tuple[int, float]
+"""Bytes that are moved, and floating-point operations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """How often what a module has runs in one step.
+
+    Attributes:
+        times: how often each computation runs.
+        unknown_loops: loops of which that is not known; they count once.
+        unequal_branches: conditionals whose branches differ in size; the largest branch counts.
+    """
+
+    times: Mapping[str, int]
+    unknown_loops: tuple[Instruction, ...]
+    unequal_branches: tuple[Instruction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """An instruction that runs other computations.
+
+    Attributes:
+        instruction: itself.
+        callees: the computations; of a conditional one of them runs.
+        trips: how often they run, each time that the instruction does.
+    """
+
+    instruction: Instruction
+    callees: tuple[str, ...]
+    trips: int = 1
+
+
+def times_in(module: Module, sizes: Mapping[str, Size]) -> Runs:
+    """Returns how often each computation runs in one step.
+
+    Args:
+        module: what XLA dumped.
+        sizes: what each computation moves and computes by itself; the largest branch of a conditional is the one that
+            runs.
+    """
+    calls: dict[str, list[_Call]] = defaultdict(list)
     unknown = []
     for computation in module.computations.values():
         for one in computation.instructions.values():
-            if not one.called:
+            callees = tuple(name for name in one.called if name in module.computations)
+            if not callees:
                 continue
             trips: int | None = 1
             if one.opcode == "while":
                 trips = _trips(module, computation.instructions, one)
                 if trips is None:
                     unknown.append(one)
-            for name in one.called:
-                if name in module.computations:
-                    calls[computation.name].append((name, 1 if trips is None else trips))
+            calls[computation.name].append(_Call(one, callees, 1 if trips is None else trips))
+    order = _callers_first(
+        module.entry, {name: [callee for one in listed for callee in one.callees] for name, listed in calls.items()}
+    )
+    whole: dict[str, Size] = {}
+    unequal = []
+    for name in reversed(order):
+        moved, computed = sizes.get(name, (0, 0.0))
+        for index, call in enumerate(calls[name]):
+            if call.instruction.opcode == "conditional":
+                largest = max(call.callees, key=lambda callee: whole.get(callee, (0, 0.0)))
+                if len({whole.get(callee) for callee in call.callees}) > 1:
+                    unequal.append(call.instruction)
+                call = calls[name][index] = replace(call, callees=(largest,))
+            for callee in call.callees:
+                inner = whole.get(callee, (0, 0.0))
+                moved, computed = moved + call.trips * inner[0], computed + call.trips * inner[1]
+        whole[name] = moved, computed
     times: dict[str, int] = defaultdict(int)
-    for name in _callers_first(module.entry, calls):
+    for name in order:
         times[name] += name == module.entry
-        for callee, trips in calls[name]:
-            times[callee] += times[name] * trips
-    return times, tuple(unknown)
+        for call in calls[name]:
+            for callee in call.callees:
+                times[callee] += times[name] * call.trips
+    return Runs(times, tuple(unknown), tuple(unequal))
 
 
-def _callers_first(entry: str, calls: Mapping[str, list[tuple[str, int]]]) -> list[str]:
+def _sizes(module: Module, collectives: Iterable[Moved]) -> dict[str, Size]:
+    """Returns what each computation moves and computes by itself."""
+    moved: dict[str, int] = defaultdict(int)
+    for one in collectives:
+        moved[one.computation] += one.bytes
+    return {one.name: (moved[one.name], _flops(one)) for one in module.computations.values()}
+
+
+def _callers_first(entry: str, calls: Mapping[str, list[str]]) -> list[str]:
     """Computations in an order in which each comes after all that call it."""
     done: list[str] = []
     seen: set[str] = {entry}
@@ -157,7 +226,7 @@ def _callers_first(entry: str, calls: Mapping[str, list[tuple[str, int]]]) -> li
         callees = calls.get(name, [])
         if index < len(callees):
             stack.append((name, index + 1))
-            callee = callees[index][0]
+            callee = callees[index]
             if callee not in seen:
                 seen.add(callee)
                 stack.append((callee, 0))
@@ -231,24 +300,21 @@ def _step(instructions: Mapping[str, Instruction], root: Instruction | None, ind
     return None
 
 
-def _flops(module: Module, times: Mapping[str, int]) -> float:
+def _flops(computation: Computation) -> float:
+    """Returns those of matrix products and convolutions in one run of a computation."""
     total = 0.0
-    for computation in module.computations.values():
-        count = times.get(computation.name, 0)
-        if not count:
-            continue
-        for one in computation.instructions.values():
-            if one.opcode == "dot" and one.operands:
-                left = computation.instructions.get(one.operands[0])
-                contracted = [int(axis) for axis in re.findall(r"\d+", one.attribute("lhs_contracting_dims"))]
-                if left is not None and all(axis < len(left.array.shape) for axis in contracted):
-                    inner = prod(left.array.shape[axis] for axis in contracted)
-                    total += 2.0 * inner * one.array.elements * count
-            elif one.opcode == "convolution" and len(one.operands) > 1:
-                kernel = computation.instructions.get(one.operands[1])
-                if kernel is not None:
-                    features = _features(one.attribute("dim_labels"), kernel.array.shape)
-                    total += 2.0 * one.array.elements * kernel.array.elements / max(features, 1) * count
+    for one in computation.instructions.values():
+        if one.opcode == "dot" and one.operands:
+            left = computation.instructions.get(one.operands[0])
+            contracted = [int(axis) for axis in re.findall(r"\d+", one.attribute("lhs_contracting_dims"))]
+            if left is not None and all(axis < len(left.array.shape) for axis in contracted):
+                inner = prod(left.array.shape[axis] for axis in contracted)
+                total += 2.0 * inner * one.array.elements
+        elif one.opcode == "convolution" and len(one.operands) > 1:
+            kernel = computation.instructions.get(one.operands[1])
+            if kernel is not None:
+                features = _features(one.attribute("dim_labels"), kernel.array.shape)
+                total += 2.0 * one.array.elements * kernel.array.elements / max(features, 1)
     return total
 
 

@@ -44,6 +44,7 @@ class Reading:
         equations: how many equations there are, and how many of them lie on a line of the user's.
         flops: of matrix products and convolutions, over all devices.
         unknown_loops: places of loops whose number of iterations depends on data.
+        unequal_branches: places where the branch that runs decides what is moved or computed.
         meshes: the axes of each mesh that is met, by their text.
         first: the place of the first equation that runs a jaxpr, by the jaxpr's id.
     """
@@ -56,6 +57,7 @@ class Reading:
         self.equations = [0, 0]
         self.flops = 0.0
         self.unknown_loops: set[tuple[str, int]] = set()
+        self.unequal_branches: set[tuple[str, int]] = set()
         self.meshes: dict[str, Any] = {}
         self.first: dict[int, tuple[str, int] | None] = {}
 
@@ -112,11 +114,43 @@ def _walk(jaxpr: Any, reading: Reading, around: _Around) -> None:
         reading.flops += _flops(equation) * around.times * around.copies
         if inner:
             deeper = _deeper(equation, name, place, reading, around.but(backward=backward))
+            branches = []
             for jaxpr_inside in inner:
+                before = len(reading.collectives), reading.flops
                 first = reading.first.setdefault(id(jaxpr_inside), place)
                 _walk(jaxpr_inside, reading, deeper.but(earlier=first if first != place else None))
+                if name == "cond":
+                    branches.append(_taken_out(reading, *before))
+            if branches:
+                _keep_largest(branches, place, reading)
             if place is not None and not backward:
                 _keep_line(equation, place, reading)
+
+
+class _Branch:
+    """What one branch of a `cond` moves and computes."""
+
+    def __init__(self, collectives: list[dict[str, Any]], flops: float) -> None:
+        self.collectives = collectives
+        self.flops = flops
+        self.size = sum(one["bytes"] * one["times"] for one in collectives), flops
+
+
+def _taken_out(reading: Reading, collectives: int, flops: float) -> _Branch:
+    """Takes out of a reading what was added since it had so much."""
+    branch = _Branch(reading.collectives[collectives:], reading.flops - flops)
+    del reading.collectives[collectives:]
+    reading.flops = flops
+    return branch
+
+
+def _keep_largest(branches: list[_Branch], place: tuple[str, int] | None, reading: Reading) -> None:
+    """One branch runs; the one counts that moves the most, and of those that move the same, that computes the most."""
+    largest = max(branches, key=lambda branch: branch.size)
+    reading.collectives += largest.collectives
+    reading.flops += largest.flops
+    if place is not None and any(branch.size != largest.size for branch in branches):
+        reading.unequal_branches.add(place)
 
 
 def _deeper(equation: Any, name: str, place: tuple[str, int] | None, reading: Reading, around: _Around) -> _Around:

@@ -225,6 +225,7 @@ def _of(reading: jaxprs.Reading) -> dict[str, Any]:
         "equations": reading.equations,
         "flops": reading.flops,
         "unknown_loops": sorted(reading.unknown_loops),
+        "unequal_branches": sorted(reading.unequal_branches),
         "meshes": list(reading.meshes.values()),
     }
 

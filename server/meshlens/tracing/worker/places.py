@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import sysconfig
+from collections.abc import Iterable
 from typing import Any
 
 LIBRARIES = tuple(
@@ -18,6 +19,7 @@ LIBRARIES = tuple(
         for spelled in (path, os.path.realpath(path))
     }
 )
+_OWN = os.path.join(os.path.dirname(os.path.realpath(__file__)), "")
 _OF_LIBRARIES = re.compile(r"[\\/](?:site-packages|dist-packages|lib[\\/]python\d[\d.]*t?)[\\/]")
 
 
@@ -27,24 +29,33 @@ class Inside:
     def __init__(self, root: str, file: str) -> None:
         self.root = os.path.join(os.path.realpath(root), "")
         self.file = os.path.realpath(file)
-        self._known: dict[str, str] = {}
+        self._known: dict[str, tuple[str, bool]] = {}
 
     def path(self, name: str) -> str:
-        """Returns the path of a file of the user's, and nothing for any other file."""
+        """Returns the path of a file that is no library's, and nothing for any other file."""
+        return self._found(name)[0]
+
+    def places(self, frames: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+        """Returns the places of frames that lie in the project; where none does, those that lie in no library."""
+        found = [(self._found(name), row) for name, row in frames]
+        inner = [(path, row) for (path, in_project), row in found if in_project]
+        return inner or [(path, row) for (path, _), row in found if path]
+
+    def _found(self, name: str) -> tuple[str, bool]:
         found = self._known.get(name)
         if found is None:
-            found = self._known[name] = self._path(name)
+            found = self._known[name] = self._find(name)
         return found
 
-    def _path(self, name: str) -> str:
+    def _find(self, name: str) -> tuple[str, bool]:
         if name.startswith("<"):
-            return ""
+            return "", False
         real = os.path.realpath(name)
         if real == self.file:
-            return real
-        if not real.startswith(self.root) or real.startswith(LIBRARIES):
-            return ""
-        return "" if _OF_LIBRARIES.search(real) else real
+            return real, True
+        if real.startswith((*LIBRARIES, _OWN)) or _OF_LIBRARIES.search(real):
+            return "", False
+        return real, real.startswith(self.root)
 
 
 def rows_of(source_info: Any, inside: Inside) -> list[tuple[str, int]]:
@@ -58,8 +69,7 @@ def rows_of(source_info: Any, inside: Inside) -> list[tuple[str, int]]:
     except (AttributeError, TypeError):
         # Until 0.6 it took the SourceInfo.
         frames = list(utilities.user_frames(source_info))
-    found = [(inside.path(frame.file_name), int(frame.start_line)) for frame in frames]
-    return [place for place in found if place[0]]
+    return inside.places((frame.file_name, int(frame.start_line)) for frame in frames)
 
 
 def rows_of_error(error: BaseException, inside: Inside) -> list[tuple[str, int]]:
@@ -68,13 +78,13 @@ def rows_of_error(error: BaseException, inside: Inside) -> list[tuple[str, int]]
     seen: set[int] = set()
     while error is not None and id(error) not in seen and not found:
         seen.add(id(error))
+        frames: list[tuple[str, int]] = []
         step = error.__traceback__
         while step is not None:
-            path = inside.path(step.tb_frame.f_code.co_filename)
-            if path:
-                found.append((path, step.tb_lineno))
+            frames.append((step.tb_frame.f_code.co_filename, step.tb_lineno))
             step = step.tb_next
-        if isinstance(error, SyntaxError) and error.filename and inside.path(error.filename):
-            found.append((inside.path(error.filename), error.lineno or 1))
+        if isinstance(error, SyntaxError) and error.filename:
+            frames.append((error.filename, error.lineno or 1))
+        found = inside.places(frames)
         error = error.__cause__ or error.__context__  # type: ignore[assignment]
     return found[::-1]
