@@ -59,10 +59,9 @@ from meshlens.checking.routes import certain
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.entries import as_tuple, entries_at
-from meshlens.rules.helpers.jitted_arguments import missing_in_jitted
 from meshlens.rules.helpers.miscounts import keyword_arguments, positional
 from meshlens.rules.helpers.plain_objects import handed_to_pmap, texts_handed_to_pmap
-from meshlens.rules.helpers.static import integers, static_places
+from meshlens.rules.helpers.static import integers, missing_in_jitted, static_places
 from meshlens.text import Edit, FileEdit, Span
 
 
