@@ -6,7 +6,7 @@ but the dimension size is 6`.
 A spec with more entries than the array has axes raises `ValueError: One of device_put args is incompatible with its
 sharding annotation NamedSharding(…): … is only valid for values of rank at least 2`.
 A tuple of `in_shardings` has one entry for each argument: `ValueError: pjit in_shardings specification must be a tree
-prefix of the positional arguments tuple`.
+prefix of the positional arguments tuple`; one of `out_shardings` has one for each value that the function returns.
 Both are looked at for `jax.device_put`, for calls of `jit(in_shardings=…)` and, as far as the rank goes, for
 `with_sharding_constraint`, where the sizes of the arrays are known.
 
@@ -49,7 +49,7 @@ from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.sharded_shapes import parts_along
 from meshlens.axes.domain.specs import sharding_parts
 from meshlens.axes.domain.values import Arg, Dict, Made, Seq, Site, Spec, Value
-from meshlens.axes.jax.compiled_calls import CALLED
+from meshlens.axes.jax.compiled_calls import CALLED, RETURNED
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import ApiCall
 from meshlens.checking.counting import counted
@@ -58,6 +58,8 @@ from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain
 from meshlens.jaxapi.meshes import TAKE_SPECS
 from meshlens.project.view import FileView
+from meshlens.rules.helpers.entries import place_of
+from meshlens.rules.helpers.prefixes import Mismatch, mismatch
 from meshlens.rules.helpers.specs import argument_of, mesh_place
 
 _CONSTRAINT = "jax.lax.with_sharding_constraint"
@@ -98,6 +100,28 @@ def sharding_does_not_fit(view: FileView) -> Iterator[Finding]:
         said = _complaint(found.value, found.sharding, found) if found is not None else None
         if said is not None:
             yield Finding(view.span(site), said[0], (), mesh_place(view, said[1]))
+    yield from _unlike_results(view)
+
+
+def _unlike_results(view: FileView) -> Iterator[Finding]:
+    """Compares `out_shardings` with what each jitted function returns."""
+    places: dict[Site, list[ApiCall]] = defaultdict(list)
+    for call in view.records.calls:
+        shardings = call.args[1].site if call.dotted == RETURNED and not call.guarded else None
+        if shardings is not None and view.is_here(shardings):
+            places[shardings].append(call)
+    for shardings, calls in places.items():
+        found = certain((call, call.context, _differs(call) is not None) for call in calls)
+        differs = _differs(found) if found is not None else None
+        site = place_of(view, shardings, differs.path) if differs is not None else None
+        if differs is not None and site is not None and view.is_here(site):
+            message = f"out_shardings has {differs.given}, but the function returns {differs.wanted}"
+            yield Finding(view.span(site), message)
+
+
+def _differs(call: ApiCall) -> Mismatch | None:
+    returned, shardings = call.args
+    return mismatch(shardings.value, returned.value)
 
 
 def _fits(call: ApiCall) -> Iterator[_Fit]:

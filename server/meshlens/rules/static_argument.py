@@ -1,4 +1,4 @@
-"""A static argument is passed in a way that `pmap` cannot take it as static.
+"""A static argument is passed in a way that `pmap` or `jit` cannot take it as static.
 
 `static_broadcasted_argnums` counts positional arguments from 0, as they are passed.
 An index beyond them, and a static argument given by keyword or left to its default, raise `ValueError: pmapped
@@ -7,6 +7,8 @@ array as static value `ValueError: Non-hashable static arguments are not support
 donated `ValueError: static_argnums and donate_argnums cannot intersect`.
 An argument that is neither an array nor a tree of arrays, such as the `self` of a plain class, has to be static:
 otherwise `TypeError: Error interpreting argument to … as an abstract array`.
+What `jit` is told to make static or to donate has to be there: `ValueError: Jitted function has invalid argnames
+{'kind'} in static_argnames. Function does not take these args.`
 
 ```python
 from functools import partial
@@ -59,13 +61,13 @@ from meshlens.project.view import FileView
 from meshlens.rules.helpers.entries import as_tuple, entries_at
 from meshlens.rules.helpers.miscounts import keyword_arguments, positional
 from meshlens.rules.helpers.plain_objects import handed_to_pmap, texts_handed_to_pmap
-from meshlens.rules.helpers.static import integers, static_places
+from meshlens.rules.helpers.static import integers, missing_in_jitted, static_places
 from meshlens.text import Edit, FileEdit, Span
 
 
 @rule("AX206", Severity.ERROR, reads="places")
 def static_argument(view: FileView) -> Iterator[Finding]:
-    """Looks at the static arguments of each `pmap` and at how calls pass them."""
+    """Looks at the static arguments of each `pmap` and how calls pass them, and at those that `jit` is told of."""
     groups: dict[Site, list[Binding]] = defaultdict(list)
     for binding in view.records.bindings:
         if canonical(binding.binder.dotted) == "jax.pmap":
@@ -87,6 +89,7 @@ def static_argument(view: FileView) -> Iterator[Finding]:
         yield from _unhashable(view, calls)
     yield from handed_to_pmap(view)
     yield from texts_handed_to_pmap(view)
+    yield from missing_in_jitted(view)
 
 
 def _both(binding: Binding) -> tuple[int, ...]:

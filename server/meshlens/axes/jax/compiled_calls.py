@@ -1,14 +1,27 @@
-"""Calls of jitted functions whose arguments are laid out by `in_shardings`."""
+"""Calls of jitted functions whose arguments or results are laid out by shardings."""
 
 from __future__ import annotations
 
-from meshlens.axes.domain.values import UNKNOWN, Arg, Seq, Site, Wrapped
+from meshlens.axes.domain.values import UNKNOWN, Arg, Seq, Site, Value, Wrapped
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run
 
 CALLED = "jax.jit()"
 """The name under which such a call is recorded: its arguments as a tuple, then the shardings."""
+
+RETURNED = "jax.jit() results"
+"""The name under which what such a call returns is recorded: the value, then the shardings."""
+
+
+def note_results(run: Run, wrapped: Wrapped, returned: Value, site: Site, ctx: Context) -> None:
+    """Leaves a record of what a call returns if the function was jitted with `out_shardings`."""
+    given = next((arg for arg in wrapped.arguments if arg.label == "out_shardings"), None)
+    if given is None:
+        return
+    recorded = (Arg(None, returned, site, site), Arg(None, given.value, given.whole, given.site))
+    guarded = run.api_guard > 0 or ctx.expected
+    run.records.calls.append(ApiCall(RETURNED, site, site, recorded, UNKNOWN, ctx, False, guarded))
 
 
 def note_shardings(run: Run, wrapped: Wrapped, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:

@@ -69,7 +69,7 @@ def apply_binder(
         and not any(isinstance(check, Const) and check.value is False for check in checks),
     )
     mapped = Mapped(binder)
-    functions = [_underlying(option) for option in options(value)]
+    functions = [underlying(option) for option in options(value)]
     function = functions[0] if len(functions) == 1 else None
     run.records.bindings.append(
         Binding(binder, ctx, decorator, function[0] if function else None, function[1] if function else None)
@@ -134,15 +134,15 @@ def _mesh(run: Run, row: Row, found: dict[str, Arg]) -> Value | None:
     return run.ambient[-1] if run.ambient else None
 
 
-def _underlying(value: Value) -> tuple[str, tuple[tuple[str, str, bool], ...]] | None:
+def underlying(value: Value) -> tuple[str, tuple[tuple[str, str, bool], ...]] | None:
     """Name and free parameters of the function that an operand comes down to."""
     if isinstance(value, Function):
         return value.name, tuple((name, how, default is not None) for name, _, how, default, _ in value.parameters)
     if isinstance(value, BoundMethod):
-        inner = _underlying(value.function)
+        inner = underlying(value.function)
         return (inner[0], inner[1][1:]) if inner is not None else None
     if isinstance(value, Partial):
-        inner = _underlying(value.callee)
+        inner = underlying(value.callee)
         if inner is None or any(arg.label in ("*", "**") for arg in value.args):
             return None
         positional = sum(arg.label is None for arg in value.args)
@@ -152,7 +152,7 @@ def _underlying(value: Value) -> tuple[str, tuple[tuple[str, str, bool], ...]] |
             (name, "key" if name in given else how, default or name in given) for name, how, default in rest
         )
     if isinstance(value, Wrapped) and value.how in ("same", "grad", "value_and_grad", "jacobian"):
-        return _underlying(value.operand)
+        return underlying(value.operand)
     return None
 
 
@@ -229,7 +229,7 @@ def run_uncalled(run: Run, mapped: Mapped, ctx: Context) -> None:
     """Runs the operand of a map that nobody calls in sight, with arguments that are not known."""
     binder = with_mesh_in_force(mapped.binder, None)
     splat: tuple[Arg, ...] = (Arg("*", Data(frozenset({"varying"})), None, None), Arg("**", UNKNOWN, None, None))
-    parameters = _underlying(binder.operand)
+    parameters = underlying(binder.operand)
     if parameters is not None and all(how in ("any", "only") for _, how, _ in parameters[1]):
         splat = tuple(
             Arg(None, entering(run, binder, place, Arg(None, UNKNOWN, None, None)), None, None)

@@ -30,7 +30,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.jax.carrying import carried, note_carried
-from meshlens.axes.jax.compiled_calls import note_shardings
+from meshlens.axes.jax.compiled_calls import note_results, note_shardings
 from meshlens.axes.jax.custom_rules import run_rules
 from meshlens.axes.jax.differentiation import call_gradient
 from meshlens.axes.jax.mapped_values import axis_of, is_shared
@@ -139,6 +139,8 @@ def call_wrapped(
     if how == "jit":
         note_shardings(run, wrapped, args, site, ctx)
     value = call(run, wrapped.operand, args, site, callee_site, frame, ctx, how=how)
+    if how == "jit":
+        note_results(run, wrapped, value, site, ctx)
     value = run_rules(run, wrapped, value, args, site, callee_site, frame, ctx)
     if wrapped.how == "make_jaxpr":
         return UNKNOWN
