@@ -64,9 +64,12 @@ class Server:
 
     @property
     def log(self) -> str:
-        """What it has written to stderr."""
-        self._log.seek(0)
-        return self._log.read().decode("utf-8", "replace")
+        """What it has written to stderr.
+
+        It is read at a place of its own: a seek would move the place where the server writes next, as both share one.
+        """
+        file = self._log.fileno()
+        return os.pread(file, os.fstat(file).st_size, 0).decode("utf-8", "replace")
 
     def raw(self, data: bytes) -> None:
         """Writes bytes, and reads meanwhile what comes, as a server that nobody reads waits."""
