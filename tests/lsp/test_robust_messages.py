@@ -83,7 +83,7 @@ def test_a_length_of_many_digits_costs_its_own_message_alone(server: Server, tmp
         server.answer(None)
     server.raw(b"x" * 3_000_000 + b"\r\n\r\n")
     _still_right(server, tmp_path)
-    assert server.log.count("left out a message without a usable Content-Length") >= before + 2
+    assert server.log.count("left out a message without a usable Content-Length") > before
     assert "that are not a message" in server.log
 
 

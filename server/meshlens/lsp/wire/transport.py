@@ -23,6 +23,7 @@ _LONGEST = 1 << 28
 _LONGEST_HEADER = 1 << 14
 _CHUNK = 1 << 20
 _MOST_AT_ONCE = 1 << 24
+_NO_MESSAGE = "left out %d bytes that are not a message"
 
 _log = logging.getLogger("meshlens")
 
@@ -45,12 +46,16 @@ class Framing:
                 end = self._buffer.find(_END_OF_HEADER)
                 if end < 0:
                     if len(self._buffer) > _LONGEST_HEADER:
-                        _log.warning("left out %d bytes that are not a message", len(self._buffer))
+                        _log.warning(_NO_MESSAGE, len(self._buffer))
                         # The last bytes can be the beginning of the end of a header.
                         del self._buffer[: -len(_END_OF_HEADER)]
                     return
-                found = _LENGTH.search(bytes(self._buffer[:end]))
+                header = bytes(self._buffer[:end])
                 del self._buffer[: end + len(_END_OF_HEADER)]
+                if end > _LONGEST_HEADER:
+                    _log.warning(_NO_MESSAGE, end)
+                    continue
+                found = _LENGTH.search(header)
                 if found is None or int(found[1]) > _LONGEST:
                     _log.warning("left out a message without a usable Content-Length")
                     continue
