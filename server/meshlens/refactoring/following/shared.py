@@ -199,8 +199,7 @@ def _is_drawn_at(view: FileView, uses: tuple[Use, ...], place: int, beside: list
     """Whether every call hands over data, or what gets its value together with rows."""
     calls = [(use, use.call) for use in uses if use.call is not None]
     return bool(calls) and all(
-        how == "bound"
-        or (place < len(call.arguments) and is_drawn(view, use.site, call.arguments[place].value))
+        how == "bound" or (place < len(call.arguments) and is_drawn(view, use.site, call.arguments[place].value))
         for (use, call), how in zip(calls, beside, strict=True)
     )
 
