@@ -80,8 +80,8 @@ def _binds_data(scope: tuple[Node, ...], node: Node, name: str, depth: int) -> b
     if not isinstance(node, Assign):
         return False
     value = _passed_on(node.value)
-    if isinstance(value, (TupleDisplay, ListDisplay)) and all(_has_as_many(one, value) for one in node.targets):
-        pairs = ((one, part) for target in node.targets for one, part in zip(target.items, value.items, strict=True))
+    pairs = _pairs(node.targets[0], value)
+    if pairs:
         return all(_is_part(scope, part, depth + 1) for one, part in pairs if name in _names(one))
     is_itself = isinstance(value, Name) and value.name == name
     return is_itself or _is_source(value) or _is_part(scope, value, depth + 1)
@@ -118,21 +118,26 @@ def _is_source(value: Node) -> bool:
 
 def _passed_on(value: Node) -> Node:
     """Returns what an expression takes its rows from, which views of arrays and arithmetic with numbers keep."""
-    while True:
+    while isinstance(value, (BinaryOperation, Call)):
         if isinstance(value, BinaryOperation):
             value = value.left
-        elif isinstance(value, Call) and last_name(value.callee) in _PASSES_ON:
-            is_method = isinstance(value.callee, Attribute) and not value.arguments
-            if is_method or (isinstance(value.callee, Attribute) and last_name(value.callee) in ("reshape", "astype")):
-                value = value.callee.object
-            else:
-                value = value.arguments[0].value if value.arguments else NOTHING
+            continue
+        callee, given = value.callee, value.arguments
+        if last_name(callee) not in _PASSES_ON:
+            break
+        if isinstance(callee, Attribute) and (not given or callee.name in ("reshape", "astype")):
+            value = callee.object
         else:
-            return value
+            value = given[0].value if given else NOTHING
+    return value
 
 
-def _has_as_many(target: Node, value: Node) -> bool:
-    return isinstance(target, (TupleDisplay, ListDisplay)) and len(target.items) == len(value.items)
+def _pairs(target: Node, value: Node) -> list[tuple[Node, Node]]:
+    """Returns the parts of several values that are given names at once, with what they are given to."""
+    if not isinstance(target, (TupleDisplay, ListDisplay)) or not isinstance(value, (TupleDisplay, ListDisplay)):
+        return []
+    is_plain = len(target.items) == len(value.items)
+    return list(zip(target.items, value.items, strict=True)) if is_plain else []
 
 
 def _names(target: Node) -> set[str]:

@@ -165,9 +165,8 @@ def axis_of_parameter(
     said = _said_of_axes(annotation)
     if said in ("", *_BATCH_AXES):
         return 0 if said in _BATCH_AXES else None
-    given = [
-        use.call.arguments[place].value for use in uses if use.call is not None and place < len(use.call.arguments)
-    ]
+    calling = [(use, use.call) for use in uses if use.call is not None and place < len(use.call.arguments)]
+    given = [call.arguments[place].value for _, call in calling]
     if given and all(isinstance(one, Constant) for one in given):
         return None
     if any(_is_number(view, use, place) for use in uses):
@@ -190,18 +189,15 @@ def axis_of_parameter(
         return None
     if BATCH.fullmatch(name) or _has_split_siblings(view, target, uses, place):
         return 0
-    if len(target.parameters) == 1 or _is_drawn_at(view, uses, place, beside):
+    if len(target.parameters) == 1:
+        return 0
+    # A name such as `w` says as much against rows as what it gets its value with says for them.
+    speaks_against = name in _SHARED or _STATE.fullmatch(name) or _PLAIN.fullmatch(name)
+    if not speaks_against and beside and all(how == "bound" for how in beside):
+        return 0
+    if given and all(is_drawn(view, use.site, call.arguments[place].value) for use, call in calling):
         return 0
     raise Obstacle("which-batch", f'whether "{name}" is shared or split over the devices is not known')
-
-
-def _is_drawn_at(view: FileView, uses: tuple[Use, ...], place: int, beside: list[str]) -> bool:
-    """Whether every call hands over data, or what gets its value together with rows."""
-    calls = [(use, use.call) for use in uses if use.call is not None]
-    return bool(calls) and all(
-        how == "bound" or (place < len(call.arguments) and is_drawn(view, use.site, call.arguments[place].value))
-        for (use, call), how in zip(calls, beside, strict=True)
-    )
 
 
 def _said_of_axes(annotation: Node | None) -> str | None:
