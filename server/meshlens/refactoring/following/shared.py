@@ -10,6 +10,7 @@ from meshlens.facts.nodes import (
     NOTHING,
     Assign,
     Attribute,
+    BinaryOperation,
     Call,
     Constant,
     For,
@@ -110,7 +111,23 @@ def _said_names(target: Target, said: tuple[tuple[str, int], ...]) -> frozenset[
 def _second_thought(
     view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], axes: tuple[int | None, ...]
 ) -> tuple[int | None, ...]:
-    """Takes what is called a state for the batch where there is no other, as for an agent that looks at states."""
+    """Takes for the batch, where there is no other, what else may be one.
+
+    That is what is called a state, as for an agent that looks at states, and rows that a call gives a new value, as
+    the steps of a sampler do.
+    """
+    renewed = [
+        place
+        for place, parameter in enumerate(target.parameters[: len(axes)])
+        if _is_batch(parameter.name)
+        and parameter.name not in learned
+        and any(_is_carried(view, use, place) for use in uses)
+        and not _is_model(view, target, parameter)
+        and not _has_parts_of_state(target, parameter.name)
+        and not _is_multiplied_from_left(target, parameter.name)
+    ]
+    if renewed:
+        return tuple(0 if place in renewed else axis for place, axis in enumerate(axes))
     weak = [
         place
         for place, parameter in enumerate(target.parameters[: len(axes)])
@@ -126,6 +143,21 @@ def _second_thought(
     if len(weak) != 1 or not beside or learned:
         return axes
     return tuple(0 if place in weak else axis for place, axis in enumerate(axes))
+
+
+def _is_multiplied_from_left(target: Target, name: str) -> bool:
+    """Whether a function multiplies a matrix by a parameter, which then may be a vector and have no rows."""
+    return any(
+        isinstance(node, BinaryOperation) and node.operator == "@" and _part_of(node.right) == name
+        for statement in target.body
+        for node in walk(statement)
+    ) or any(
+        isinstance(node, Call)
+        and last_name(node.callee) in ("dot", "matmul", "tensordot", "einsum")
+        and any(_part_of(one.value) == name for one in node.arguments[1:])
+        for statement in target.body
+        for node in walk(statement)
+    )
 
 
 def _has_parts_of_state(target: Target, name: str) -> bool:
