@@ -112,7 +112,7 @@ def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str],
 
 
 def _dated_places(source: bytes, modules: dict[str, str]) -> list[int]:
-    """Where, in order, the text writes something dated after one of the names, so that the trees there are worth a walk."""
+    """Where the text writes something dated after one of the names, in order: the trees there are worth a walk."""
     places: list[int] = []
     names, functions = changed_names(), functions_with_dated_keywords(source)
     for word in _dated_words(source):
