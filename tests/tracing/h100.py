@@ -11,7 +11,10 @@ import sys
 from pathlib import Path
 
 os.environ.update(JAX_PLATFORMS="cpu", JAX_SKIP_CUDA_CONSTRAINTS_CHECK="1", TF_CPP_MIN_LOG_LEVEL="2")
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8 --xla_gpu_autotune_level=0"
+# Neither autotuning nor Triton's products without a GPU; what is moved between devices does not depend on them.
+os.environ["XLA_FLAGS"] = (
+    "--xla_force_host_platform_device_count=8 --xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false"
+)
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "server" / "meshlens" / "tracing"))
 
