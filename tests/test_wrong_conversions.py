@@ -343,7 +343,7 @@ def test_a_map_gets_by_position_what_was_given_by_keyword(tmp_path, target):
 
 
 def test_what_comes_together_with_rows_is_not_shared_for_its_name(tmp_path):
-    assert _refused(tmp_path, HEAD + WEIGHTED + IN_TURN) == "unknown-in-axes"
+    assert _refused(tmp_path, HEAD + WEIGHTED + IN_TURN) == "which-batch"
 
 
 def test_a_name_for_nothing_is_not_reduced(tmp_path):

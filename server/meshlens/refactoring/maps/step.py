@@ -143,7 +143,10 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     static = form.folded.static if form.folded is not None else ()
     uses = tuple(_by_position(call) for call in form.calls)
     learned = differentiated(view, target)
-    axes = _wished(wishes.in_axes) if wishes.in_axes else in_axes_of(view, target, uses, learned, static)
+    if wishes.in_axes:
+        axes = _wished(wishes.in_axes)
+    else:
+        axes = in_axes_of(view, target, uses, learned, static, wishes.batch)
     if any(len(call.values) != len(axes) for call in form.calls):
         raise Obstacle("in-axes", f"in_axes has {len(axes)} entries, a call gives another number of arguments")
     shared = {
