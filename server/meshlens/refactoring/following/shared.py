@@ -23,20 +23,20 @@ from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, w
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.random import bundles_of, is_key, streams_of
 from meshlens.refactoring.following.roles import _PLAIN, _STATE, is_setting
+from meshlens.refactoring.following.shared_evidence import UNCLEAR, evidence
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
 from meshlens.refactoring.reading.made import BATCH
 
 _SHARED = frozenset(
-    "params parameters param state train_state opt_state optimizer_state model variables weights w b "
-    "lr learning_rate rate config step_size temperature scale mean std variance factor threshold bias "
-    "discount gamma".split()
+    "params parameters param state train_state opt_state optimizer_state model variables lr learning_rate rate config "
+    "step_size".split()
 )
 _SPLIT = frozenset(
     "batch x y xs ys data inputs input targets target labels label images image tokens examples minibatch "
     "observations features".split()
 )
-_OF_ROWS = re.compile(r"(?:sample|example|row|instance|loss|importance)_(?:weights?|mask)")
+_OF_ROWS = re.compile(r"(?:sample|example|row|instance|importance)_(?:weights?|mask)|loss_mask")
 _BATCH_AXES = frozenset({"batch", "b", "B", "bs", "N", "batch_size"})
 _ARRAYS = frozenset({"ndarray", "Array", "ArrayLike", "DeviceArray"})
 _WEAK = frozenset({"state", "states"})
@@ -47,7 +47,12 @@ _OF_STATE = frozenset({"params", "apply_gradients", "opt_state", "apply_fn", "re
 
 
 def in_axes_of(
-    view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], static: Iterable[str]
+    view: FileView,
+    target: Target,
+    uses: tuple[Use, ...],
+    learned: frozenset[str],
+    static: Iterable[str],
+    unseen_calls: bool = False,
 ) -> tuple[int | None, ...]:
     """For every argument that the calls give, 0 if it is split and `None` if it is shared.
 
@@ -57,20 +62,28 @@ def in_axes_of(
         uses: its calls.
         learned: the names of what it takes gradients for.
         static: the names of its static parameters.
+        unseen_calls: whether there may be calls that are not among these, which may give every argument.
 
     Raises:
         Obstacle: of one it is not known, or all are shared.
     """
     count = _count(target, uses)
+    given = target.parameters[:count]
+    rest = target.parameters[count:] if unseen_calls else ()
+    known = {*static, *(one.name for one in rest if _is_number_by_default(one))}
     axes = tuple(
-        None if parameter.name in static else axis_of_parameter(view, target, parameter, place, uses, learned)
-        for place, parameter in enumerate(target.parameters[:count])
+        None if parameter.name in known else axis_of_parameter(view, target, parameter, place, uses, learned)
+        for place, parameter in enumerate((*given, *rest))
     )
     if all(axis is None for axis in axes):
         axes = _second_thought(view, target, uses, learned, axes)
     if all(axis is None for axis in axes):
         raise Obstacle("nothing-to-split", f'no argument of "{target.name}" is known to hold a batch')
     return axes
+
+
+def _is_number_by_default(parameter: Node) -> bool:
+    return isinstance(parameter.default, Constant) and type(parameter.default.value) in (bool, int, float)
 
 
 def _second_thought(
@@ -148,6 +161,11 @@ def axis_of_parameter(
     beside = [_beside_rows(view, target, use, place) for use in uses]
     if "cut" in beside or _OF_ROWS.fullmatch(name) is not None:
         return 0
+    if UNCLEAR.fullmatch(name) is not None:
+        said_by_use = evidence(view, target, name, place, uses)
+        if not said_by_use:
+            raise Obstacle("unknown-in-axes", f'whether "{name}" is shared or split over the devices is not known')
+        return 0 if said_by_use == "split" else None
     if "bound" not in beside and (name in _SHARED or name.endswith(("_params", "_state", "_rate"))):
         return None
     if _is_split(name):
