@@ -150,7 +150,7 @@ def _finish(
             return BROKEN
     else:
         for path in sorted(contents):
-            write_patch("".join(patch(shown(path), before.files[str(path)].raw, contents[path])))
+            write_patch(patch(path, before.files[str(path)].raw, contents[path]))
     verb = "Converted" if how == "write" else "Would convert"
     for line in report(outcomes, contents, verb, tables=tables):
         click.echo(visible(line), err=True)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, TypeVar
 
+from meshlens.axes.interpreter import new_run
 from meshlens.axes.runs.records import Records
 from meshlens.axes.runs.roots import RootResult
-from meshlens.axes.runs.run import ModuleState, Run
+from meshlens.axes.runs.run import ModuleState
 from meshlens.axes.runs.spots import Moment
 from meshlens.axes.worth.interest import Interest
 from meshlens.devices.topology import Topology
@@ -202,7 +203,7 @@ def solve(
         if focus is not None and path not in homes:
             continue
         if facts[path].top and interest.is_worth_reading(path):
-            world.module_state(path, Run(world, path))
+            world.module_state(path, new_run(world, path))
     run_roots(solution, world, ledgers)
     results = solution.results
     is_complete = all(result.relied <= results.keys() for result in results.values())

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from meshlens.axes.domain.values import Module
+from meshlens.axes.interpreter import new_run
 from meshlens.axes.runs.frames import Frame, Sites
 from meshlens.axes.runs.roots import finished_module
 from meshlens.axes.runs.run import ModuleState, Run
@@ -133,7 +134,7 @@ class SolvingWorld:
 
     def _run(self, path: str, depth: int) -> None:
         solution, key = self._solution, (path, "")
-        run = Run(self, path)
+        run = new_run(self, path)
         self._depth += depth + _OF_A_MODULE
         found = contained(solution, key, lambda: finished_module(self, path, solution.modules[path], run))
         self._depth -= depth + _OF_A_MODULE
