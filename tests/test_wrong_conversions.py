@@ -361,7 +361,7 @@ def test_what_comes_together_with_rows_is_split_whatever_its_name(tmp_path, targ
 @pytest.mark.parametrize("name", ["w", "weights", "discount", "t", "scale"])
 def test_a_name_alone_does_not_tell_what_is_shared(tmp_path, name):
     text = HEAD + re.sub(r"\bw\b", name, WEIGHTED) + "params, loss = step(params, xs, ws)\n"
-    assert _refused(tmp_path, text) == "unknown-in-axes"
+    assert _refused(tmp_path, text) == "which-batch"
 
 
 @pytest.mark.parametrize("given", SHARED_WEIGHTS)

@@ -27,7 +27,7 @@ from meshlens.refactoring.following.gradients import differentiated
 from meshlens.refactoring.following.kinds import SAME, Kind, flat, over_rows
 from meshlens.refactoring.following.random import bundles_of, holds_keys, streams_of
 from meshlens.refactoring.following.row_by_row import may_be_flat
-from meshlens.refactoring.following.shared import in_axes_of
+from meshlens.refactoring.following.shared import axes_of_rest, in_axes_of
 from meshlens.refactoring.maps.form import Form
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.model import Wishes
@@ -143,8 +143,12 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     static = form.folded.static if form.folded is not None else ()
     uses = tuple(_by_position(call) for call in form.calls)
     learned = differentiated(view, target)
-    said = _wished(wishes.in_axes) if wishes.in_axes else None
-    axes = said or in_axes_of(view, target, uses, learned, static, form.around)
+    if wishes.in_axes:
+        axes = _wished(wishes.in_axes)
+    else:
+        axes = in_axes_of(view, target, uses, learned, static, wishes.batch)
+        if form.around:
+            axes += axes_of_rest(view, target, uses, learned, static)
     if any(len(call.values) > len(axes) or (len(call.values) < len(axes) and not form.around) for call in form.calls):
         raise Obstacle("in-axes", f"in_axes has {len(axes)} entries, a call gives another number of arguments")
     shared = {
