@@ -25,20 +25,20 @@ from meshlens.project.view import FileView
 from meshlens.refactoring.following.drawn import is_drawn
 from meshlens.refactoring.following.random import bundles_of, is_key, streams_of
 from meshlens.refactoring.following.roles import _PLAIN, _STATE, is_setting
+from meshlens.refactoring.following.shared_evidence import UNCLEAR, evidence
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
 from meshlens.refactoring.reading.made import BATCH
 
 _SHARED = frozenset(
-    "params parameters param state train_state opt_state optimizer_state model variables weights w b "
-    "lr learning_rate rate config step_size temperature scale mean std variance factor threshold bias "
-    "discount gamma".split()
+    "params parameters param state train_state opt_state optimizer_state model variables lr learning_rate rate config "
+    "step_size".split()
 )
 _SPLIT = frozenset(
     "batch x y xs ys data inputs input targets target labels label images image tokens examples minibatch "
     "observations features input_ids attention_mask pixel_values".split()
 )
-_OF_ROWS = re.compile(r"(?:sample|example|row|instance|loss|importance)_(?:weights?|mask)")
+_OF_ROWS = re.compile(r"(?:sample|example|row|instance|importance)_(?:weights?|mask)|loss_mask")
 _BATCH_AXES = frozenset({"batch", "b", "B", "bs", "N", "batch_size"})
 _ARRAYS = frozenset({"ndarray", "Array", "ArrayLike", "DeviceArray"})
 _WEAK = frozenset({"state", "states"})
@@ -91,6 +91,27 @@ def in_axes_of(
     if all(axis is None for axis in axes):
         raise Obstacle("nothing-to-split", f'no argument of "{target.name}" is known to hold a batch')
     return axes
+
+
+def axes_of_rest(
+    view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], static: Iterable[str]
+) -> tuple[int | None, ...]:
+    """For every argument that no call in sight gives, as one that is not in sight may, what `in_axes_of` says.
+
+    Raises:
+        Obstacle: of one it is not known.
+    """
+    count = _count(target, uses)
+    return tuple(
+        None
+        if parameter.name in static or _is_number_by_default(parameter)
+        else axis_of_parameter(view, target, parameter, count + place, uses, learned)
+        for place, parameter in enumerate(target.parameters[count:])
+    )
+
+
+def _is_number_by_default(parameter: Node) -> bool:
+    return isinstance(parameter.default, Constant) and type(parameter.default.value) in (bool, int, float)
 
 
 def _said_names(target: Target, said: tuple[tuple[str, int], ...]) -> frozenset[str]:
@@ -213,18 +234,20 @@ def axis_of_parameter(
     beside = [_beside_rows(view, target, use, place) for use in uses]
     if "cut" in beside or _OF_ROWS.fullmatch(name) is not None:
         return 0
+    if UNCLEAR.fullmatch(name) is not None and (told := evidence(view, target, name, place, uses)):
+        return 0 if told == "split" else None
+    speaks_against = name in _SHARED or _STATE.fullmatch(name) or _PLAIN.fullmatch(name) or UNCLEAR.fullmatch(name)
     if "bound" not in beside and (name in _SHARED or name.endswith(("_params", "_state", "_rate"))):
         return None
     if _is_split(name):
         return 0
-    if "bound" not in beside and (_STATE.fullmatch(name) or _PLAIN.fullmatch(name)):
+    if "bound" not in beside and speaks_against and not UNCLEAR.fullmatch(name):
         return None
     if BATCH.fullmatch(name) or _has_split_siblings(view, target, uses, place):
         return 0
     if len(target.parameters) == 1:
         return 0
     # A name such as `w` says as much against rows as what it gets its value with says for them.
-    speaks_against = name in _SHARED or _STATE.fullmatch(name) or _PLAIN.fullmatch(name)
     if not speaks_against and beside and all(how == "bound" for how in beside):
         return 0
     if given and all(is_drawn(view, use.site, call.arguments[place].value) for use, call in calling):
