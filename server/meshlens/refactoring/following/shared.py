@@ -18,6 +18,7 @@ from meshlens.facts.nodes import (
     Name,
     Subscript,
     TupleDisplay,
+    UnaryOperation,
     last_name,
 )
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
@@ -44,6 +45,7 @@ _ARRAYS = frozenset({"ndarray", "Array", "ArrayLike", "DeviceArray"})
 _WEAK = frozenset({"state", "states"})
 _WITH_PARAMETERS = frozenset({"params", "parameters", "variables", "model", "weights"})
 _SCALARS = frozenset({"int", "float", "bool", "str"})
+_NUMBERS = frozenset({"int", "float", "array", "asarray", "float32", "int32"})
 _SAID_STATE = ("TrainState", "OptState", "Params", "FrozenDict", "Module", "Optimizer", "Model", "GraphDef", "PRNGKey")
 _OF_STATE = frozenset({"params", "apply_gradients", "opt_state", "apply_fn", "replace"})
 
@@ -403,23 +405,29 @@ def _without_sites(part: Any) -> Any:
 
 
 def _is_number(view: FileView, use: Use, place: int) -> bool:
-    """Whether a call hands over what counts the turns of a loop."""
+    """Whether a call hands over what counts the turns of a loop, or a number that is made of that alone."""
     given: Node = (
         use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING
     )
-    return isinstance(given, Name) and any(
-        isinstance(node, For)
-        and isinstance(node.iterable, Call)
-        and (
-            (last_name(node.iterable.callee) in ("range", "arange", "trange") and given.name in bound_by(node))
-            or (
-                last_name(node.iterable.callee) == "enumerate"
-                and isinstance(node.target, TupleDisplay)
-                and given.name == last_name(node.target.items[0])
-            )
-        )
-        for node in path_to(view, use.site)
-    )
+    while isinstance(given, Call) and len(given.arguments) == 1 and last_name(given.callee) in _NUMBERS:
+        given = given.arguments[0].value
+    parts = tuple(walk(given))
+    if not all(isinstance(one, (Name, Constant, BinaryOperation, UnaryOperation)) for one in parts):
+        return False
+    names = {one.name for one in parts if isinstance(one, Name)}
+    return bool(names) and names <= _counters(view, use)
+
+
+def _counters(view: FileView, use: Use) -> set[str]:
+    """The variables that count the turns of the loops around a call."""
+    found: set[str] = set()
+    for node in path_to(view, use.site):
+        called = last_name(node.iterable.callee) if isinstance(node, For) and isinstance(node.iterable, Call) else ""
+        if called in ("range", "arange", "trange"):
+            found |= bound_by(node)
+        elif called == "enumerate" and isinstance(node, For) and isinstance(node.target, TupleDisplay):
+            found.add(last_name(node.target.items[0]))
+    return found
 
 
 def _is_carried(view: FileView, use: Use, place: int) -> bool:
