@@ -23,7 +23,7 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.drawn import is_drawn
+from meshlens.refactoring.following.drawn import is_counted, is_drawn
 from meshlens.refactoring.following.random import bundles_of, is_key, streams_of
 from meshlens.refactoring.following.roles import _PLAIN, _STATE, is_setting
 from meshlens.refactoring.following.shared_evidence import UNCLEAR, evidence
@@ -409,6 +409,8 @@ def _is_number(view: FileView, use: Use, place: int) -> bool:
     given: Node = (
         use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING
     )
+    if is_counted(view, use.site, given):
+        return True
     while isinstance(given, Call) and len(given.arguments) == 1 and last_name(given.callee) in _NUMBERS:
         given = given.arguments[0].value
     parts = tuple(walk(given))
