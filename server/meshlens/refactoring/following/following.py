@@ -18,6 +18,7 @@ from meshlens.facts.nodes import (
     Lambda,
     ListDisplay,
     Name,
+    Pair,
     Return,
     SeparateDef,
     Slice,
@@ -431,7 +432,7 @@ def _comprehension(follow: Follow, node: Node) -> Kind:
         if isinstance(one, Walrus):
             follow.forget(one.name)
             follow.env[one.name] = "mixed"
-    parts = node[3] if isinstance(node.element.tag, tuple) else (node.element,)
+    parts = node.element if isinstance(node.element, Pair) else (node.element,)
     return together(inner.kind(part) for part in parts)
 
 
