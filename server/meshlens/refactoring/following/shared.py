@@ -17,6 +17,7 @@ from meshlens.facts.nodes import (
     Name,
     Subscript,
     TupleDisplay,
+    is_node,
     last_name,
 )
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
@@ -24,20 +25,20 @@ from meshlens.project.view import FileView
 from meshlens.refactoring.following.drawn import is_drawn
 from meshlens.refactoring.following.random import bundles_of, is_key, streams_of
 from meshlens.refactoring.following.roles import _PLAIN, _STATE, is_setting
+from meshlens.refactoring.following.shared_evidence import UNCLEAR, evidence
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
 from meshlens.refactoring.reading.made import BATCH
 
 _SHARED = frozenset(
-    "params parameters param state train_state opt_state optimizer_state model variables weights w b "
-    "lr learning_rate rate config step_size temperature scale mean std variance factor threshold bias "
-    "discount gamma".split()
+    "params parameters param state train_state opt_state optimizer_state model variables lr learning_rate rate config "
+    "step_size".split()
 )
 _SPLIT = frozenset(
     "batch x y xs ys data inputs input targets target labels label images image tokens examples minibatch "
     "observations features input_ids attention_mask pixel_values".split()
 )
-_OF_ROWS = re.compile(r"(?:sample|example|row|instance|loss|importance)_(?:weights?|mask)")
+_OF_ROWS = re.compile(r"(?:sample|example|row|instance|importance)_(?:weights?|mask)|loss_mask")
 _BATCH_AXES = frozenset({"batch", "b", "B", "bs", "N", "batch_size"})
 _ARRAYS = frozenset({"ndarray", "Array", "ArrayLike", "DeviceArray"})
 _WEAK = frozenset({"state", "states"})
@@ -92,6 +93,27 @@ def in_axes_of(
     return axes
 
 
+def axes_of_rest(
+    view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], static: Iterable[str]
+) -> tuple[int | None, ...]:
+    """For every argument that no call in sight gives, as one that is not in sight may, what `in_axes_of` says.
+
+    Raises:
+        Obstacle: of one it is not known.
+    """
+    count = _count(target, uses)
+    return tuple(
+        None
+        if parameter.name in static or _is_number_by_default(parameter)
+        else axis_of_parameter(view, target, parameter, count + place, uses, learned)
+        for place, parameter in enumerate(target.parameters[count:])
+    )
+
+
+def _is_number_by_default(parameter: Node) -> bool:
+    return isinstance(parameter.default, Constant) and type(parameter.default.value) in (bool, int, float)
+
+
 def _said_names(target: Target, said: tuple[tuple[str, int], ...]) -> frozenset[str]:
     """The arguments that somebody said hold the batch.
 
@@ -107,6 +129,13 @@ def _said_names(target: Target, said: tuple[tuple[str, int], ...]) -> frozenset[
     return frozenset(name for name, _ in said)
 
 
+def _is_array(annotation: Node | None) -> bool:
+    """Tells whether an annotation is the class of arrays."""
+    if isinstance(annotation, Constant):
+        return annotation.value in _ARRAYS
+    return last_name(annotation) in _ARRAYS
+
+
 def _second_thought(
     view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], axes: tuple[int | None, ...]
 ) -> tuple[int | None, ...]:
@@ -115,12 +144,11 @@ def _second_thought(
         place
         for place, parameter in enumerate(target.parameters[: len(axes)])
         if parameter.name in _WEAK
-        and parameter[4] is not None
-        and parameter[4][-1] in _ARRAYS
-        and parameter[0] not in learned
+        and _is_array(parameter.annotation)
+        and parameter.name not in learned
         and not _is_model(view, target, parameter)
         and not any(_is_carried(view, use, place) for use in uses)
-        and not _has_parts_of_state(target, parameter[0])
+        and not _has_parts_of_state(target, parameter.name)
     ]
     beside = {parameter.name for parameter in target.parameters} & _WITH_PARAMETERS
     if len(weak) != 1 or not beside or learned:
@@ -181,18 +209,20 @@ def axis_of_parameter(
     beside = [_beside_rows(view, target, use, place) for use in uses]
     if "cut" in beside or _OF_ROWS.fullmatch(name) is not None:
         return 0
+    if UNCLEAR.fullmatch(name) is not None and (told := evidence(view, target, name, place, uses)):
+        return 0 if told == "split" else None
+    speaks_against = name in _SHARED or _STATE.fullmatch(name) or _PLAIN.fullmatch(name) or UNCLEAR.fullmatch(name)
     if "bound" not in beside and (name in _SHARED or name.endswith(("_params", "_state", "_rate"))):
         return None
     if _is_split(name):
         return 0
-    if "bound" not in beside and (_STATE.fullmatch(name) or _PLAIN.fullmatch(name)):
+    if "bound" not in beside and speaks_against and not UNCLEAR.fullmatch(name):
         return None
     if BATCH.fullmatch(name) or _has_split_siblings(view, target, uses, place):
         return 0
     if len(target.parameters) == 1:
         return 0
     # A name such as `w` says as much against rows as what it gets its value with says for them.
-    speaks_against = name in _SHARED or _STATE.fullmatch(name) or _PLAIN.fullmatch(name)
     if not speaks_against and beside and all(how == "bound" for how in beside):
         return 0
     if given and all(is_drawn(view, use.site, call.arguments[place].value) for use, call in calling):
@@ -287,7 +317,9 @@ def _has_split_siblings(view: FileView, target: Target, uses: tuple[Use, ...], p
     def is_sibling(call: Node) -> bool:
         own = _source(view, call.arguments[place].value) if place < len(call.arguments) else ""
         return bool(own) and any(
-            own == _source(view, call[3][other][2]) for other in batches if other < len(call[3]) and other != place
+            own == _source(view, call.arguments[other].value)
+            for other in batches
+            if other < len(call.arguments) and other != place
         )
 
     return bool(calls) and all(map(is_sibling, calls))
@@ -343,8 +375,8 @@ def _without_sites(part: Any) -> Any:
     """Returns a node as it is wherever it stands."""
     if not isinstance(part, tuple):
         return part
-    is_node = len(part) > 1 and isinstance(part[0], str) and type(part[1]) is int
-    return tuple(_without_sites(one) for one in ((part[0], *part[2:]) if is_node else part))
+    parts = tuple(part)
+    return tuple(_without_sites(one) for one in ((parts[0], *parts[2:]) if is_node(part) else parts))
 
 
 def _is_number(view: FileView, use: Use, place: int) -> bool:
