@@ -76,7 +76,7 @@ def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reduct
     Raises:
         Obstacle: it takes gradients of something that is not known to be a mean over the rows.
     """
-    parameters = [one[0] for one in target.node.function.parameters if one.name in shared and is_key(one.name)]
+    parameters = [one.name for one in target.node.function.parameters if one.name in shared and is_key(one.name)]
     bound = names_bound(node for statement in target.body for node in walk(statement) if isinstance(node, Assign))
     keys = [*parameters, *sorted(name for name in bound if is_key(name) and name not in parameters)][:_MOST_KEYS]
     first: Obstacle | None = None
@@ -232,7 +232,7 @@ def reducing(
             text = f"{name} = {spelling.of('jax', 'random.fold_in')}({name}, {index})"
             edits.append(_line_below(view, target, statement, text, guard))
     if guard and found.inside:
-        line = line_of(view, target.at(found.inside[0][0][1]))
+        line = line_of(view, target.at(found.inside[0][0].site))
         raise Obstacle(
             "reduction-inside", f"line {line} reduces inside an expression, which other uses have to do without"
         )
@@ -253,7 +253,7 @@ def _line_below(view: FileView, target: Target, statement: Node, text: str, guar
     start = view.source.rfind(b"\n", 0, span.start) + 1
     head = view.source[start : span.start].decode("utf-8", "replace")
     if head.strip() or (rest and not rest.startswith(b"#")):
-        line = line_of(view, target.at(statement[1]))
+        line = line_of(view, target.at(statement.site))
         raise Obstacle("gradient-line", f"line {line} holds more than one statement")
     lines = f"\n{head}{guard}\n{head}    {text}" if guard else f"\n{head}{text}"
     return FileEdit(view.path, Edit(Span(end, end), lines))

@@ -17,6 +17,7 @@ from meshlens.facts.nodes import (
     Name,
     Subscript,
     TupleDisplay,
+    is_node,
     last_name,
 )
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
@@ -128,6 +129,13 @@ def _said_names(target: Target, said: tuple[tuple[str, int], ...]) -> frozenset[
     return frozenset(name for name, _ in said)
 
 
+def _is_array(annotation: Node | None) -> bool:
+    """Tells whether an annotation is the class of arrays."""
+    if isinstance(annotation, Constant):
+        return annotation.value in _ARRAYS
+    return last_name(annotation) in _ARRAYS
+
+
 def _second_thought(
     view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], axes: tuple[int | None, ...]
 ) -> tuple[int | None, ...]:
@@ -136,12 +144,11 @@ def _second_thought(
         place
         for place, parameter in enumerate(target.parameters[: len(axes)])
         if parameter.name in _WEAK
-        and parameter[4] is not None
-        and parameter[4][-1] in _ARRAYS
-        and parameter[0] not in learned
+        and _is_array(parameter.annotation)
+        and parameter.name not in learned
         and not _is_model(view, target, parameter)
         and not any(_is_carried(view, use, place) for use in uses)
-        and not _has_parts_of_state(target, parameter[0])
+        and not _has_parts_of_state(target, parameter.name)
     ]
     beside = {parameter.name for parameter in target.parameters} & _WITH_PARAMETERS
     if len(weak) != 1 or not beside or learned:
@@ -310,7 +317,9 @@ def _has_split_siblings(view: FileView, target: Target, uses: tuple[Use, ...], p
     def is_sibling(call: Node) -> bool:
         own = _source(view, call.arguments[place].value) if place < len(call.arguments) else ""
         return bool(own) and any(
-            own == _source(view, call[3][other][2]) for other in batches if other < len(call[3]) and other != place
+            own == _source(view, call.arguments[other].value)
+            for other in batches
+            if other < len(call.arguments) and other != place
         )
 
     return bool(calls) and all(map(is_sibling, calls))
@@ -366,8 +375,8 @@ def _without_sites(part: Any) -> Any:
     """Returns a node as it is wherever it stands."""
     if not isinstance(part, tuple):
         return part
-    is_node = len(part) > 1 and isinstance(part[0], str) and type(part[1]) is int
-    return tuple(_without_sites(one) for one in ((part[0], *part[2:]) if is_node else part))
+    parts = tuple(part)
+    return tuple(_without_sites(one) for one in ((parts[0], *parts[2:]) if is_node(part) else parts))
 
 
 def _is_number(view: FileView, use: Use, place: int) -> bool:

@@ -69,7 +69,7 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
     call = next((one for one in view.records.calls if one.call == site and _is_jit(one.dotted)), None)
     if call is not None:
         return folded_jit(view, target, call, is_bound=False)
-    given = [(label, target.at(value[1]), _value(value)) for label, _, value in arguments]
+    given = [(label, target.at(value.site), _value(value)) for label, _, value in arguments]
     return _folded(view, target, site, given, is_bound=False, library=library)
 
 
