@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meshlens.axes.data.operating import of_all
+from meshlens.axes.data.operating import of_all, of_network
 from meshlens.axes.domain.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import (
@@ -35,6 +35,7 @@ from meshlens.axes.runs.putting_off import make_up, put_off
 from meshlens.axes.runs.run import DEEPEST, Run
 from meshlens.axes.runs.same_names import names_given, note_repeated
 from meshlens.axes.worth.effort import forget_tables, is_dull, is_followed, memo_key, share, spent, tells
+from meshlens.jaxapi.libraries import APPLY
 
 
 def call(
@@ -188,6 +189,8 @@ def call_unknown(run: Run, args: tuple[Arg, ...], callee: Value, frame: Frame, c
         labels |= drift([arg.value for arg in args])
     if "varying" in labels:
         labels |= {"opaque"}
+    if type(callee) is Data and callee.made_by == APPLY:
+        return Data(labels, over=of_network(UNKNOWN, args))
     return Data(labels)
 
 

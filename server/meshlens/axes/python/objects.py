@@ -26,6 +26,7 @@ from meshlens.axes.python.enums import class_of, is_enum
 from meshlens.axes.python.outside import from_outside
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.libraries import APPLY
 
 
 def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
@@ -277,4 +278,5 @@ def _through(arg: Arg) -> Value:
 
 def data_attribute(value: Data, name: str) -> Value:
     """An attribute of a value that is not followed: it travels with the value."""
-    return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=value.over)
+    made_by = APPLY if name == "apply_fn" else None
+    return Data(travelling(value.labels) | (value.labels & {"fresh"}), None, made_by, over=value.over)
