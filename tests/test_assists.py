@@ -35,6 +35,7 @@ CASES = Path(__file__).parent / "cases" / "assists"
 WISHES: dict[str, tuple[str, Callable[[str], Any]]] = {
     "axis-name": ("axis_name", str),
     "in-axes": ("in_axes", str),
+    "batch": ("batch", lambda text: tuple((name, 0) for name in text.split())),
     "on-devices": ("devices", parse_device_sizes),
 }
 RAISES = "raises"

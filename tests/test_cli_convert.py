@@ -202,7 +202,7 @@ def test_reasons_are_counted(tmp_path):
         "",
         "refused because   places",
         "unreduced-output       2",
-        "unknown-in-axes        1",
+        "which-batch            1",
         "",
         "Would convert 0, refused 3.",
         "",
@@ -326,7 +326,7 @@ def test_a_question_names_the_option_that_answers_it(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong", [("--batch", "x:y"), ("--to", "pmap", "--batch", "x"), ("--strategy", "fsdp", "--to", "vmap")]
+    "wrong", [("--batch", "x:y"), ("--to", "pmap", "--strategy", "fsdp"), ("--strategy", "fsdp", "--to", "vmap")]
 )
 def test_options_that_make_no_sense_are_refused(tmp_path, wrong):
     write(tmp_path, {"a.py": PLAIN})

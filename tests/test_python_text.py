@@ -56,6 +56,16 @@ def test_a_fix_keeps_the_encoding_and_the_line_ends(tmp_path, encoding, letters,
     assert (tmp_path / "a.py").read_bytes() == text.replace("bacth", "batch").encode(encoding)
 
 
+@pytest.mark.parametrize(("encoding", "letters"), LETTERS)
+def test_a_patch_applies_to_a_file_of_any_encoding(tmp_path, encoding, letters):
+    text = WRONG.format(encoding=encoding, letters=letters)
+    write(tmp_path, {"a.py": text.encode(encoding)})
+    package = "import sys; from meshlens.cli.main import main; main(['check', '--diff', 'a.py'])"
+    patch = subprocess.run([sys.executable, "-c", package], cwd=tmp_path, capture_output=True, timeout=120).stdout
+    subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=patch, check=True, timeout=120)
+    assert (tmp_path / "a.py").read_bytes() == text.replace("bacth", "batch").encode(encoding)
+
+
 def test_a_fix_of_a_text_on_stdin_keeps_its_encoding(tmp_path):
     text = WRONG.format(encoding="latin-1", letters="éàß")
     package = "import sys; from meshlens.cli.main import main; main(['check', '--fix', '-'])"

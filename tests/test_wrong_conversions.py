@@ -7,6 +7,7 @@ where its file imports what it uses.
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -326,6 +327,13 @@ IN_SLICES = (
     "for start in range(0, 24, 8):\n    params, loss = step(params, xs[start : start + 8], ws[start : start + 8])\n"
 )
 IN_TURN = "for x, w in zip(jnp.split(xs, 3), jnp.split(ws, 3)):\n    params, loss = step(params, x, w)\n"
+OF_ONE_SIZE = """
+n = 24
+inputs = jnp.ones((n, 3))
+each = jnp.arange(n) / n
+params, loss = step(params, inputs, each)
+"""
+SHARED_WEIGHTS = ("0.5", "float(jnp.sum(xs))", "jnp.mean(xs, axis=0)", "xs.std(0)", "jnp.asarray(0.5)")
 
 
 @pytest.mark.jax
@@ -342,8 +350,58 @@ def test_a_map_gets_by_position_what_was_given_by_keyword(tmp_path, target):
     _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
 
 
-def test_what_comes_together_with_rows_is_not_shared_for_its_name(tmp_path):
-    assert _refused(tmp_path, HEAD + WEIGHTED + IN_TURN) == "unknown-in-axes"
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("calls", [IN_TURN, OF_ONE_SIZE])
+def test_what_comes_together_with_rows_is_split_whatever_its_name(tmp_path, target, calls):
+    text = HEAD + WEIGHTED + calls
+    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+
+
+@pytest.mark.parametrize("name", ["w", "weights", "discount", "t", "scale"])
+def test_a_name_alone_does_not_tell_what_is_shared(tmp_path, name):
+    text = HEAD + re.sub(r"\bw\b", name, WEIGHTED) + "params, loss = step(params, xs, ws)\n"
+    assert _refused(tmp_path, text) == "which-batch"
+
+
+@pytest.mark.parametrize("given", SHARED_WEIGHTS)
+def test_what_has_no_rows_is_shared_whatever_its_name(tmp_path, given):
+    text = HEAD + WEIGHTED + f"once = {given}\nparams, loss = step(params, xs, once)\n"
+    assert "in_axes=(None, 0, None)" in _converted(tmp_path, text, "pmap")
+
+
+DEFAULTS = """
+
+@jax.jit
+def step(params, batch, decay=0.0, rate=0.1):
+    loss, grads = jax.value_and_grad(loss_fn)(params, batch)
+    return params - rate * (grads + decay * params), loss
+
+
+handed = [step]
+params = jnp.ones(3)
+batch = jnp.sin(jnp.arange(48.0)).reshape(16, 3)
+params, loss = step(params, batch)
+params, loss = handed[0](params, batch, 0.5)
+params, loss = handed[0](params, batch, 0.5, 0.2)
+params, loss = handed[0](params, batch=batch, rate=0.01)
+"""
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_calls_that_are_not_seen_may_give_every_argument(tmp_path, target):
+    text = HEAD + LOSS + DEFAULTS
+    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_a_comprehension_makes_a_dictionary_of_what_is_reduced(tmp_path, target):
+    loss = LOSS.replace("@ params", '@ params["w"]')
+    step = STEP.replace("params - 0.1 * grads", "{name: params[name] - 0.1 * grads[name] for name in params}")
+    text = HEAD + loss + step + CALLS.replace("jnp.ones(3)", '{"w": jnp.ones(3)}')
+    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
 
 
 def test_a_name_for_nothing_is_not_reduced(tmp_path):

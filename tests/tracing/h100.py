@@ -11,32 +11,25 @@ import sys
 from pathlib import Path
 
 os.environ.update(JAX_PLATFORMS="cpu", JAX_SKIP_CUDA_CONSTRAINTS_CHECK="1", TF_CPP_MIN_LOG_LEVEL="2")
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8 --xla_gpu_autotune_level=0"
+# Neither autotuning nor Triton's products without a GPU; what is moved between devices does not depend on them.
+os.environ["XLA_FLAGS"] = (
+    "--xla_force_host_platform_device_count=8 --xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false"
+)
 
-import jax
-from jax.experimental import topologies
+sys.path.insert(0, str(Path(__file__).parents[2] / "server" / "meshlens" / "tracing"))
 
-TRACING = Path(__file__).parents[2] / "server" / "meshlens" / "tracing"
+from worker import plugin
+from worker.tracing import trace
 
 
 def main(file: str, name: str) -> None:
-    target = (TRACING / "worker" / "h100.txtpb").read_text()
-    topology = topologies.get_topology_desc(
-        platform="cuda", topology_name="h100x8", topology="1x1x8", target_config=target
-    )
-    devices = list(topology.devices)
-    jax.devices = lambda *_: devices
-    jax.local_devices = jax.devices
-    jax.device_count = lambda *_: len(devices)
+    plugin.present(plugin.devices(8, 8))
     sys.path.insert(0, str(Path(file).parent))
     spec = importlib.util.spec_from_file_location(Path(file).stem, file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     function, args, *_ = getattr(module, name)()
     if not hasattr(function, "trace") or not type(function).__module__.startswith("jax"):
-        sys.path.insert(0, str(TRACING))
-        from worker.tracing import trace
-
         lowered = trace(function, args, {}).lower()
     else:
         lowered = function.trace(*args).lower()

@@ -170,7 +170,7 @@ def _finish(outcome: Outcome, options: Mapping[str, Any], texts: Mapping[Path, b
 def _print_diff(outcome: Outcome) -> int:
     from meshlens.cli.fixing import difference
 
-    patch = "".join(difference(one) for one in outcome.repaired)
+    patch = b"".join(difference(one) for one in outcome.repaired)
     write_patch(patch)
     count = sum(outcome.report.fixed.values())
     print(f"Would fix {count} finding{'' if count == 1 else 's'}.", file=sys.stderr)

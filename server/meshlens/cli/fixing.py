@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from difflib import unified_diff
+from difflib import diff_bytes, unified_diff
 from pathlib import Path
 
 from meshlens.checking.fixes import plan
@@ -13,6 +13,7 @@ from meshlens.checking.model import Safety
 from meshlens.cli.checking import Checked, check_workspace
 from meshlens.cli.printing.progress import Progress
 from meshlens.cli.request import Group, shown
+from meshlens.project.disk.python_text import as_its_lines_say
 from meshlens.project.workspace import Workspace
 from meshlens.text import Edit, applied
 
@@ -69,13 +70,9 @@ def repair(checked: Checked, group: Group, safeties: Collection[Safety], bar: Pr
     return Repaired(checked, changed, {path: before[path] for path in changed}, dict(fixed), tuple(problems))
 
 
-def difference(repaired: Repaired) -> str:
+def difference(repaired: Repaired) -> bytes:
     """The repairs as one patch."""
-    return "".join(
-        line
-        for path in sorted(repaired.contents)
-        for line in patch(shown(path), repaired.before[path], repaired.contents[path])
-    )
+    return b"".join(patch(path, repaired.before[path], repaired.contents[path]) for path in sorted(repaired.contents))
 
 
 def _writable(checked: Checked, group: Group) -> Iterable[Path]:
@@ -101,9 +98,17 @@ def _edited(workspace: Workspace, edits: Mapping[Path, tuple[Edit, ...]]) -> tup
     return workspace, broken
 
 
-def patch(name: str, before: bytes, after: bytes) -> Iterable[str]:
-    """The lines of a patch that makes one text of another."""
-    old, new = (text.decode("utf-8", "replace").split("\n") for text in (before, after))
-    old, new = ([f"{line}\n" for line in lines[:-1]] + lines[-1:] * bool(lines[-1]) for lines in (old, new))
-    for line in unified_diff(old, new, f"a/{name}", f"b/{name}"):
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+def patch(path: Path, before: bytes, after: bytes) -> bytes:
+    """Returns a patch that makes one text of another, in the encoding of the file that it is for.
+
+    Args:
+        path: the file.
+        before: its text, UTF-8.
+        after: its changed text, UTF-8.
+    """
+    texts = (before, after) if path.suffix == ".ipynb" else (as_its_lines_say(before), as_its_lines_say(after))
+    old, new = ([line + b"\n" for line in text.split(b"\n")] for text in texts)
+    old, new = ([*lines[:-1], lines[-1][:-1]] if lines[-1] != b"\n" else lines[:-1] for lines in (old, new))
+    name = shown(path).encode()
+    lines = diff_bytes(unified_diff, old, new, b"a/" + name, b"b/" + name)
+    return b"".join(line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n" for line in lines)

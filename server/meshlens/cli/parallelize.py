@@ -94,8 +94,8 @@ def command(
         raise click.UsageError('say "FILE::FUNCTION" for one function, or "FILE --all" for everything')
     if not everything and not all(separator for _, separator, _ in named):
         raise click.UsageError('say "FILE::FUNCTION" for one function, or "FILE --all" for everything')
-    if target not in (None, "jit") and (strategy != "data" or batch):
-        raise click.UsageError(f'--strategy and --batch go with "--to jit", not with "--to {target}"')
+    if target not in (None, "jit") and strategy != "data":
+        raise click.UsageError(f'--strategy goes with "--to jit", not with "--to {target}"')
     request = ask([path if separator else function for path, separator, function in named], {})
     for error in request.errors:
         complain(error)
@@ -150,7 +150,7 @@ def _finish(
             return BROKEN
     else:
         for path in sorted(contents):
-            write_patch("".join(patch(shown(path), before.files[str(path)].raw, contents[path])))
+            write_patch(patch(path, before.files[str(path)].raw, contents[path]))
     verb = "Converted" if how == "write" else "Would convert"
     for line in report(outcomes, contents, verb, tables=tables):
         click.echo(visible(line), err=True)

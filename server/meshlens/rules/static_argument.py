@@ -49,8 +49,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from meshlens.axes.domain.classes import class_attribute
 from meshlens.axes.domain.values import Arg, Const, Data, Dict, Instance, Seq, Site
-from meshlens.axes.python.objects import class_attribute
 from meshlens.axes.runs.records import Binding, MappedCall
 from meshlens.checking.counting import counted
 from meshlens.checking.model import Finding, Fix, Related, Severity

@@ -1,9 +1,11 @@
 """Bandwidths and peaks of machines, and the least time that a collective takes on them.
 
-Sources: "How to Scale Your Model" (jax-ml.github.io/scaling-book), the chapters "How to Think About TPUs" (peaks,
-bandwidth of each ICI link in each direction, which slices wrap around, 1 µs a hop), "Sharded Matrices" (formulas) and
-"How to Think About GPUs" (NVLink, InfiniBand); NVIDIA's data sheets of the A100 (SXM4 80 GB), H100 and H200 (SXM5) and
-B200 (HGX): dense bfloat16 without sparsity, NVLink in each direction, one 200 or 400 Gb/s adapter for each GPU.
+Sources: "How to Scale Your Model" (jax-ml.github.io/scaling-book), the chapters "How to Think About TPUs" (FLOP/s,
+memory, bandwidth of each ICI link in one direction, which slices wrap around, 1 µs a hop), "Sharded Matrices"
+(formulas) and "How to Think About GPUs" (FLOP/s, memory, NVLink, InfiniBand, formulas).  Where the book rounds, the
+numbers are the vendor's: 3.12e14 FLOP/s of the A100 (SXM4 80 GB), 3.35e12 B/s of the H100's memory (SXM5), 2.25e15
+FLOP/s of the B200 (HGX); dense bfloat16 without sparsity, one adapter of 200 Gb/s (A100) or 400 Gb/s for each GPU.
+Google's own pages say 9.18e14 FLOP/s for the v6e and 95 GB for the v5p; the table has the book's 9.2e14 and 96 GB.
 """
 
 from __future__ import annotations
@@ -115,6 +117,8 @@ def least_time(machine: Machine, shape: tuple[int, ...], kind: str, size: int, g
     number = max((len(group) for group in groups), default=0)
     if number < 2:
         return None
+    if machine.is_torus and kind in ("collective-permute", "collective-broadcast"):
+        return Estimate(max(_sent(machine, shape, size, group) for group in groups), machine.link)
     if machine.is_torus:
         return Estimate(_on_torus(machine, shape, kind, size, number), machine.link)
     return _on_hosts(machine, kind, size, groups)
@@ -122,8 +126,6 @@ def least_time(machine: Machine, shape: tuple[int, ...], kind: str, size: int, g
 
 def _on_torus(machine: Machine, shape: tuple[int, ...], kind: str, size: int, number: int) -> float:
     """The formulas of the scaling book: the array goes around the rings of all axes at once."""
-    if kind in ("collective-permute", "collective-broadcast"):
-        return max(size / machine.bandwidth, machine.hop)
     rings = _rings(machine, shape, number)
     # Over a ring that is closed, bytes go both ways; an open one is limited by its ends, which have one link.
     both_ways = sum(2 * machine.bandwidth for _, closed in rings if closed)
@@ -138,6 +140,21 @@ def _on_torus(machine: Machine, shape: tuple[int, ...], kind: str, size: int, nu
     if kind in ("all-to-all", "ragged-all-to-all"):
         return max(size * number / (4 * bandwidth), latency)
     return 2 * max(size / bandwidth, latency)
+
+
+def _sent(machine: Machine, shape: tuple[int, ...], size: int, group: tuple[int, ...]) -> float:
+    """The time from the first device of a group to its last: a part goes along each axis in which they differ."""
+    axes = [(length, abs(one - two)) for length, one, two in zip(shape, *_ends(shape, group), strict=True)]
+    distances = [min(away, length - away) if length % machine.wraps_at == 0 else away for length, away in axes if away]
+    return size / (max(len(distances), 1) * machine.bandwidth) + max(sum(distances), 1) * machine.hop
+
+
+def _ends(shape: tuple[int, ...], group: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    first, last = (
+        tuple(device // prod(shape[axis + 1 :]) % max(shape[axis], 1) for axis in range(len(shape)))
+        for device in (group[0], group[-1])
+    )
+    return first, last
 
 
 def _rings(machine: Machine, shape: tuple[int, ...], number: int) -> list[tuple[int, bool]]:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from meshlens.tracing.groups import Groups, axes_of, groups_in
+from meshlens.tracing.groups import Groups, axes_of
 from meshlens.tracing.hlo import WIDTHS, Computation, Instruction, Module, places_in
 from meshlens.tracing.model import Collective, Estimate, Place
-from meshlens.tracing.rewrites import Moved, moved_in
+from meshlens.tracing.rewrites import Moved, moved_in, users_in
 from meshlens.tracing.specs import spec_of
 
 Mesh = tuple[tuple[str, int], ...]
@@ -20,6 +20,8 @@ ToUser = Callable[[Iterable[tuple[str, int]]], list[tuple[str, int]]]
 
 _DIRECTION = re.compile(r"direction=(\w+)")
 _KNOWN_TRIPS = re.compile(r'known_trip_count\\?"?:\s*\{\\?"?n\\?"?:\s*\\?"?(\d+)')
+_NEAR = 30
+_MOST_USERS, _STEPS = 4, 3
 _THROUGH = frozenset({"copy", "convert", "bitcast", "reshape"})
 
 
@@ -56,7 +58,7 @@ def read_partitioned(module: Module, mesh: Mesh, devices: int, to_user: ToUser, 
         to_user: tells the user's files.
         estimate: tells how long one takes.
     """
-    locate = _locator(module, to_user)
+    locate = _through(module, _locator(module, to_user))
     collectives = moved_in(module, devices)
     sizes = _sizes(module, collectives)
     runs = times_in(module, sizes)
@@ -65,11 +67,10 @@ def read_partitioned(module: Module, mesh: Mesh, devices: int, to_user: ToUser, 
     lost = 0
     for moved in collectives:
         count = times.get(moved.computation, 0)
-        groups = _groups(moved.instruction, devices)
-        one = _collective(moved, count, mesh, groups, locate)
+        one = _collective(moved, count, mesh, locate)
         if one is None:
             continue
-        if (seconds := estimate(moved.kind, moved.bytes, groups)) is not None:
+        if (seconds := estimate(moved.kind, moved.bytes, moved.groups)) is not None:
             one = replace(one, seconds=replace(seconds, lower_bound=seconds.lower_bound * count))
         lost += one.place is None
         key = (one.place, one.kind, one.axes, one.group_size, one.backward, one.others)
@@ -93,24 +94,39 @@ def _locator(module: Module, to_user: ToUser) -> Callable[[Instruction], Place |
     return locate
 
 
-def _groups(instruction: Instruction, devices: int) -> Groups:
-    if pairs := instruction.attribute("source_target_pairs"):
-        return tuple(pair for pair in groups_in(pairs, devices) if len(set(pair)) > 1)
-    return groups_in(instruction.attribute("replica_groups"), devices)
+def _through(module: Module, locate: Callable[[Instruction], Place | None]) -> Callable[[Instruction], Place | None]:
+    """Returns the place of an instruction, or of what it is computed from: XLA gives none to a resharded result."""
+    instructions = {
+        one.name: one for computation in module.computations.values() for one in computation.instructions.values()
+    }
+
+    def located(instruction: Instruction) -> Place | None:
+        names = [instruction.name]
+        for name in names:
+            if (one := instructions.get(name)) is None:
+                continue
+            if (place := locate(one)) is not None:
+                return place
+            names += [operand for operand in one.operands if operand not in names]
+            if len(names) > _NEAR:
+                break
+        return None
+
+    return located
 
 
 def _collective(
-    moved: Moved, count: int, mesh: Mesh, groups: Groups, locate: Callable[[Instruction], Place | None]
+    moved: Moved, count: int, mesh: Mesh, locate: Callable[[Instruction], Place | None]
 ) -> Collective | None:
     instruction = moved.instruction
-    size = max((len(group) for group in groups), default=0)
+    size = max((len(group) for group in moved.groups), default=0)
     if size < 2 or not count:
         return None
     places = [place for one in (instruction, *moved.merged) if (place := locate(one)) is not None]
     return Collective(
         place=places[0] if places else None,
         kind=moved.kind,
-        axes=axes_of(groups, mesh),
+        axes=axes_of(moved.groups, mesh),
         group_size=size,
         count=count,
         bytes=moved.bytes * count,
@@ -338,6 +354,9 @@ def shardings_in(
     found: dict[Place, list[tuple[tuple[int, ...], str]]] = defaultdict(list)
     counted = placed = 0
     for computation in module.computations.values():
+        if _is_reducer(computation):
+            continue
+        without_place = []
         for one in computation.instructions.values():
             name = one.op_name
             if not name or one.opcode in ("parameter", "constant", "get-tuple-element", "tuple", "call"):
@@ -348,9 +367,33 @@ def shardings_in(
             place = locate(one)
             counted += 1
             placed += place is not None
+            if place is None:
+                without_place.append(one.name)
+                continue
             sharding = one.attribute("sharding")
-            if place is None or not sharding or "transpose(" in name or one.array.dtype not in WIDTHS:
+            if not sharding or "transpose(" in name or one.array.dtype not in WIDTHS:
                 continue
             if spec := spec_of(sharding, len(one.array.shape), mesh):
                 found[place].append((one.array.shape, spec))
+        placed += _made_for_a_line(computation, without_place, locate) if without_place else 0
     return found, (counted, placed)
+
+
+def _is_reducer(computation: Computation) -> bool:
+    """Whether a computation combines two numbers, as that of a reduction does."""
+    return all(not array.shape for one in computation.instructions.values() for array in one.arrays)
+
+
+def _made_for_a_line(
+    computation: Computation, names: Iterable[str], locate: Callable[[Instruction], Place | None]
+) -> int:
+    """Returns how many of these are made for a line, as the broadcast of a constant or the copy of an argument is."""
+    users = users_in(computation)
+
+    def is_for_a_line(name: str, steps: int) -> bool:
+        return any(
+            locate(computation.instructions[user]) is not None or (steps > 1 and is_for_a_line(user, steps - 1))
+            for user in users[name][:_MOST_USERS]
+        )
+
+    return sum(is_for_a_line(name, _STEPS) for name in names)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from math import prod
 
-from meshlens.tracing.groups import groups_in
+from meshlens.tracing.groups import Groups, groups_in, numbers
 from meshlens.tracing.hlo import WIDTHS, Array, Computation, Instruction, Module
 
 MOVES = (
@@ -37,6 +38,8 @@ class Moved:
         instruction: the one of the partitioned module that it comes from.
         arrays: the types of its results.
         computation: the name of the computation that it runs in.
+        groups: the devices that take part together.
+        result: the name of the instruction whose value it gives.
         merged: further instructions that went into it.
     """
 
@@ -44,6 +47,8 @@ class Moved:
     instruction: Instruction
     arrays: tuple[Array, ...]
     computation: str
+    groups: Groups
+    result: str
     merged: tuple[Instruction, ...] = ()
 
     @property
@@ -61,13 +66,25 @@ def moved_in(module: Module, devices: int) -> tuple[Moved, ...]:
     """
     found: list[Moved] = []
     loops = _loops(module)
-    for computation in module.computations.values():
-        if any(_kind(one) for one in computation.instructions.values()):
-            summed = _summed(computation)
+    for original in module.computations.values():
+        if any(_kind(one) for one in original.instructions.values()):
+            computation = _simplified(original)
+            reduced = _reduced(module, computation, _folded(module, computation, devices))
+            summed = _summed(module, computation, reduced)
             if around := loops.get(computation.name):
                 summed = _out_of_loop(computation, around, summed)
-            found += _scattered(computation, _narrowed(computation, summed), devices)
+            found += _scattered(computation, _narrowed(computation, summed))
     return tuple(found)
+
+
+def _simplified(computation: Computation) -> Computation:
+    """Returns a computation in which a reduction over axes of size 1 is the reshape that it comes to."""
+    instructions = dict(computation.instructions)
+    for name, one in computation.instructions.items():
+        operand = instructions.get(one.operands[0]) if one.operands else None
+        if one.opcode == "reduce" and operand is not None and operand.array.elements == one.array.elements:
+            instructions[name] = replace(one, opcode="reshape", operands=one.operands[:1])
+    return Computation(computation.name, instructions)
 
 
 def _loops(module: Module) -> dict[str, str]:
@@ -94,15 +111,79 @@ def users_in(computation: Computation) -> dict[str, list[str]]:
     return users
 
 
-def _summed(computation: Computation) -> list[Moved]:
+def _folded(module: Module, computation: Computation, devices: int) -> dict[str, Moved]:
+    """The collectives by name; an all-reduce of nothing but an all-reduce becomes one over the devices of both."""
+    users = users_in(computation)
+    moved = {
+        one.name: Moved(_kind(one), one, one.arrays, computation.name, _groups(one, devices), one.name)
+        for one in computation.instructions.values()
+        if _kind(one) and not one.opcode.endswith("-done")
+    }
+    for name, outer in list(moved.items()):
+        inner = moved.get(outer.instruction.operands[0]) if outer.instruction.operands else None
+        if inner is None or outer.kind != "all-reduce" or inner.kind != "all-reduce" or len(users[inner.result]) != 1:
+            continue
+        groups = _both(inner.groups, outer.groups)
+        if groups and _reduces(module, inner.instruction) == _reduces(module, outer.instruction):
+            del moved[inner.result]
+            moved[name] = replace(outer, groups=groups, merged=(inner.instruction, *inner.merged))
+    return moved
+
+
+def _groups(instruction: Instruction, devices: int) -> Groups:
+    if pairs := instruction.attribute("source_target_pairs"):
+        return tuple(pair for pair in groups_in(pairs, devices) if len(set(pair)) > 1)
+    return groups_in(instruction.attribute("replica_groups"), devices)
+
+
+def _both(inner: Groups, outer: Groups) -> Groups:
+    """The groups that two all-reduces in a row come to; none if a value would count twice."""
+    of_device = {device: group for group in inner for device in group}
+    folded: dict[int, tuple[int, ...]] = {}
+    for group in outer:
+        devices = [one for device in group for one in of_device.get(device, ())]
+        if len(set(devices)) != len(devices):
+            return ()
+        folded |= dict.fromkeys(group, tuple(sorted(devices)))
+    if any(folded.get(device) != group for group in folded.values() for device in group):
+        return ()
+    return tuple(sorted(set(folded.values())))
+
+
+def _reduces(module: Module, instruction: Instruction) -> str:
+    """What a reduction does with two values: "add"."""
+    computation = module.computations.get(instruction.attribute("to_apply").lstrip("%"))
+    return computation.root.opcode if computation is not None and computation.root is not None else ""
+
+
+def _reduced(module: Module, computation: Computation, moved: dict[str, Moved]) -> dict[str, Moved]:
+    """The all-reduce of a sum that is summed further comes last: XLA sums over all axes at once."""
+    users = users_in(computation)
+    instructions = computation.instructions
+    out = {}
+    for key, one in moved.items():
+        name, operand = one.result, instructions.get(one.instruction.operands[0]) if one.instruction.operands else None
+        while len(users[name]) == 1 and instructions[users[name][0]].opcode in _SLICED:
+            name = users[name][0]
+        further = instructions[users[name][0]] if len(users[name]) == 1 else None
+        if (
+            one.kind == "all-reduce"
+            and operand is not None
+            and further is not None
+            and operand.opcode == further.opcode == "reduce"
+            and {_reduces(module, reducing) for reducing in (operand, one.instruction, further)} == {"add"}
+            and not one.merged
+        ):
+            out[further.name] = replace(one, arrays=further.arrays, result=further.name)
+        else:
+            out[key] = one
+    return out
+
+
+def _summed(module: Module, computation: Computation, moved: dict[str, Moved]) -> list[Moved]:
     """A sum of all-reduces over the same groups becomes one all-reduce of the sum; so does a sum of their slices."""
     users = users_in(computation)
     instructions = computation.instructions
-    moved = {
-        one.name: Moved(_kind(one), one, one.arrays, computation.name)
-        for one in instructions.values()
-        if _kind(one) and not one.opcode.endswith("-done")
-    }
     # The all-reduce that an addition stands for, by the name of the addition.
     stands_for: dict[str, str] = {}
 
@@ -113,8 +194,9 @@ def _summed(computation: Computation) -> list[Moved]:
                 return ""
             if name in stands_for:
                 return stands_for[name]
-            if one.opcode == "all-reduce":
-                return name if len(one.arrays) == 1 else ""
+            if name in moved:
+                adds = moved[name].kind == "all-reduce" and _reduces(module, moved[name].instruction) == "add"
+                return name if adds and len(one.arrays) == 1 else ""
             if one.opcode not in _UNARY and one.opcode != "dynamic-slice":
                 return ""
             name = one.operands[0]
@@ -123,11 +205,14 @@ def _summed(computation: Computation) -> list[Moved]:
         if one.opcode != "add" or len(one.operands) != 2:
             continue
         left, right = map(reduced, one.operands)
-        if not left or not right or left == right or _over(moved[left]) != _over(moved[right]):
+        if not left or not right or left == right or moved[left].groups != moved[right].groups:
+            continue
+        if any(_adds_to_nothing(module, computation, moved[name].instruction) for name in (left, right)):
             continue
         first, second = moved[left], moved.pop(right)
         wide = one.arrays if one.array.elements == first.arrays[0].elements else first.arrays
-        moved[left] = replace(first, arrays=wide, merged=(*first.merged, second.instruction, *second.merged))
+        merged = (*first.merged, second.instruction, *second.merged)
+        moved[left] = replace(first, arrays=wide, result=one.name, merged=merged)
         stands_for[one.name] = left
         for name, target in stands_for.items():
             if target == right:
@@ -135,8 +220,21 @@ def _summed(computation: Computation) -> list[Moved]:
     return list(moved.values())
 
 
-def _over(moved: Moved) -> str:
-    return moved.instruction.attribute("replica_groups")
+def _adds_to_nothing(module: Module, computation: Computation, reducing: Instruction) -> bool:
+    """Whether an all-reduce is of what a scatter adds to zeros; XLA lets it add to the other summand instead."""
+    instructions = computation.instructions
+    one = instructions.get(reducing.operands[0]) if reducing.operands else None
+    if one is None or one.opcode != "scatter" or _reduces(module, one) != "add":
+        return False
+    bases = list(one.operands[:1])
+    for name in bases:
+        base = instructions.get(name)
+        if base is None or base.opcode not in ("select", "broadcast", "constant"):
+            return False
+        if base.opcode == "constant" and base.literal.strip() not in ("0", "-0"):
+            return False
+        bases += base.operands[1:] if base.opcode == "select" else base.operands
+    return True
 
 
 def _out_of_loop(computation: Computation, around: str, moved: Iterable[Moved]) -> list[Moved]:
@@ -152,11 +250,10 @@ def _out_of_loop(computation: Computation, around: str, moved: Iterable[Moved]) 
 def _added(computation: Computation, users: dict[str, list[str]], moved: Moved) -> Instruction | None:
     """Returns the addition to an accumulator that is all that becomes of an all-reduce."""
     instructions, root = computation.instructions, computation.root
-    names = {one.name for one in (moved.instruction, *moved.merged)}
-    name = moved.instruction.name
+    name = moved.result
     while len(users[name]) == 1:
         one = instructions[users[name][0]]
-        if one.opcode in _SLICED or (one.opcode == "add" and _is_merged(instructions, one, names, name)):
+        if one.opcode in _SLICED:
             name = one.name
         elif one.opcode == "add" and root is not None:
             other = next((operand for operand in one.operands if operand != name), "")
@@ -164,19 +261,6 @@ def _added(computation: Computation, users: dict[str, list[str]], moved: Moved) 
         else:
             return None
     return None
-
-
-def _is_merged(instructions: dict[str, Instruction], added: Instruction, names: set[str], name: str) -> bool:
-    """Whether the other summand is one of the all-reduces that were put together."""
-    other = next((operand for operand in added.operands if operand != name), "")
-    while other in instructions:
-        if other in names:
-            return True
-        one = instructions[other]
-        if one.opcode not in _UNARY:
-            return False
-        other = one.operands[0]
-    return False
 
 
 def _accumulates(
@@ -231,26 +315,69 @@ def _after(computation: Computation, users: dict[str, list[str]], moved: Instruc
     while len(users[name]) == 1:
         one = computation.instructions[users[name][0]]
         if one.opcode == "convert":
-            return one.array.dtype if _both_real(moved, one) else ""
+            return one.array.dtype if _both_real(moved, one) and len(set(_uses(computation, users, one))) < 2 else ""
         if one.opcode not in _KEPT:
             return ""
         name = one.name
     return ""
 
 
+def _uses(computation: Computation, users: dict[str, list[str]], value: Instruction) -> Iterable[tuple[object, ...]]:
+    """What is made of a value, once products are in the form that XLA multiplies in: a transpose, a reshape, itself."""
+    for name in users[value.name]:
+        one = computation.instructions[name]
+        if one.opcode in ("copy", "bitcast"):
+            yield from _uses(computation, users, one)
+        elif one.opcode == "reshape":
+            yield one.opcode, one.array.shape
+        elif one.opcode == "dot":
+            sides = ("rhs", "lhs") if _is_transposed(computation, users, one) else ("lhs", "rhs")
+            for written, side, operand in zip(("lhs", "rhs"), sides, one.operands, strict=False):
+                if operand == value.name:
+                    yield _multiplied(one, written, side, value.array.shape)
+        else:
+            yield (name,)
+
+
+def _is_transposed(computation: Computation, users: dict[str, list[str]], product: Instruction) -> bool:
+    """Whether a matrix is transposed after it was multiplied: XLA multiplies in the other order then."""
+    name = product.name
+    while len(product.array.shape) == 2 and len(users[name]) == 1:
+        one = computation.instructions[users[name][0]]
+        if one.opcode == "transpose":
+            return one.attribute("dimensions") == "{1,0}"
+        if one.opcode not in ("all-reduce", "convert", "copy"):
+            break
+        name = one.name
+    return False
+
+
+def _multiplied(product: Instruction, written: str, side: str, shape: tuple[int, ...]) -> tuple[object, ...]:
+    """How an operand that is written on one side is laid out on the other: batch, rows, columns."""
+    batch, inner = (numbers(product.attribute(f"{written}_{kind}_dims")) for kind in ("batch", "contracting"))
+    free = [axis for axis in range(len(shape)) if axis not in batch and axis not in inner]
+    order = [*batch, *free, *inner] if side == "lhs" else [*batch, *inner, *free]
+    if order != sorted(order):
+        return "transpose", tuple(order)
+    if len(free) < 2 and len(inner) < 2:
+        return "dot", side
+    rows, columns = (free, inner) if side == "lhs" else (inner, free)
+    matrix = (prod(shape[axis] for axis in part) for part in (rows, columns) if part)
+    return "reshape", (*(shape[axis] for axis in batch), *matrix)
+
+
 def _both_real(one: Instruction, other: Instruction) -> bool:
     return all(array.dtype.startswith(("f", "bf")) for array in (one.array, other.array))
 
 
-def _scattered(computation: Computation, moved: Iterable[Moved], devices: int) -> list[Moved]:
+def _scattered(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
     """An all-reduce of which each device uses its own slice alone becomes a reduce-scatter."""
     users = users_in(computation)
     out = []
     for one in moved:
         if one.kind == "all-reduce" and len(one.arrays) == 1 and one.computation == computation.name:
-            groups = groups_in(one.instruction.attribute("replica_groups"), devices)
-            number = max((len(group) for group in groups), default=1)
-            if number > 1 and _is_sliced(computation, users, one.instruction.name, number):
+            number = max((len(group) for group in one.groups), default=1)
+            if number > 1 and _is_sliced(computation, users, one.result, number):
                 array = one.arrays[0]
                 one = replace(one, kind="reduce-scatter", arrays=(replace(array, shape=_cut(array.shape, number)),))
         out.append(one)

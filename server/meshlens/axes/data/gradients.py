@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.values import Const, Data, Dict, Ext, Made, Seq, Site, Value
@@ -68,20 +68,27 @@ def drift(parts: Iterable[Value]) -> frozenset[Any]:
     return frozenset(found)
 
 
-def divided(
-    run: Run, operator: str, left: Value, right: Value, sides: tuple[Any, Any], site: Site, ctx: Context
-) -> frozenset[Any]:
-    """The labels that end at a `/` or `*`, because a sum over the devices is divided by their number, say.
+class Operation(NamedTuple):
+    """An operator between two values: `left operator right`.
 
-    Args:
-        run: the run.
-        operator: `/`, `//` or `*`.
+    Attributes:
+        operator: as it is written.
         left: the left operand.
         right: the right one.
         sides: their expressions.
         site: the operation.
-        ctx: the circumstances.
     """
+
+    operator: str
+    left: Value
+    right: Value
+    sides: tuple[Any, Any]
+    site: Site
+
+
+def divided(run: Run, operation: Operation, ctx: Context) -> frozenset[Any]:
+    """Returns the labels that end at a `/`, `//` or `*`, because a sum over the devices is divided by their number."""
+    operator, left, right, sides, site = operation
     sums = {
         label
         for label in labels_of(left) | labels_of(right)

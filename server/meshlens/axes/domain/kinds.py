@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 
+from meshlens.axes.domain.classes import has_unknown_base, lineage
 from meshlens.axes.domain.joining import options
 from meshlens.axes.domain.values import (
     Bound,
@@ -21,7 +22,6 @@ from meshlens.axes.domain.values import (
     Value,
     Wrapped,
 )
-from meshlens.axes.python.objects import has_unknown_base, lineage
 
 _NUMBERS = frozenset({"int", "float", "bool", "complex"})
 _CONTAINERS = frozenset({"tuple", "list", "dict", "set", "frozenset"})

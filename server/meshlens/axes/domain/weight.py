@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from meshlens.axes.domain.atoms import UNKNOWN, Arg
+
 if TYPE_CHECKING:
-    from meshlens.axes.domain.values import Arg, Value
+    from meshlens.axes.domain.values import Value
 
 MOST_WEIGHT = 5_000
 DEEPEST_VALUE = 40
@@ -33,8 +35,6 @@ def weighed(values: Iterable[Value]) -> tuple[int, int]:
 
 def lightened(values: tuple[Value, ...]) -> tuple[Value, ...]:
     """The parts of a value that is too heavy: those that hold no others stay; none where there are too many."""
-    from meshlens.axes.domain.values import UNKNOWN
-
     if len(values) >= MOST_WEIGHT:
         return ()
     return tuple([value if getattr(value, "weight", 0) == 0 else UNKNOWN for value in values])
@@ -42,8 +42,6 @@ def lightened(values: tuple[Value, ...]) -> tuple[Value, ...]:
 
 def lightened_arguments(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
     """The arguments of a value that is too heavy; a splat of unknown values where there are too many."""
-    from meshlens.axes.domain.values import UNKNOWN, Arg
-
     values = lightened(tuple([arg.value for arg in args]))
     if not values and args:
         return (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from meshlens.axes.domain.joining import join, variation_of
-from meshlens.axes.domain.tree_objects import fields_of, with_fields
 from meshlens.axes.domain.values import Data, Dict, Instance, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     INVARIANT,
@@ -23,6 +22,7 @@ from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import fields_of, with_fields
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 

@@ -9,7 +9,7 @@ from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.collected_shapes import shape_after
 from meshlens.axes.domain.axis_sizes import COUNT, size_along_all
 from meshlens.axes.domain.joining import labels_of, options, variation_of, variations_in
-from meshlens.axes.domain.labels import after_reduction, travelling
+from meshlens.axes.domain.labels import NONE, after_reduction, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Seq, Site, Union, Value
 from meshlens.axes.domain.variation import (
     ANYTHING,
@@ -27,6 +27,7 @@ from meshlens.axes.domain.variation import (
 )
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import AxisUse, GradientUse, RandomUse
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.collectives import Collective
@@ -35,15 +36,16 @@ INDEX = Along(DIFFERS, VARYING)
 _REDUCES = frozenset({"sum", "mean", "max", "min"})
 
 
-def apply_collective(run: Run, row: Collective, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
+def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     """Notes the use of every axis that a collective names; returns its result."""
-    found = by_parameter(row.parameters, args)
+    site, ctx = call.site, call.ctx
+    found = by_parameter(row.parameters, call.args)
     operand = found.get(row.operand) if row.operand is not None else None
     value = operand.value if operand is not None else UNKNOWN
     axis = found.get(row.axis_parameter)
     labels = labels_of(value)
     if axis is not None:
-        note_uses(run, row.name, axis, tuple(found.items()), site, ctx, labels, ints=row.ints)
+        note_uses(run, row.name, axis, call, tuple(found.items()), labels)
     elif "*" not in found and "**" not in found:
         return UNKNOWN
     if axis is not None and isinstance(axis.value, Seq) and not axis.value.items and not axis.value.open:
@@ -52,7 +54,7 @@ def apply_collective(run: Run, row: Collective, args: tuple[Arg, ...], site: Sit
     if row.reduces == "mean":
         note_averages(run, value, names, site, ctx)
     if row.reduces in ("sum", "mean"):
-        note_repeats(run, row, value, names, "axis_index_groups" in found, site, ctx)
+        note_repeats(run, call, value, names, row.reduces == "sum" and "axis_index_groups" not in found)
     is_plain = axis is not None and _are_known(axis.value) and "axis_index_groups" not in found and "to" not in found
     answer = result(row, value, labels, site, names, is_plain or row.reduces == "cast")
     counts = row.reduces == "size" or (row.reduces == "sum" and isinstance(value, Const) and value.value == 1)
@@ -76,13 +78,20 @@ def _are_known(axis: Value) -> bool:
     return isinstance(axis, Const) and isinstance(axis.value, str)
 
 
-def note_repeats(
-    run: Run, row: Collective, value: Value, names: tuple[str, ...], grouped: bool, site: Site, ctx: Context
-) -> None:
-    """Notes a sum of what is a sum already, and a reduction of random numbers that are alike on all devices."""
+def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...], adds: bool) -> None:
+    """Notes a sum of what is a sum already, and a reduction of random numbers that are alike on all devices.
+
+    Args:
+        run: the run.
+        call: the collective.
+        value: what it reduces.
+        names: the axes over which it does.
+        adds: whether it is a sum over all devices of these axes.
+    """
+    site, ctx = call.site, call.ctx
     if isinstance(value, (Seq, Dict)):
         for item in value.items:
-            note_repeats(run, row, item[1] if isinstance(item, tuple) else item, names, grouped, site, ctx)
+            note_repeats(run, call, item[1] if isinstance(item, tuple) else item, names, adds)
         return
     labels = labels_of(value)
     over = variation_of(value)
@@ -95,7 +104,7 @@ def note_repeats(
     for label in labels:
         if not isinstance(label, tuple):
             continue
-        if label[0] == "over" and label[1] in names and row.reduces == "sum" and not grouped and label[2] != site:
+        if label[0] == "over" and label[1] in names and adds and label[2] != site:
             run.records.gradient_uses.append(GradientUse("summed-again", site, label[2], ctx))
         elif label[0] == "drawn" and "mean" in labels:
             run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced"))
@@ -117,11 +126,9 @@ def note_uses(
     run: Run,
     kind: str,
     axis: Arg,
-    arguments: tuple[tuple[str, Arg], ...],
-    site: Site,
-    ctx: Context,
-    labels: frozenset[object],
-    ints: bool = False,
+    call: Invocation,
+    arguments: tuple[tuple[str, Arg], ...] = (),
+    labels: frozenset[object] = NONE,
 ) -> None:
     """Leaves one record for each axis name that an argument gives.
 
@@ -129,12 +136,11 @@ def note_uses(
         run: the run.
         kind: what uses the axis.
         axis: the argument.
+        call: the call that does.
         arguments: all arguments by parameter.
-        site: the call.
-        ctx: the circumstances.
         labels: the labels of the value that is reduced.
-        ints: whether an int is a positional axis rather than a name.
     """
+    site, ctx = call.site, call.ctx
     possible = options(axis.value)
     if len(possible) > 1:
         ctx = ctx._replace(conditional=True)

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Function, Seq, Site, Value, Wrapped
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Function, Seq, Value, Wrapped
 from meshlens.axes.jax.differentiation import without_sums
-from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.names import canonical
 
 
-def run_rules(
-    run: Run,
-    wrapped: Wrapped,
-    value: Value,
-    args: tuple[Arg, ...],
-    site: Site,
-    callee_site: Site,
-    frame: Frame,
-    ctx: Context,
-) -> Value:
-    """The value of such a function, behind its rules where something is differentiated."""
-    from meshlens.axes.python.calls import call
-
+def run_rules(run: Run, wrapped: Wrapped, value: Value, call: Invocation) -> Value:
+    """Returns the value of such a function, after its rules have run where something is differentiated."""
     rules = run.heap_entry(("custom", wrapped.site), wrapped.site.path)
     if not rules or not run.differentiating:
         return value
     forward = rules.get("forward")
     residuals: Value = UNKNOWN
     if forward is not None:
-        came = call(run, forward, args, site, callee_site, frame, ctx, how="grad")
+        came = run.invoke(call.inside(forward, call.args, call.ctx, "grad"))
         residuals = came.items[1] if isinstance(came, Seq) and len(came.items) == 2 else UNKNOWN
     backward = rules.get("backward", UNKNOWN)
-    given = _given(wrapped, args, residuals)
-    cotangents = call(run, backward, given, site, callee_site, frame, ctx, how="grad")
+    given = _given(wrapped, call.args, residuals)
+    cotangents = run.invoke(call.inside(backward, given, call.ctx, "grad"))
     return without_sums(value, cotangents)
 
 

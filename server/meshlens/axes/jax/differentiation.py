@@ -12,7 +12,7 @@ from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Binder, Const, Data, Seq, Site, Value, Wrapped
 from meshlens.axes.domain.variation import ANYTHING, Variation
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
@@ -20,19 +20,16 @@ from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 _GRADIENTS_ARE_SUMMED_SINCE = (0, 6, 1)
 
 
-def call_gradient(
-    run: Run, wrapped: Wrapped, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
-) -> Value:
+def call_gradient(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     """Runs the differentiated function; gives the gradient, with the value and the rest where asked for."""
-    from meshlens.axes.python.calls import call
-
+    args, site, ctx = call.args, call.site, call.ctx
     run.differentiating += 1
-    returned = call(run, wrapped.operand, args, site, callee_site, frame, ctx, how="grad")
+    returned = run.invoke(call.inside(wrapped.operand, args, ctx, "grad"))
     run.differentiating -= 1
     has_aux = _flag(wrapped, "has_aux")
     loss = returned.items[0] if has_aux and isinstance(returned, Seq) and returned.items else returned
-    of_sum = {("of-psum", call) for call in _sums(loss)}
-    run.records.gradient_uses.extend(GradientUse("of-psum", site, call, ctx) for _, call in of_sum)
+    of_sum = {("of-psum", place) for place in _sums(loss)}
+    run.records.gradient_uses.extend(GradientUse("of-psum", site, place, ctx) for _, place in of_sum)
     gradient = _labelled(_gradients(run, wrapped, args, loss, ctx), of_sum)
     rest = returned.items[1] if has_aux and isinstance(returned, Seq) and len(returned.items) == 2 else UNKNOWN
     if wrapped.how == "value_and_grad":

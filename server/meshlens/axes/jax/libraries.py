@@ -8,36 +8,36 @@ from dataclasses import replace
 from meshlens.axes.data.operating import of_network
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import travelling
-from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Made, Site, Value, Wrapped
+from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Made, Value, Wrapped
 from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.library_calls import is_harmless
 from meshlens.axes.jax.transparent import wraps_function
-from meshlens.axes.python.calls import call_unknown
+from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs import fixtures
-from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.consumers import Consumer, consumer
 
 _LAYERS = ("flax.linen.", "flax.nnx.", "haiku.", "equinox.nn.")
 
 
-def call_made(run: Run, made: Made, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context) -> Value:
+def call_made(run: Run, made: Made, call: Invocation) -> Value:
     """What calling an object that a library made gives."""
+    args = call.args
     row = consumer(made.dotted)
     if row is not None:
-        consume(run, made, row, args, site, ctx)
+        consume(run, made, row, call)
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
         return Data(labels, over=of_network(UNKNOWN, args))
     if len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
     if len(args) == 1 and wraps_function(args[0].value) and args[0].whole == args[0].site:
         if made.dotted in fixtures.MARKS:
-            return fixtures.marked(made.dotted, args[0].value, site, made.arguments)
+            return fixtures.marked(made.dotted, args[0].value, call.site, made.arguments)
         if is_harmless(made.dotted):
             return args[0].value
-        return Wrapped("same", "meshlens.unknown", args[0].value, site)
-    result = call_unknown(run, args, made, frame, ctx)
+        return Wrapped("same", "meshlens.unknown", args[0].value, call.site)
+    result = call_unknown(run, call)
     if isinstance(result, Data) and made.dotted.startswith(_LAYERS):
         return replace(result, over=of_network(result, args))
     return result
@@ -48,18 +48,20 @@ def _of_call(row: Consumer, args: tuple[Arg, ...]) -> Iterator[tuple[str, Value]
     yield from ((arg.label, arg.value) for arg in args if arg.label)
 
 
-def consume(run: Run, made: Made, row: Consumer, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
+def consume(run: Run, made: Made, row: Consumer, call: Invocation) -> None:
     """Notes that an object uses the axis name that it was given, unless something switches that off."""
     given = dict(made.arguments)
     axis = given.get("axis")
     if axis is None or (isinstance(axis, Const) and axis.value is None):
         return
-    if row.skips_in_init and ctx.skip:
+    if row.skips_in_init and call.ctx.skip:
         return
     said = {
         **{key: value for key, value in made.arguments if isinstance(key, str)},
         **{
-            name: value for name, value in _of_call(row, args) if not (isinstance(value, Const) and value.value is None)
+            name: value
+            for name, value in _of_call(row, call.args)
+            if not (isinstance(value, Const) and value.value is None)
         },
     }
     for name in row.skips_when:
@@ -70,8 +72,8 @@ def consume(run: Run, made: Made, row: Consumer, args: tuple[Arg, ...], site: Si
         value = said.get(name)
         if value is not None and not (isinstance(value, Const) and value.value):
             return
-        if value is None and len(args) > 1:
+        if value is None and len(call.args) > 1:
             return
     place = axis.via if isinstance(axis, Const) else None
     if place is not None:
-        note_uses(run, row.name, Arg(None, axis, place, place), (), site, ctx, frozenset())
+        note_uses(run, row.name, Arg(None, axis, place, place), call)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from meshlens.axes.data import arrays, noise
+from meshlens.axes.data.gradients import drift, gradient_step
 from meshlens.axes.data.shapes import shape_of_result, split_in
 from meshlens.axes.domain.constants import as_integer
 from meshlens.axes.domain.joining import labels_of
@@ -15,10 +16,11 @@ from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Dict, 
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.jax.transparent import wraps_function
-from meshlens.axes.python.calls import call_unknown
+from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs import fixtures
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import RandomUse
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi import libraries
@@ -52,10 +54,9 @@ _NO_CALLBACKS = ("jax.numpy.", "numpy.", "jax.nn.", "jax.random.", "jax.lax.", "
 _MAY_REPEAT = frozenset({"uniform"})
 
 
-def call_library(
-    run: Run, name: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
-) -> Value | None:
-    """The result of a library function that is known; None for any other."""
+def call_library(run: Run, name: str, call: Invocation) -> Value | None:
+    """Returns the result of a library function that is known; None for any other."""
+    args, site, frame, ctx = call.args, call.site, call.frame, call.ctx
     how = _how(name)
     if how != "special":
         if how == "":
@@ -167,10 +168,9 @@ def _array(run: Run, name: str, args: tuple[Arg, ...], labels: frozenset[object]
     return Data(labels, shape, name if known else None, known)
 
 
-def call_elsewhere(
-    run: Run, name: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context, decorator: bool
-) -> Value:
-    """The result of a callable that nothing is known of."""
+def call_elsewhere(run: Run, name: str, call: Invocation) -> Value:
+    """Returns the result of a callable that nothing is known of."""
+    args, site, decorator = call.args, call.site, call.decorator
     if decorator and len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
     if decorator and len(args) == 1 and wraps_function(args[0].value):
@@ -183,7 +183,7 @@ def call_elsewhere(
         return Made(name, site)
     if name.startswith(_NO_CALLBACKS):
         return Data(_labels(args))
-    result = call_unknown(run, args, Ext(name), frame, ctx)
+    result = call_unknown(run, call.of(Ext(name), args))
     labels = result.labels if isinstance(result, Data) else frozenset()
     if (decorator or name.split(".")[0] in _LIBRARIES_WITH_OBJECTS) and name not in OPERATIONS:
         return Made(name, site, _labelled(args), labels)
@@ -210,8 +210,6 @@ def _labels(args: tuple[Arg, ...]) -> frozenset[object]:
 def _step(run: Run, args: tuple[Arg, ...], labels: frozenset[object], frame: Frame, ctx: Context) -> frozenset[object]:
     if "of-gradient" not in labels:
         return NONE
-    from meshlens.axes.data.gradients import drift, gradient_step
-
     parts = tuple((labels_of(arg.value), arg.site) for arg in args if arg.site is not None)
     drifted = drift([arg.value for arg in args]) if ctx.env.maps else NONE
     return gradient_step(run, labels, parts, frame, ctx) | drifted

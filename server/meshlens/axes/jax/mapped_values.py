@@ -10,7 +10,6 @@ from meshlens.axes.data.arrays import is_array
 from meshlens.axes.data.sharded_shapes import part_of, whole_of
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.tree_objects import DEEPEST, fields_of, with_fields
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -52,6 +51,7 @@ from meshlens.axes.domain.weight import weighed
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import DEEPEST, fields_of, with_fields
 
 _ORDINARY_WEIGHT = 100
 _WEIGHT_OF_A_STATEMENT = 4
@@ -99,23 +99,19 @@ def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:
     if arg.label in ("*", "**"):
         return Data(frozenset({"varying"}))
     entry = axis_of(binder, place, arg.label)
-    shared = is_shared(entry)
     # Whatever is in a value is entered by itself, however often it is there, and what it is mapped by is compared.
     weight, _ = weighed((arg.value, *(value.value for _, value in binder.arguments)))
     run.work += max(weight - _ORDINARY_WEIGHT, 0) // _WEIGHT_OF_A_STATEMENT
-    return _enter(run, binder, place, arg.value, entry, shared)
+    return _enter(run, binder, place, arg.value, entry)
 
 
-def _enter(
-    run: Run, binder: Binder, place: int, value: Value, entry: Value, shared: bool | None, depth: int = 0
-) -> Value:
+def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, depth: int = 0) -> Value:
     label = ("argument", (binder.site, place))
     if isinstance(value, Seq):
         parts = entry.items if isinstance(entry, Seq) and len(entry.items) == len(value.items) else None
         entries = parts or (entry,) * len(value.items)
         items = tuple(
-            _enter(run, binder, place, item, own, is_shared(own) if parts else shared, depth)
-            for item, own in zip(value.items, entries, strict=True)
+            _enter(run, binder, place, item, own, depth) for item, own in zip(value.items, entries, strict=True)
         )
         return Seq(value.kind, items, value.open)
     if isinstance(value, Dict):
@@ -123,26 +119,25 @@ def _enter(
         pairs: list[tuple[Any, Value]] = []
         for key, item in value.items:
             own = given_entries.get(key, entry)
-            own_shared = is_shared(own) if key in given_entries else shared
-            pairs.append((key, _enter(run, binder, place, item, own, own_shared, depth)))
+            pairs.append((key, _enter(run, binder, place, item, own, depth)))
         return Dict(tuple(pairs), value.open)
     if isinstance(value, Union):
-        entered = (_enter(run, binder, place, item, entry, shared, depth) for item in value.options)
+        entered = (_enter(run, binder, place, item, entry, depth) for item in value.options)
         return Union(tuple(dict.fromkeys(entered)))
     if isinstance(value, Instance) and depth < DEEPEST and fields_of(run, value):
         given = fields_of(run, entry)
 
         def mapped(name: str, held: Value) -> Value:
             own = given.get(name, UNKNOWN) if given is not None else entry
-            own_shared = is_shared(own) if given is not None else shared
-            return _enter(run, binder, place, held, own, own_shared, depth + 1)
+            return _enter(run, binder, place, held, own, depth + 1)
 
         return with_fields(run, value, mapped, binder.site)
     if is_state(value):
         assert isinstance(value, Made)
-        arrays = _enter(run, binder, place, Data(value.labels), entry, shared, depth)
+        arrays = _enter(run, binder, place, Data(value.labels), entry, depth)
         return replace(value, labels=labels_of(arrays), over=variation_of(arrays))
     if isinstance(value, (Data, Const)):
+        shared = is_shared(entry)
         if shared and isinstance(value, Const):
             return value
         if isinstance(value, Const) and not isinstance(value.value, (int, float)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from meshlens.axes.domain.joining import options
-from meshlens.axes.domain.tree_objects import as_data
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -31,8 +30,10 @@ from meshlens.axes.jax.naming import by_parameter, names_in, value_of
 from meshlens.axes.python.outside import from_outside
 from meshlens.axes.runs.context import AxisEnv, Bound, Context, Step
 from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import Binding, MappedCall
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import as_data
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.binders import Binder as Row
 from meshlens.jaxapi.names import canonical
@@ -40,18 +41,17 @@ from meshlens.jaxapi.names import canonical
 _DECORATED = "decorated"
 
 
-def apply_binder(
-    run: Run, row: Row, dotted: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context, decorator: bool
-) -> Value:
-    """The value of `pmap(f, …)`; of `pmap(axis_name=…)` a function that waits for its operand.
+def apply_binder(run: Run, row: Row, dotted: str, call: Invocation) -> Value:
+    """Returns the value of `pmap(f, …)`; of `pmap(axis_name=…)` a function that waits for its operand.
 
     A binder that takes its operand only as a decorator runs it at once.
     """
+    site, ctx = call.site, call.ctx
     handed = row.operand or _DECORATED
-    found = by_parameter(row.parameters if row.operand else (*row.parameters, handed), args)
+    found = by_parameter(row.parameters if row.operand else (*row.parameters, handed), call.args)
     operand = found.get(handed)
     if operand is None and "*" not in found:
-        return Partial(Ext(dotted), args, site)
+        return Partial(Ext(dotted), call.args, site)
     names, is_open = _names(run, row, found)
     checks = [value_of(found, name) for name in ("check_vma", "check_rep")] if row.check else []
     value = operand.value if operand is not None else UNKNOWN
@@ -72,10 +72,10 @@ def apply_binder(
     functions = [underlying(option) for option in options(value)]
     function = functions[0] if len(functions) == 1 else None
     run.records.bindings.append(
-        Binding(binder, ctx, decorator, function[0] if function else None, function[1] if function else None)
+        Binding(binder, ctx, call.decorator, function[0] if function else None, function[1] if function else None)
     )
     run.mapped.setdefault(site, (mapped, ctx))
-    return mapped if row.operand else call_mapped(run, mapped, (), site, frame, ctx)
+    return mapped if row.operand else call_mapped(run, mapped, call.of(mapped, ()))
 
 
 def _names(run: Run, row: Row, found: dict[str, Arg]) -> tuple[tuple[Const, ...], bool]:
@@ -163,15 +163,14 @@ def extend(env: AxisEnv, binder: Binder) -> AxisEnv:
     return AxisEnv(env.bound + bound, binder.open or (env.open and not on_devices), (*env.maps, binder))
 
 
-def call_mapped(run: Run, mapped: Mapped, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context) -> Value:
+def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
     """Runs the operand of a map with what each device gets, and stacks what comes out.
 
     Of a flax module's class the calls are mapped, while the object is made as ever.
     """
+    args, site, ctx = call.args, call.site, call.ctx
     if isinstance(mapped.binder.operand, Class) and canonical(mapped.binder.dotted).startswith("flax.linen."):
-        from meshlens.axes.python.calls import call
-
-        made = call(run, mapped.binder.operand, args, site, mapped.binder.site, frame, ctx)
+        made = run.invoke(Invocation(mapped.binder.operand, args, site, mapped.binder.site, call.frame, ctx))
         run.called.add(mapped.binder.site)
         return Mapped(replace(mapped.binder, operand=made)) if isinstance(made, Instance) else UNKNOWN
     binder = with_mesh_in_force(mapped.binder, run.ambient[-1] if run.ambient else None)
@@ -187,8 +186,6 @@ def call_mapped(run: Run, mapped: Mapped, args: tuple[Arg, ...], site: Site, fra
 
 def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
     """Runs what a binder maps, in the environment that it makes."""
-    from meshlens.axes.python.calls import call
-
     env = extend(ctx.env, binder)
     closes = binder.kind in MAPS_ON_DEVICES
     inner = ctx._replace(
@@ -204,7 +201,7 @@ def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx
     frame = Frame(site.path, site.block, None)
     operand = _seen_from_inside(binder.operand, inner)
     run.in_maps += 1
-    result = call(run, operand, args, binder.site, binder.operand_site or binder.site, frame, inner, how="map")
+    result = run.invoke(Invocation(operand, args, binder.site, binder.operand_site or binder.site, frame, inner, "map"))
     run.in_maps -= 1
     del run.ambient[ambient:]
     return result

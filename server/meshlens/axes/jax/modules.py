@@ -14,51 +14,28 @@ from meshlens.axes.domain.values import (
     Const,
     Data,
     Dict,
-    Ext,
     Instance,
     Made,
     Seq,
-    Site,
     Value,
     Wrapped,
 )
-from meshlens.axes.python.calls import call, call_unknown
-from meshlens.axes.python.objects import attributes_of, lineage, set_attribute
+from meshlens.axes.jax.module_methods import transformed
+from meshlens.axes.python.objects import instance_attribute
+from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.heap import attributes_of, set_attribute
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.consumers import consumer
-from meshlens.jaxapi.names import canonical
 
-_FLAX_METHODS = {
-    "flax.linen.Module": frozenset({"apply", "init", "init_with_output", "lazy_init", "bind", "is_initializing"}),
-    "flax.nnx.Module": frozenset({"eval", "train", "set_attributes"}),
-}
 _KEYWORDS = frozenset({"mutable", "rngs", "method", "capture_intermediates"})
 _SWITCH = "use_running_average"
 
 
-def library_method(instance: Instance, name: str) -> Value | None:
-    """A method that an object has from flax, None for any other."""
-    for cls in lineage(instance.cls):
-        for base in cls.bases:
-            kind = canonical(base.dotted) if isinstance(base, Ext) else ""
-            if name in _FLAX_METHODS.get(kind, ()):
-                return Bound(instance, Ext(f"{kind}.{name}"))
-    return None
-
-
-def call_module_method(
-    run: Run,
-    receiver: Instance,
-    dotted: str,
-    args: tuple[Arg, ...],
-    site: Site,
-    callee_site: Site,
-    frame: Frame,
-    ctx: Context,
-) -> Value:
-    """What calling such a method gives."""
+def call_module_method(run: Run, receiver: Instance, dotted: str, call: Invocation) -> Value:
+    """Returns what calling such a method gives."""
+    args, ctx = call.args, call.ctx
     name = dotted.rsplit(".", 1)[-1]
     if name == "is_initializing":
         return Const(True) if ctx.skip else UNKNOWN
@@ -67,31 +44,21 @@ def call_module_method(
     if name in ("eval", "train", "set_attributes"):
         _switch_layers(run, receiver, _switched(name, args, ctx), set())
         return Const(None)
-    return _run_module(run, receiver, name, args, site, callee_site, frame, ctx)
+    return _run_module(run, receiver, name, call)
 
 
-def _run_module(
-    run: Run,
-    receiver: Instance,
-    name: str,
-    args: tuple[Arg, ...],
-    site: Site,
-    callee_site: Site,
-    frame: Frame,
-    ctx: Context,
-) -> Value:
+def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Value:
+    args, ctx = call.args, call.ctx
     method: Value = next((arg.value for arg in args if arg.label == "method"), UNKNOWN)
     positional = tuple(arg for arg in args if arg.label is None)[1:]
     rest = tuple(arg for arg in args if arg.label is not None and arg.label not in _KEYWORDS)
     target: Value = receiver
     if isinstance(method, Const) and isinstance(method.value, str):
-        from meshlens.axes.python.attributes import attribute
-
-        target = attribute(run, receiver, method.value, site, ctx)
+        target = instance_attribute(run, receiver, method.value, call.site, ctx)
     elif not isinstance(method, (Data, Const)):
         target = method if isinstance(method, Bound) else Bound(receiver, method)
     if name == "apply":
-        value = call(run, target, (*positional, *rest), site, callee_site, frame, ctx, how="run")
+        value = run.invoke(call.inside(target, (*positional, *rest), ctx, "run"))
         mutable = next((arg.value for arg in args if arg.label == "mutable"), Const(False))
         is_plain = isinstance(mutable, Const) and mutable.value is False
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
@@ -99,7 +66,7 @@ def _run_module(
         value = Data(labels | travelling(labels_of(value)), over=over) if not isinstance(value, Seq) else value
         state = of_all(arg.value for arg in args)
         return value if is_plain else Seq("tuple", (value, Data(labels, over=state)))
-    call(run, target, (*positional, *rest), site, callee_site, frame, ctx._replace(skip=True), how="run")
+    run.invoke(call.inside(target, (*positional, *rest), ctx._replace(skip=True), "run"))
     return Data(frozenset({"fresh"}))
 
 
@@ -136,34 +103,12 @@ def _switch_layers(run: Run, instance: Instance, value: Value | None, seen: set[
             set_attribute(run, instance, name, after)
 
 
-def transformed(value: Value) -> tuple[Wrapped, bool] | None:
-    """What `haiku.transform` made, and whether its `apply` takes a key; None for anything else."""
-    takes_key = True
-    while isinstance(value, Wrapped):
-        dotted = canonical(value.dotted)
-        if value.how == "transform":
-            return (value, takes_key) if dotted != "haiku.multi_transform" else None
-        if dotted != "haiku.without_apply_rng":
-            return None
-        takes_key = False
-        value = value.operand
-    return None
-
-
-def call_transformed(
-    run: Run,
-    receiver: Wrapped,
-    name: str,
-    args: tuple[Arg, ...],
-    site: Site,
-    callee_site: Site,
-    frame: Frame,
-    ctx: Context,
-) -> Value:
-    """What `init` and `apply` of a transformed haiku function give."""
+def call_transformed(run: Run, receiver: Wrapped, name: str, call: Invocation) -> Value:
+    """Returns what `init` and `apply` of a transformed haiku function give."""
+    args, ctx = call.args, call.ctx
     found = transformed(receiver)
     if found is None or any(arg.label == "*" for arg in args):
-        return call_unknown(run, args, receiver, frame, ctx)
+        return call_unknown(run, call.of(receiver, args))
     wrapped, takes_key = found
     has_state = wrapped.dotted.endswith("transform_with_state")
     own = ["rng"] if name == "init" else ["params", *(["state"] if has_state else []), *(["rng"] if takes_key else [])]
@@ -171,7 +116,7 @@ def call_transformed(
     positional = [arg for arg in args if arg.label is None][len(own) - len(by_name) :]
     given = (*positional, *(arg for arg in args if arg.label is not None and arg.label not in own))
     inner = ctx._replace(skip=True) if name == "init" else ctx
-    value = call(run, wrapped.operand, given, site, callee_site, frame, inner, how="run")
+    value = run.invoke(call.inside(wrapped.operand, given, inner, "run"))
     if name == "init":
         fresh = Data(frozenset({"fresh"}))
         return Seq("tuple", (fresh, fresh)) if has_state else fresh

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from meshlens.axes.domain.joining import labels_of, options
 from meshlens.axes.domain.labels import travelling
-from meshlens.axes.domain.values import UNKNOWN, Arg, Data, Dict, Made, Seq, Site, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Data, Dict, Made, Seq, Value
 from meshlens.axes.jax.transparent import wraps_function
-from meshlens.axes.python.calls import call
-from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.invocation import Invocation, from_inside
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.names import canonical
 
@@ -32,12 +30,11 @@ def own_function(made: Made, name: str) -> Value | None:
     return given.get(name, given.get(_METHODS.index(name)))
 
 
-def call_composed(
-    run: Run, made: Made, name: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context
-) -> Value | None:
+def call_composed(run: Run, made: Made, name: str, call: Invocation) -> Value | None:
     """What `init` or `update` of a composed optimizer gives, None if none of its parts is the workspace's own."""
     if name not in _METHODS or not _is_own(made):
         return None
+    args = call.args
     parts = [made] if canonical(made.dotted) in _STATELESS else _parts(made)
     labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
     updates = args[0].value if args and args[0].label is None else UNKNOWN
@@ -47,14 +44,15 @@ def call_composed(
         if canonical(part.dotted) in _STATELESS:
             if name == "update":
                 both = (Arg(None, updates, place, place), Arg(None, UNKNOWN, None, None))
-                updates = call(run, dict(part.arguments).get(0, UNKNOWN), both, site, site, frame, ctx)
+                updates = run.invoke(from_inside(dict(part.arguments).get(0, UNKNOWN), both, call))
         elif function is not None:
             rest = (Arg(None, UNKNOWN, None, None), *args[2:])
             given = (Arg(None, updates, place, place), *(rest if name == "update" else args[1:]))
-            came = call(run, function, given, site, site, frame, ctx)
+            came = run.invoke(from_inside(function, given, call))
             updates = came.items[0] if name == "update" and isinstance(came, Seq) and came.items else updates
         else:
-            inner = call_composed(run, part, name, (Arg(None, updates, None, site), *args[1:]), site, frame, ctx)
+            given = (Arg(None, updates, None, call.site), *args[1:])
+            inner = call_composed(run, part, name, call.of(part, given))
             updates = inner.items[0] if name == "update" and isinstance(inner, Seq) and inner.items else updates
     return Seq("tuple", (updates, Data(labels))) if name == "update" else Data(frozenset({"fresh"}))
 

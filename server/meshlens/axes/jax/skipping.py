@@ -44,13 +44,11 @@ def note_skipped(run: Run, test: Any, skipped: tuple[Any, ...], frame: Frame, ct
 
 def _who_gave_none(run: Run, test: Any, frame: Frame, ctx: Context) -> Site | None:
     """The call that could have given the axis name: of the function that is running, or of its object's class."""
-    from meshlens.axes.python.expressions import evaluate
-
     for node in _names_in(test):
-        if evaluate(run, node, frame, ctx) != Const(None):
+        if run.evaluate(node, frame, ctx) != Const(None):
             continue
         if isinstance(node, Attribute):
-            owner = evaluate(run, node.object, frame, ctx)
+            owner = run.evaluate(node.object, frame, ctx)
             if isinstance(owner, Instance):
                 return owner.made
         elif node.name in frame.parameters and ctx.route and ctx.route[-1].how == "call":

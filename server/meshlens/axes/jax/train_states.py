@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from meshlens.axes.domain.classes import lineage
 from meshlens.axes.domain.values import Arg, Bound, Class, Ext, Function, Made, Partial, Site, Value, Wrapped
-from meshlens.axes.python.objects import lineage
 from meshlens.jaxapi.names import canonical
 
 _STATE = "flax.training.train_state.TrainState"

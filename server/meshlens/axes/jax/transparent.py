@@ -8,7 +8,6 @@ from meshlens.axes.data import transfer
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import join_all, labels_of, options, variation_of
 from meshlens.axes.domain.labels import travelling
-from meshlens.axes.domain.tree_objects import fields_of, with_fields
 from meshlens.axes.domain.values import (
     STATIC,
     UNKNOWN,
@@ -37,10 +36,12 @@ from meshlens.axes.jax.mapped_values import axis_of, is_shared
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.padding import padded, unpadded
 from meshlens.axes.jax.tree_maps import as_tree, leaf, mapped_tree, mapped_trees
+from meshlens.axes.python.parameters import with_partial
 from meshlens.axes.python.unpacking import element
 from meshlens.axes.runs.context import AxisEnv, Context
-from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import fields_of, with_fields
 from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.transparent import COMPILES, Transparent
 
@@ -68,13 +69,10 @@ def apply_transparent(
     run: Run,
     row: Transparent,
     dotted: str,
-    args: tuple[Arg, ...],
-    site: Site,
-    frame: Frame,
-    ctx: Context,
-    decorator: bool,
+    call: Invocation,
 ) -> Value:
-    """The value of `jit(f)`, or what `scan(f, init, xs)` gives after running `f`."""
+    """Returns the value of `jit(f)`, or what `scan(f, init, xs)` gives after running `f`."""
+    args, site = call.args, call.site
     if not row.operands:
         return Ext("meshlens.identity")
     found = by_parameter(row.parameters, args)
@@ -94,13 +92,11 @@ def apply_transparent(
         return Wrapped(row.how, dotted, value, site, labelled if len(labelled) == len(rest) else rest)
     if row.how in ("partial", "partialmethod"):
         return _partial(operands[0].value, _without(args, operands[0]), site)
-    return _run_now(run, row, found, args, operands, site, frame, ctx)
+    return _run_now(run, row, found, operands, call)
 
 
 def _partial(callee: Value, args: tuple[Arg, ...], site: Site) -> Partial:
     """A partial; that of a partial has the arguments of both, as in Python, so that a row of them stays shallow."""
-    from meshlens.axes.python.calls import with_partial
-
     if isinstance(callee, Partial):
         return Partial(callee.callee, with_partial(callee, args), site)
     return Partial(callee, args, site)
@@ -117,31 +113,28 @@ def _without(args: tuple[Arg, ...], operand: Arg) -> tuple[Arg, ...]:
     return tuple(arg for arg in args if arg is not operand)
 
 
-def call_wrapped(
-    run: Run, wrapped: Wrapped, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
-) -> Value:
+def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     """Calls the result of a transparent transformation."""
-    from meshlens.axes.python.calls import call
-
+    args, site, ctx = call.args, call.site, call.ctx
     if wrapped.how in ("grad", "value_and_grad", "jacobian"):
-        return call_gradient(run, wrapped, args, site, callee_site, frame, ctx)
+        return call_gradient(run, wrapped, call)
     if wrapped.how in ("apply", "init"):
         return Data(frozenset({"fresh"}) if wrapped.how == "init" else frozenset())
     if wrapped.how == "transform":
         return UNKNOWN
     if wrapped.dotted == "meshlens.unknown":
         inner = ctx._replace(env=replace(ctx.env, open=True), sure=False)
-        return call(run, wrapped.operand, args, site, callee_site, frame, inner, how="run")
+        return run.invoke(call.inside(wrapped.operand, args, inner, "run"))
     if wrapped.how == "pad":
         given = padded(wrapped, args)
-        return unpadded(wrapped, call(run, wrapped.operand, given, site, callee_site, frame, ctx))
+        return unpadded(wrapped, run.invoke(call.inside(wrapped.operand, given, ctx, "call")))
     how = "jit" if canonical(wrapped.dotted) in COMPILES else "run"
     if how == "jit":
         note_shardings(run, wrapped, args, site, ctx)
-    value = call(run, wrapped.operand, args, site, callee_site, frame, ctx, how=how)
+    value = run.invoke(call.inside(wrapped.operand, args, ctx, how))
     if how == "jit":
         note_results(run, wrapped, value, site, ctx)
-    value = run_rules(run, wrapped, value, args, site, callee_site, frame, ctx)
+    value = run_rules(run, wrapped, value, call)
     if wrapped.how == "make_jaxpr":
         return UNKNOWN
     if wrapped.how == "checkify":
@@ -155,20 +148,16 @@ def _run_now(
     run: Run,
     row: Transparent,
     found: dict[str, Arg],
-    args: tuple[Arg, ...],
     operands: list[Arg],
-    site: Site,
-    frame: Frame,
-    ctx: Context,
+    call: Invocation,
 ) -> Value:
+    args, site, ctx = call.args, call.site, call.ctx
     rest = _rest(row, args)
 
     def run_operand(operand: Arg, given: tuple[Arg, ...], inner: Context = ctx) -> Value:
-        from meshlens.axes.python.calls import call
-
         place = operand.site or site
         step = "call" if row.how in _CALLS else "run"
-        return call(run, operand.value, given, place, place, frame, inner, how=step)
+        return run.invoke(Invocation(operand.value, given, place, place, call.frame, inner, step))
 
     def positional(*values: Value) -> tuple[Arg, ...]:
         return tuple(Arg(None, value, None, site) for value in values)
@@ -208,11 +197,11 @@ def _run_now(
             )
         return Seq("tuple", (stepped, stepped))
     if how == "cond":
-        return _branches(run, found.get("pred"), operands, rest, site, ctx, run_operand)
+        return _branches(found.get("pred"), operands, rest, site, ctx, run_operand)
     if how == "switch":
         branches = first.value.items if isinstance(first.value, Seq) else (first.value,)
         arms = [Arg(None, branch, first.whole, first.site) for branch in branches]
-        return _branches(run, found.get(row.parameters[0]), arms, rest, site, ctx, run_operand)
+        return _branches(found.get(row.parameters[0]), arms, rest, site, ctx, run_operand)
     if how == "while":
         value = given(row.parameters[-1])
         run_operand(operands[0], positional(value))
@@ -281,7 +270,7 @@ def _stacked(run: Run, value: Value, site: Site) -> Value:
 
 
 def _branches(
-    run: Run, test: Arg | None, arms: list[Arg], rest: tuple[Arg, ...], site: Site, ctx: Context, run_operand: object
+    test: Arg | None, arms: list[Arg], rest: tuple[Arg, ...], site: Site, ctx: Context, run_operand: object
 ) -> Value:
     assert callable(run_operand)
     place_of_test = test.site if test is not None and test.site is not None else site

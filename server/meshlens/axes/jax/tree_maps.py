@@ -9,10 +9,10 @@ from typing import Any
 from meshlens.axes.data.arrays import is_array
 from meshlens.axes.domain.joining import join_all, labels_of, variation_of
 from meshlens.axes.domain.labels import travelling
-from meshlens.axes.domain.tree_objects import DEEPEST, fields_of, with_fields
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Made, Seq, Site, Spec, Value
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import DEEPEST, fields_of, with_fields
 
 _DEEPEST_TREE = 10
 _MOST_ENTRIES = 8

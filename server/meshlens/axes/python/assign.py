@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from meshlens.axes.domain.joining import join, options
+from meshlens.axes.domain.joining import join, labels_of, options
 from meshlens.axes.domain.keys import key_of
 from meshlens.axes.domain.values import UNKNOWN, Const, Data, Dict, Instance, Made, Seq, Value
-from meshlens.axes.python.objects import attributes_of, set_attribute
 from meshlens.axes.python.tables import changed, is_table, with_entry, with_unknown_entry
 from meshlens.axes.python.unpacking import unpack
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.heap import attributes_of, set_attribute
 from meshlens.axes.runs.run import Run
 from meshlens.facts.nodes import Attribute, ListDisplay, Name, Starred, Subscript, TupleDisplay
 
@@ -59,9 +59,7 @@ def _rebind(name: str, frame: Frame, ctx: Context) -> None:
 
 
 def _to_attribute(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
-    from meshlens.axes.python.expressions import evaluate
-
-    whole = evaluate(run, target.object, frame, ctx)
+    whole = run.evaluate(target.object, frame, ctx)
     receivers = options(whole)
     if len(receivers) > 1 and all(map(is_table, receivers)):
         after = changed(whole, lambda table: with_entry(table, target[3], value))
@@ -85,10 +83,8 @@ def _to_attribute(run: Run, target: Any, value: Value, frame: Frame, ctx: Contex
 
 
 def _to_item(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
-    from meshlens.axes.python.expressions import evaluate
-
-    container = evaluate(run, target.object, frame, ctx)
-    index = evaluate(run, target.key, frame, ctx)
+    container = run.evaluate(target.object, frame, ctx)
+    index = run.evaluate(target.key, frame, ctx)
     after: Value
     if isinstance(container, Dict):
         key = key_of(index)
@@ -106,8 +102,6 @@ def _to_item(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) ->
         else:
             after = Seq(container.kind, tuple(join(known, value) for known in container.items), True)
     elif isinstance(container, Data):
-        from meshlens.axes.domain.joining import labels_of
-
         after = Data(container.labels | labels_of(value), container.shape, container.made_by)
     elif any(isinstance(option, (Dict, Seq)) for option in options(container)):
         key = key_of(index)

@@ -32,7 +32,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.domain.variation import ANYTHING
-from meshlens.axes.jax import modules, optimizers, train_states
+from meshlens.axes.jax import module_methods, optimizers, train_states
 from meshlens.axes.python import objects, tables
 from meshlens.axes.python.imports import member, note_mention
 from meshlens.axes.python.objects import data_attribute, instance_attribute, static_attribute, super_attribute
@@ -135,7 +135,7 @@ def _of_wrapper(value: Mapped | Wrapped, name: str) -> Value:
         return operand
     if name in ("lower", "trace", "eval_shape"):
         return Bound(value, Ext("jax.stages.lower"))
-    if name in ("init", "apply") and modules.transformed(value) is not None:
+    if name in ("init", "apply") and module_methods.transformed(value) is not None:
         return Bound(value, Ext(f"haiku.Transformed.{name}"))
     if name in ("__name__", "__doc__", "__qualname__"):
         return UNKNOWN

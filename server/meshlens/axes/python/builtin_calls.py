@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from meshlens.axes.domain.classes import class_attribute
 from meshlens.axes.domain.constants import counted
 from meshlens.axes.domain.joining import join_all, labels_of
 from meshlens.axes.domain.keys import as_value, key_of
@@ -12,13 +13,16 @@ from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
+    Bound,
     Const,
     Data,
     Dict,
     Ext,
+    Function,
     Instance,
     Made,
     Mapped,
+    Partial,
     Seq,
     Site,
     Value,
@@ -27,10 +31,12 @@ from meshlens.axes.domain.values import (
 from meshlens.axes.jax import logical_rules
 from meshlens.axes.jax.taken_apart import call_split_or_merge
 from meshlens.axes.jax.tree_maps import leaf
+from meshlens.axes.python.attributes import attribute
 from meshlens.axes.python.tables import make_table
 from meshlens.axes.python.unpacking import element
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.heap import altered, set_attribute
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 
 _MOST_ITEMS = 16
@@ -38,10 +44,9 @@ _REPLACES = frozenset({"dataclasses.replace", "copy.replace", "attr.evolve", "at
 _OTHERS = _REPLACES | {"getattr", "setattr", "enum.auto", "hasattr"}
 
 
-def call_builtin(
-    run: Run, name: str, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context
-) -> Value | None:
-    """The result of a built-in function; None if the name is not one that is followed."""
+def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
+    """Returns the result of a built-in function; None if the name is not one that is followed."""
+    args, site = call.args, call.site
     split = call_split_or_merge(name, args, site)
     if split is not None:
         return split
@@ -54,7 +59,7 @@ def call_builtin(
     if handler is None and name not in _OTHERS:
         return None
     if name == "getattr":
-        return _getattr(run, args, site, ctx)
+        return _getattr(run, args, site, call.ctx)
     if name == "setattr":
         return _setattr(run, args)
     if name in _REPLACES and args and isinstance(args[0].value, Instance):
@@ -69,8 +74,6 @@ def call_builtin(
 
 
 def _getattr(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
-    from meshlens.axes.python.attributes import attribute
-
     if len(args) > 1 and isinstance(args[1].value, Const) and isinstance(args[1].value.value, str):
         run.api_guard += len(args) > 2
         value = attribute(run, args[0].value, args[1].value.value, site, ctx)
@@ -82,8 +85,6 @@ def _getattr(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value
 
 
 def _setattr(run: Run, args: tuple[Arg, ...]) -> Value:
-    from meshlens.axes.python.objects import set_attribute
-
     if len(args) == 3 and isinstance(args[0].value, Instance) and isinstance(args[1].value, Const):
         set_attribute(run, args[0].value, str(args[1].value.value), args[2].value)
     return Const(None)
@@ -91,8 +92,6 @@ def _setattr(run: Run, args: tuple[Arg, ...]) -> Value:
 
 def _replace(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> Value | None:
     """A copy of a configuration with other entries; one of arrays is not followed, as little as they are."""
-    from meshlens.axes.python.objects import altered, class_attribute
-
     if any(arg.label in (None, "*", "**") or isinstance(arg.value, Data) for arg in args):
         return None
     if class_attribute(instance.cls, "__post_init__") is not None:
@@ -201,8 +200,6 @@ def _str(values: Values, args: tuple[Arg, ...]) -> Value:
 
 
 def _callable(values: Values, args: tuple[Arg, ...]) -> Value:
-    from meshlens.axes.domain.values import Bound, Function, Partial
-
     if values and isinstance(values[0], (Function, Bound, Partial, Mapped, Wrapped)):
         return Const(True)
     return UNKNOWN

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from meshlens.axes.data.operating import of_all, of_network
+from meshlens.axes.data.operating import of_all
+from meshlens.axes.domain.classes import class_attribute
 from meshlens.axes.domain.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import (
@@ -20,206 +21,93 @@ from meshlens.axes.domain.values import (
     Mapped,
     Partial,
     Seq,
-    Site,
     Union,
     Value,
     Wrapped,
 )
 from meshlens.axes.domain.variation import ALIKE, ANYTHING, INVARIANT, SAME, Along, Variation, is_same, of
-from meshlens.axes.python.parameters import bind
-from meshlens.axes.runs.context import AxisEnv, Context, Step
+from meshlens.axes.jax.externals import call_external
+from meshlens.axes.jax.libraries import call_made
+from meshlens.axes.jax.mapping import call_mapped
+from meshlens.axes.jax.transparent import call_wrapped
+from meshlens.axes.python.methods import call_method
+from meshlens.axes.python.objects import construct
+from meshlens.axes.python.parameters import bind, with_partial
+from meshlens.axes.python.unknown_calls import call_unknown
+from meshlens.axes.runs.context import Context, Step
 from meshlens.axes.runs.dependence import header_of
 from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.ledger import Shared
-from meshlens.axes.runs.putting_off import make_up, put_off
+from meshlens.axes.runs.putting_off import put_off
 from meshlens.axes.runs.run import DEEPEST, Run
 from meshlens.axes.runs.same_names import names_given, note_repeated
 from meshlens.axes.worth.effort import forget_tables, is_dull, is_followed, memo_key, share, spent, tells
-from meshlens.jaxapi.libraries import APPLY
 
 
-def call(
-    run: Run,
-    callee: Value,
-    args: tuple[Arg, ...],
-    site: Site,
-    callee_site: Site,
-    frame: Frame,
-    ctx: Context,
-    decorator: bool = False,
-    how: str = "call",
-) -> Value:
-    """What calling a value gives.
-
-    Args:
-        run: the run.
-        callee: what is called.
-        args: its arguments.
-        site: the call.
-        callee_site: the expression that is called.
-        frame: the running frame.
-        ctx: the circumstances.
-        decorator: whether the call stands behind an `@`, or applies a decorator.
-        how: how the step is named in a route: "call", "map", "jit", "grad", "run".
-    """
+def invoke(run: Run, call: Invocation) -> Value:
+    """Returns what calling a value gives."""
     run.calls += 1
     run.work += 1
     if not run.may_call():
         return UNKNOWN
-    if run.too_deep(ctx):
-        put_off(run, callee, args, site, ctx, how)
+    callee = call.callee
+    if run.too_deep(call.ctx):
+        put_off(run, call)
         return UNKNOWN
     if type(callee) is Ext:
-        from meshlens.axes.jax.externals import call_external
-
-        return call_external(run, callee.dotted, args, site, callee_site, frame, ctx, decorator)
+        return call_external(run, callee.dotted, call)
     if type(callee) is Data:
-        return call_unknown(run, args, callee, frame, ctx)
+        return call_unknown(run, call)
     if isinstance(callee, Function):
-        return enter(run, callee, args, site, ctx, how, decorator)
+        return enter(run, callee, call)
     if isinstance(callee, Bound):
-        return _call_bound(run, callee, args, site, callee_site, frame, ctx, how)
+        return _call_bound(run, callee, call)
     if run.depth >= DEEPEST:
         run.is_brief = True
         return UNKNOWN
     run.depth += 1
-    result = _call(run, callee, args, site, callee_site, frame, ctx, decorator, how)
+    result = _call(run, callee, call)
     run.depth -= 1
     return result
 
 
-def _call(
-    run: Run,
-    callee: Value,
-    args: tuple[Arg, ...],
-    site: Site,
-    callee_site: Site,
-    frame: Frame,
-    ctx: Context,
-    decorator: bool,
-    how: str,
-) -> Value:
-    """What calling a value gives that holds what is called in the end, or makes something."""
+def _call(run: Run, callee: Value, call: Invocation) -> Value:
+    """Returns what calling a value gives that holds what is called in the end, or makes something."""
     if isinstance(callee, Partial):
-        return call(run, callee.callee, with_partial(callee, args), site, callee_site, frame, ctx, decorator, how)
+        return invoke(run, call.of(callee.callee, with_partial(callee, call.args)))
     if isinstance(callee, Mapped):
-        from meshlens.axes.jax.mapping import call_mapped
-
-        return call_mapped(run, callee, args, site, frame, ctx)
+        return call_mapped(run, callee, call)
     if isinstance(callee, Wrapped):
-        from meshlens.axes.jax.transparent import call_wrapped
-
-        return call_wrapped(run, callee, args, site, callee_site, frame, ctx)
+        return call_wrapped(run, callee, call)
     if isinstance(callee, Class):
-        from meshlens.axes.python.objects import construct
-
-        return construct(run, callee, args, site, frame, ctx)
+        return construct(run, callee, call)
     if isinstance(callee, Instance):
-        return _call_instance(run, callee, args, site, callee_site, frame, ctx, how)
+        method = class_attribute(callee.cls, "__call__")
+        if method is None:
+            return call_unknown(run, call.of(UNKNOWN, call.args))
+        return invoke(run, call.inside(Bound(callee, method), call.args, call.ctx, call.how))
     if isinstance(callee, Union):
-        inner = ctx.picked() if callee.of_table else ctx.under_condition(False)
-        results = [
-            call(run, option, args, site, callee_site, frame, inner, decorator, how) for option in callee.options
-        ]
+        inner = call.ctx.picked() if callee.of_table else call.ctx.under_condition(False)
+        results = [invoke(run, call.perhaps(option, inner)) for option in callee.options]
         return entry_of_table(results) if callee.of_table else join_all(results)
     if isinstance(callee, Made):
-        from meshlens.axes.jax.libraries import call_made
-
-        return call_made(run, callee, args, site, frame, ctx)
-    return call_unknown(run, args, callee, frame, ctx)
+        return call_made(run, callee, call)
+    return call_unknown(run, call)
 
 
-def with_partial(partial: Partial, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
-    """The arguments of a call of a partial: its own first, keywords of the call win."""
-    given = {arg.label for arg in args if arg.label}
-    kept = tuple(arg for arg in partial.args if not (arg.label and arg.label in given))
-    return tuple(arg for arg in kept if arg.label is None) + args + tuple(arg for arg in kept if arg.label is not None)
-
-
-def _call_bound(
-    run: Run, bound: Bound, args: tuple[Arg, ...], site: Site, callee_site: Site, frame: Frame, ctx: Context, how: str
-) -> Value:
+def _call_bound(run: Run, bound: Bound, call: Invocation) -> Value:
     if isinstance(bound.function, Ext):
-        from meshlens.axes.python.methods import call_method
-
-        return call_method(run, bound.receiver, bound.function.dotted, args, site, callee_site, frame, ctx)
+        return call_method(run, bound.receiver, bound.function.dotted, call)
     receiver = Arg(None, bound.receiver, None, None)
-    return call(run, bound.function, (receiver, *args), site, callee_site, frame, ctx, how=how)
+    return invoke(run, call.inside(bound.function, (receiver, *call.args), call.ctx, call.how))
 
 
-def _call_instance(
-    run: Run,
-    instance: Instance,
-    args: tuple[Arg, ...],
-    site: Site,
-    callee_site: Site,
-    frame: Frame,
-    ctx: Context,
-    how: str,
-) -> Value:
-    from meshlens.axes.python.objects import class_attribute
-
-    method = class_attribute(instance.cls, "__call__")
-    if method is None:
-        return call_unknown(run, args, UNKNOWN, frame, ctx)
-    return call(run, Bound(instance, method), args, site, callee_site, frame, ctx, how=how)
-
-
-def call_unknown(run: Run, args: tuple[Arg, ...], callee: Value, frame: Frame, ctx: Context) -> Value:
-    """A callee that is not known: it may call the functions it is given, under names that are not seen."""
-    labels = travelling(labels_of(callee))
-    for arg in args:
-        value = arg.value
-        if type(value) is Const or value is UNKNOWN:
-            continue
-        if type(value) is not Data:
-            labels |= travelling(labels_of(value))
-            maybe_run(run, value, arg.site, frame, ctx)
-        elif value.labels:
-            labels |= travelling(value.labels)
-    if not labels:
-        return UNKNOWN
-    from meshlens.axes.data.gradients import drift, gradient_step, may_reduce, without_gradient
-
-    if may_reduce(callee):
-        labels = without_gradient(labels)
-    parts = [(labels_of(arg.value), arg.site) for arg in args if arg.site is not None]
-    labels |= gradient_step(run, labels, tuple(parts), frame, ctx)
-    if "of-gradient" in labels and ctx.env.maps:
-        labels |= drift([arg.value for arg in args])
-    if "varying" in labels:
-        labels |= {"opaque"}
-    if type(callee) is Data and callee.made_by == APPLY:
-        return Data(labels, over=of_network(UNKNOWN, args))
-    return Data(labels)
-
-
-def maybe_run(run: Run, value: Value, site: Site | None, frame: Frame, ctx: Context) -> None:
-    """Runs a function that unknown code was handed: it may be called, and more names may be bound then."""
-    if isinstance(value, Seq):
-        for item in value.items:
-            maybe_run(run, item, site, frame, ctx)
-        return
-    if isinstance(value, Dict):
-        for _, item in value.items:
-            maybe_run(run, item, site, frame, ctx)
-        return
-    if site is None or not isinstance(value, (Function, Bound, Partial, Mapped, Wrapped, Union)):
-        return
-    if isinstance(value, Bound) and not isinstance(value.function, (Function, Mapped, Wrapped)):
-        return
-    env = AxisEnv(ctx.env.bound, True, ctx.env.maps)
-    inner = ctx.perhaps(env)
-    splat = (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
-    call(run, value, splat, site, site, frame, inner, how="run")
-
-
-def enter(
-    run: Run, function: Function, args: tuple[Arg, ...], site: Site, ctx: Context, how: str, decorator: bool = False
-) -> Value:
+def enter(run: Run, function: Function, call: Invocation) -> Value:
     """Runs the body of a function of the workspace; a decorator always runs, as it decides what a name stands for."""
+    args, ctx, how = call.args, call.ctx, call.how
     begun_altered, overlaid = len(run.altered), run.overlaid
-    is_plain = how != "start" and not decorator and is_dull(run, function, args, ctx)
+    is_plain = how != "start" and not call.decorator and is_dull(run, function, args, ctx)
     if is_plain and not is_followed(run, function, args, ctx):
         forget_tables(run, function, args)
         # Whoever calls it passes here, though nothing of the body is read: its file is a neighbour.
@@ -265,7 +153,7 @@ def enter(
     if not run.runs_body(function.site, ctx):
         forget_tables(run, function, args)
         return UNKNOWN
-    inner = ctx.inside(Step(site, how, function.name, function.site, ctx.env), function.site)
+    inner = ctx.inside(Step(call.site, how, function.name, function.site, ctx.env), function.site)
     given = dict(values) if outside and not telling else {}
     begun, refused = len(run.written), run.refused
     outer = run.begin_call()
@@ -275,7 +163,7 @@ def enter(
     finally:
         run.stack.pop()
     if run.later and not run.stack:
-        make_up(run)
+        _make_up(run)
     run.end_call(outer)
     if len(run.altered) > begun_altered:
         # What it does to what it is given shows where it runs only.
@@ -287,6 +175,19 @@ def enter(
         if common is not None and refused == run.refused and not run.is_brief and run.overlaid == overlaid:
             share(run, common, result, begun, names)
     return result
+
+
+def _make_up(run: Run) -> None:
+    """Makes the calls that were put off, and those that are put off meanwhile."""
+    if run.begun:
+        return
+    while waiting := [(key, one) for key, one in run.later.items() if one is not None]:
+        for key, one in waiting:
+            run.later[key] = None
+            if len(run.written) + len(run.altered) == one.written:
+                run.begun = len(one.call.ctx.route)
+                enter(run, one.function, one.call)
+                run.begun = 0
 
 
 def _of_unread(function: Function, args: tuple[Arg, ...]) -> Variation:
@@ -304,8 +205,6 @@ def _is_main(function: Function) -> bool:
 
 
 def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Value:
-    from meshlens.axes.python.statements import run_block
-
     sites = run.world.sites_of(function.path, function.block) if function.body is None else None
     frame = Frame(function.path, function.block, function.frame, sites)
     frame.vars = values
@@ -319,7 +218,7 @@ def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Conte
     run.api_guard -= broad
     given = [(name, values[name]) for name in values if type(values[name]) in (Dict, Seq)]
     frame.given = frozenset([name for name, _ in given])
-    run_block(run, run.body(function), frame, ctx)
+    run.execute(run.body(function), frame, ctx)
     if frame.altered:
         known = {name: UNKNOWN if name in frame.blurred else frame.vars.get(name, UNKNOWN) for name in frame.altered}
         run.altered.extend([(value, known[name]) for name, value in given if name in known])

@@ -11,6 +11,7 @@ from meshlens.axes.domain.keys import key_of
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import UNKNOWN, Const, Data, Dict, Seq, Value
 from meshlens.axes.python import conditions
+from meshlens.axes.python.assign import assign
 from meshlens.axes.python.unpacking import elements
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
@@ -36,8 +37,6 @@ def _is_arithmetic(node: Any) -> bool:
 
 def _numbers(run: Run, iterable: Any, frame: Frame, ctx: Context) -> tuple[list[Value], bool]:
     """The numbers of a `range`, and whether they are known."""
-    from meshlens.axes.python.expressions import arguments
-
     if (
         not isinstance(iterable, Call)
         or not isinstance(iterable.callee, Name)
@@ -45,7 +44,9 @@ def _numbers(run: Run, iterable: Any, frame: Frame, ctx: Context) -> tuple[list[
         or frame.find("range") is not None
     ):
         return [], False
-    given = [arg.value for arg in arguments(run, iterable.arguments, frame, ctx) if arg.label is None]
+    if any(arg.label is not None for arg in iterable.arguments):
+        return [], False
+    given = [run.evaluate(arg.value, frame, ctx) for arg in iterable.arguments]
     counts = [count_of(value) for value in given]
     numbers = [count for count in counts if count is not None]
     if not 0 < len(numbers) == len(given) <= 3 or numbers[2:] == [0]:
@@ -56,16 +57,13 @@ def _numbers(run: Run, iterable: Any, frame: Frame, ctx: Context) -> tuple[list[
 
 def comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     """The list, set, dictionary or generator that a comprehension gives."""
-    from meshlens.axes.python.assign import assign
-    from meshlens.axes.python.expressions import evaluate
-
     kind, element_node, clauses = node.kind, node.element, node.clauses
     inner = Frame(frame.path, frame.block, frame)
     ctx = ctx if ctx.loop else ctx._replace(loop=True)
     target, iterable, tests = clauses[0].target, clauses[0].iterable, clauses[0].conditions
     turns, exact = _numbers(run, iterable, frame, ctx) if _is_pair(element_node) else ([], False)
     if not exact:
-        turns, exact = elements(evaluate(run, iterable, frame, ctx))
+        turns, exact = elements(run.evaluate(iterable, frame, ctx))
     results: list[Value] = []
     keys: list[Any] = []
     share = run.begin_loop()
@@ -77,23 +75,23 @@ def comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
         run.work += 1
         assign(run, target, turn, inner, ctx)
         for other_target, other_iterable, other_tests in clauses[1:]:
-            others, exact_here = elements(evaluate(run, other_iterable, inner, ctx))
+            others, exact_here = elements(run.evaluate(other_iterable, inner, ctx))
             exact = exact and exact_here and len(others) == 1
             assign(run, other_target, join_all(others) if others else UNKNOWN, inner, ctx)
             tests = (*tests, *other_tests)
-        verdicts = [conditions.truth(evaluate(run, test, inner, ctx)) for test in tests]
+        verdicts = [conditions.truth(run.evaluate(test, inner, ctx)) for test in tests]
         if False in verdicts:
             continue
         exact = exact and None not in verdicts
         for test in tests:
             conditions.refine(run, test, True, inner, ctx)
         if kind == "dict":
-            key = key_of(evaluate(run, element_node.key, inner, ctx))
+            key = key_of(run.evaluate(element_node.key, inner, ctx))
             exact = exact and key is not None
             keys.append(key[0] if key is not None else None)
-            results.append(evaluate(run, element_node.value, inner, ctx))
+            results.append(run.evaluate(element_node.value, inner, ctx))
         else:
-            results.append(evaluate(run, element_node, inner, ctx))
+            results.append(run.evaluate(element_node, inner, ctx))
     run.end_loop(share)
     if kind == "dict":
         if exact:

@@ -171,13 +171,11 @@ def refine(run: Run, test: Any, outcome: bool, frame: Frame, ctx: Context) -> No
 
 
 def _refine_kind(run: Run, arguments: Any, outcome: bool, frame: Frame, ctx: Context) -> None:
-    from meshlens.axes.python.expressions import evaluate
-
     if len(arguments) != 2 or any(label is not None for label, _, _ in arguments):
         return
     subject, kinds = arguments[0].value, arguments[1].value
     if isinstance(subject, Name) and len(options(frame.find(subject.name) or UNKNOWN)) > 1:
-        kind = evaluate(run, kinds, frame, ctx)
+        kind = run.evaluate(kinds, frame, ctx)
         _keep(frame, subject.name, lambda value: is_instance(value, kind) is not (not outcome))
 
 

@@ -13,6 +13,7 @@ from meshlens.axes.domain.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.domain.keys import key_of
 from meshlens.axes.domain.labels import NONE, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Seq, Site, Union, Value
+from meshlens.axes.python.assign import change_in_place
 from meshlens.axes.python.enums import member
 from meshlens.axes.python.tables import updated
 from meshlens.axes.python.unpacking import element
@@ -103,10 +104,7 @@ def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | Non
 
 def mutate(run: Run, callee: Any, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value | None:
     """Runs `name.append(x)` and other methods of `MUTATORS` on a container; None if it is not known."""
-    from meshlens.axes.python.assign import change_in_place
-    from meshlens.axes.python.expressions import evaluate
-
-    receiver = evaluate(run, callee.object, frame, ctx)
+    receiver = run.evaluate(callee.object, frame, ctx)
     method = callee.name
     changed: Value | None = None
     result: Value = Const(None)

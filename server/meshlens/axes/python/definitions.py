@@ -7,11 +7,15 @@ from typing import Any
 
 from meshlens.axes.domain.values import Arg, Class, Const, Ext, Function, Made, Mapped, Partial, Value
 from meshlens.axes.python.enums import number_members
+from meshlens.axes.python.expressions import evaluate, evaluate_decorator
+from meshlens.axes.python.lambdas import enclosing
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.dependence import header_of
 from meshlens.axes.runs.frames import Frame, numbered, site_of
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
-from meshlens.facts.nodes import AnnAssign, Name, Return
+from meshlens.axes.worth.words import mentions
+from meshlens.facts.nodes import AnnAssign, Name
 
 _DATACLASS_WORDS = (
     "dataclass",
@@ -68,9 +72,6 @@ def make_function(run: Run, shape: Any, sites: Frame, frame: Frame, ctx: Context
         ctx: the circumstances.
         separate: whether the body is looked up by block when it runs.
     """
-    from meshlens.axes.python.calls import call
-    from meshlens.axes.python.expressions import evaluate, evaluate_decorator
-
     text, name_site, parameters, decorators, body, flags = (
         shape.name,
         shape.site,
@@ -104,15 +105,8 @@ def make_function(run: Run, shape: Any, sites: Frame, frame: Frame, ctx: Context
             continue
         site = site_of(sites, decorator)
         argument = Arg(None, value, function.site, function.site)
-        value = call(run, callee, (argument,), site, site, sites, ctx, decorator=True)
+        value = run.invoke(Invocation(callee, (argument,), site, site, sites, ctx, decorator=True))
     return value
-
-
-def enclosing(frame: Frame) -> Frame:
-    """The frame that a function defined here closes over: a class body is skipped."""
-    while frame.owner is not None and frame.owner.frame is frame and frame.parent is not None:
-        frame = frame.parent
-    return frame
 
 
 def _method_kind(decorator: Value) -> str | None:
@@ -127,35 +121,8 @@ def _method_kind(decorator: Value) -> str | None:
     return None
 
 
-def make_lambda(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    """The value of a `lambda`."""
-    from meshlens.axes.python.expressions import evaluate
-
-    index, parameters, body = node.site, node.parameters, node.body
-    defaults = tuple(
-        (name, evaluate(run, default, frame, ctx)) for name, _, _, default, _ in parameters if default is not None
-    )
-    function = Function(
-        "<lambda>",
-        frame.path,
-        frame.block,
-        numbered(frame, index),
-        enclosing(frame),
-        parameters,
-        (Return("return", index, body),),
-        frozenset(),
-        defaults,
-    )
-    run.made.setdefault(function.site, (function, ctx))
-    return function
-
-
 def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     """Runs a class body in a frame of its own and binds the class."""
-    from meshlens.axes.python.calls import call
-    from meshlens.axes.python.expressions import evaluate, evaluate_decorator
-    from meshlens.axes.python.statements import run_block
-
     text, name_site, bases, decorators, body = node.name, node.name_site, node.bases, node.decorators, node.body
     inner = Frame(frame.path, frame.block, frame)
     values = tuple(evaluate(run, expression, frame, ctx) for label, _, expression in bases if label is None)
@@ -171,7 +138,7 @@ def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     plain = not decorators and all(label is None for label, _, _ in bases)
     cls = Class(text, frame.path, numbered(frame, name_site), values, inner, fields, is_dataclass, plain)
     inner.owner = cls
-    run_block(run, body, inner, ctx)
+    run.execute(body, inner, ctx)
     number_members(cls)
     if "__hash__" not in inner.vars and ("__eq__" in inner.vars or any(_compares(callee) for callee, _ in callees)):
         # As Python does: what is compared by its contents cannot be hashed.
@@ -180,15 +147,14 @@ def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     for callee, decorator in callees:
         if not _makes_dataclass(callee):
             site = site_of(frame, decorator)
-            result = call(run, callee, (Arg(None, value, cls.site, cls.site),), site, site, frame, ctx, decorator=True)
+            argument = Arg(None, value, cls.site, cls.site)
+            result = run.invoke(Invocation(callee, (argument,), site, site, frame, ctx, decorator=True))
             lifted = isinstance(result, Mapped) and result.binder.operand == value
             value = result if lifted or isinstance(result, Class) else cls
     frame.home(text).vars[text] = value
 
 
 def _class_variable(annotation: Any) -> bool:
-    from meshlens.axes.worth.words import mentions
-
     return mentions(annotation, frozenset({"ClassVar"}))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from meshlens.axes.data import arrays, noise, transfer
+from meshlens.axes.data.gradients import Operation
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.constants import concatenated
 from meshlens.axes.domain.joining import join, join_all, labels_of, options, variation_of
@@ -15,15 +16,16 @@ from meshlens.axes.domain.labels import of_verdict, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Seq, Super, Value
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.python import assign, attributes, conditions, containers, tables_of_modules
-from meshlens.axes.python.calls import call
+from meshlens.axes.python.calls import invoke
 from meshlens.axes.python.comprehensions import comprehension
-from meshlens.axes.python.definitions import make_lambda
 from meshlens.axes.python.imports import is_dated, note_mention
+from meshlens.axes.python.lambdas import make_lambda
 from meshlens.axes.python.operators import binary
 from meshlens.axes.python.outside import from_outside
 from meshlens.axes.python.parameters import limited
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame, numbered, site_of
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import DEEPEST, Run
 from meshlens.axes.runs.same_names import note_compared
 from meshlens.axes.worth import words
@@ -112,7 +114,8 @@ def _call(run: Run, node: Any, frame: Frame, ctx: Context, decorator: bool = Fal
         if changed is not None:
             return changed
     begun = len(run.altered)
-    value = call(run, callee, args, site_of(frame, node), site_of(frame, callee_node), frame, ctx, decorator=decorator)
+    site, callee_site = site_of(frame, node), site_of(frame, callee_node)
+    value = invoke(run, Invocation(callee, args, site, callee_site, frame, ctx, "call", decorator))
     if len(run.altered) > begun:
         _pick_up(run, begun, node.arguments, args, frame, ctx)
     return value
@@ -253,7 +256,7 @@ def _unary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 def _binary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     left = evaluate(run, node.left, frame, ctx)
     right = evaluate(run, node.right, frame, ctx)
-    return binary(run, node, node.operator, left, right, (node.left, node.right), frame, ctx)
+    return binary(run, Operation(node.operator, left, right, (node.left, node.right), site_of(frame, node)), frame, ctx)
 
 
 def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
@@ -301,7 +304,7 @@ def _yield(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 
 
 def _star(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
-    return evaluate(run, node[2], frame, ctx)
+    return evaluate(run, node.value, frame, ctx)
 
 
 def _opaque(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:

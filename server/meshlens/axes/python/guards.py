@@ -29,8 +29,6 @@ _EXPECTED_TO_RAISE = frozenset(
 
 def run_with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     """Runs a `with` statement."""
-    from meshlens.axes.python.statements import run_block
-
     ambient = len(run.ambient)
     may_raise = False
     entered: list[tuple[Mesh, Any, Context]] = []
@@ -55,15 +53,13 @@ def run_with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
         # A mesh that `set_mesh` puts in force as well is entered for older releases only.
         if mesh not in run.ambient[ambient:]:
             note_mention(run, "jax.sharding.Mesh.__enter__", site_of(frame, expression), circumstances, "with")
-    left = run_block(run, node.body, frame, ctx)
+    left = run.execute(node.body, frame, ctx)
     del run.ambient[ambient:]
     return None if left == RAISED and may_raise else left
 
 
 def run_try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     """Runs a `try` statement; a handler that expects an unbound axis guards the body."""
-    from meshlens.axes.python.statements import run_block
-
     body, handlers, orelse, final = node.body, node.handlers, node.orelse, node.final
     caught = frozenset().union(*(_caught(handler) for handler in handlers)) if handlers else frozenset()
     api = bool(caught & _API_ERRORS)
@@ -73,9 +69,9 @@ def run_try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     broad = api and not caught & _NARROW
     run.api_guard += api
     run.broad_guard += broad
-    left = run_block(run, body, frame, inner)
+    left = run.execute(body, frame, inner)
     if left is None and orelse:
-        left = run_block(run, orelse, frame, inner)
+        left = run.execute(orelse, frame, inner)
     run.broad_guard -= broad
     after_body = frame.vars
     results: list[tuple[dict[str, Value], str | None]] = [(after_body, left)]
@@ -85,7 +81,7 @@ def run_try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
             evaluate(run, kind, frame, ctx)
         if text is not None:
             frame.vars[text] = UNKNOWN
-        left_handler = run_block(run, handler, frame, ctx._replace(conditional=True))
+        left_handler = run.execute(handler, frame, ctx._replace(conditional=True))
         results.append((frame.vars, left_handler))
         if left_handler in (RETURNED, NEXT_TURN) and guarded and kind is not None:
             frame.exits |= {"guarded"}
@@ -95,7 +91,7 @@ def run_try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     for variables in going_on[1:]:
         frame.vars = joined(frame.vars, variables)
     if final:
-        left_final = run_block(run, final, frame, ctx)
+        left_final = run.execute(final, frame, ctx)
         if left_final is not None:
             return left_final
     return None if going_on else results[0][1]
@@ -108,6 +104,4 @@ def _caught(handler: Any) -> frozenset[str]:
     if kind is None:
         return frozenset({"BaseException"})
     kinds = kind.items if isinstance(kind, TupleDisplay) else (kind,)
-    return frozenset(
-        item.name if isinstance(item, Name) else item[3] for item in kinds if isinstance(item, (Name, Attribute))
-    )
+    return frozenset(item.name for item in kinds if isinstance(item, (Name, Attribute)))

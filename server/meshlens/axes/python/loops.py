@@ -19,13 +19,11 @@ from meshlens.axes.worth.forgetting import forget
 
 def run_for(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     """Runs a `for` loop."""
-    from meshlens.axes.python.statements import run_block
-
     target, iterable, body, orelse = node.target, node.iterable, node.body, node.orelse
     values, exact = elements(evaluate(run, iterable, frame, ctx))
     inner = ctx if ctx.loop else ctx._replace(loop=True)
     if exact and not values:
-        return run_block(run, orelse, frame, ctx) if orelse else None
+        return run.execute(orelse, frame, ctx) if orelse else None
     frame.open_loops += not exact
     turns = values if exact else [*values, join_all(values)] if values else [UNKNOWN]
     share = run.begin_loop()
@@ -37,7 +35,7 @@ def run_for(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
         is_first = False
         before = dict(frame.vars)
         assign(run, target, value, frame, ctx)
-        left = run_block(run, body, frame, inner)
+        left = run.execute(body, frame, inner)
         if left in (RETURNED, RAISED) and exact:
             run.end_loop(share)
             return left
@@ -49,17 +47,15 @@ def run_for(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
                 forget(run, (target, *body), frame, ctx)
                 break
             assign(run, target, value, frame, ctx)
-            run_block(run, body, frame, inner)
+            run.execute(body, frame, inner)
             frame.vars = joined(before, frame.vars)
     run.end_loop(share)
     frame.open_loops -= not exact
-    return run_block(run, orelse, frame, ctx) if orelse else None
+    return run.execute(orelse, frame, ctx) if orelse else None
 
 
 def run_while(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     """Runs a `while` loop."""
-    from meshlens.axes.python.statements import run_block
-
     test, body, orelse = node.test, node.body, node.orelse
     truth = conditions.truth(evaluate(run, test, frame, ctx))
     if truth is False:
@@ -68,13 +64,13 @@ def run_while(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     before = dict(frame.vars)
     frame.open_loops += 1
     share = run.begin_loop()
-    run_block(run, body, frame, inner)
+    run.execute(body, frame, inner)
     if frame.vars != before:
         frame.vars = joined(before, frame.vars)
         if not run.may_go_on():
             forget(run, (test, *body), frame, ctx)
         else:
-            run_block(run, body, frame, inner)
+            run.execute(body, frame, inner)
     run.end_loop(share)
     frame.open_loops -= 1
-    return run_block(run, orelse, frame, ctx) if orelse else None
+    return run.execute(orelse, frame, ctx) if orelse else None

@@ -18,11 +18,11 @@ from meshlens.axes.domain.values import (
     Const,
     Data,
     Dict,
+    Function,
     Instance,
     Made,
     Mapped,
     Seq,
-    Site,
     Value,
     Wrapped,
 )
@@ -30,11 +30,10 @@ from meshlens.axes.jax import modules, optimizers, train_states
 from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.libraries import consume
 from meshlens.axes.jax.naming import by_parameter
-from meshlens.axes.python.calls import call, call_unknown
-from meshlens.axes.python.objects import altered
 from meshlens.axes.python.tables import call_table
-from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.frames import Frame
+from meshlens.axes.python.unknown_calls import call_unknown
+from meshlens.axes.runs.heap import altered
+from meshlens.axes.runs.invocation import Invocation, from_inside
 from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.collectives import NAMED_METHODS
@@ -44,51 +43,35 @@ from meshlens.jaxapi.libraries import GENERATOR_SIZES, GENERATORS, INIT_METHODS,
 _MAY_REPEAT = frozenset({"uniform"})
 
 
-def call_method(
-    run: Run,
-    receiver: Value,
-    dotted: str,
-    args: tuple[Arg, ...],
-    site: Site,
-    callee_site: Site,
-    frame: Frame,
-    ctx: Context,
-) -> Value:
-    """What calling a method of a value gives."""
+def call_method(run: Run, receiver: Value, dotted: str, call: Invocation) -> Value:
+    """Returns what calling a method of a value gives."""
+    args, site = call.args, call.site
     name = dotted.rsplit(".", 1)[-1]
     if name == "apply":
-        noise.handed_to_model(run, args, site, ctx)
+        noise.handed_to_model(run, args, site, call.ctx)
     if isinstance(receiver, Class):
-        return train_states.created(dotted, args, site) or call_unknown(run, args, receiver, frame, ctx)
+        return train_states.created(dotted, args, site) or call_unknown(run, call.of(receiver, call.args))
     if isinstance(receiver, Instance) and dotted == "typing.NamedTuple._replace":
         return altered(run, receiver, args, site)
     if isinstance(receiver, Instance):
-        return modules.call_module_method(run, receiver, dotted, args, site, callee_site, frame, ctx)
+        return modules.call_module_method(run, receiver, dotted, call)
     if isinstance(receiver, Data):
-        return _of_array(run, receiver, name, args, site, callee_site, frame, ctx)
+        return _of_array(run, receiver, name, call)
     if isinstance(receiver, Dict):
-        return _of_dict(run, receiver, name, args, frame, ctx)
+        return _of_dict(run, receiver, name, call)
     if isinstance(receiver, Seq):
         return Seq("list", (*receiver.items,), True) if name in ("copy",) else UNKNOWN
     if isinstance(receiver, Const):
         return _of_string(receiver, name, args)
     if isinstance(receiver, (Mapped, Wrapped)):
-        return _of_transformed(run, receiver, name, args, site, callee_site, frame, ctx)
+        return _of_transformed(run, receiver, name, call)
     if isinstance(receiver, Made):
-        return _of_made(run, receiver, name, args, site, frame, ctx)
-    return call_unknown(run, args, receiver, frame, ctx)
+        return _of_made(run, receiver, name, call)
+    return call_unknown(run, call.of(receiver, call.args))
 
 
-def _of_array(
-    run: Run,
-    receiver: Data,
-    name: str,
-    args: tuple[Arg, ...],
-    site: Site,
-    callee_site: Site,
-    frame: Frame,
-    ctx: Context,
-) -> Value:
+def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
+    args, site, callee_site, ctx = call.args, call.site, call.callee_site, call.ctx
     labels = of_verdict(receiver.labels) if name in VERDICTS else travelling(receiver.labels)
     for arg in args:
         labels |= travelling(labels_of(arg.value))
@@ -112,7 +95,7 @@ def _of_array(
         )
         return result
     if name in NAMED_METHODS:
-        _named_reduction(run, receiver, name, args, site, callee_site, ctx)
+        _named_reduction(run, receiver, name, call)
         if "replicated-result" in receiver.labels and ctx.env.maps == ():
             run.records.calls.append(
                 ApiCall(
@@ -145,9 +128,8 @@ def _shape_of_method(receiver: Data, name: str, args: tuple[Arg, ...]) -> arrays
     return shape_of_result(f"jax.numpy.{known}", (Arg(None, receiver, None, None), *args))
 
 
-def _named_reduction(
-    run: Run, receiver: Data, name: str, args: tuple[Arg, ...], site: Site, callee_site: Site, ctx: Context
-) -> None:
+def _named_reduction(run: Run, receiver: Data, name: str, call: Invocation) -> None:
+    args, site, callee_site, ctx = call.args, call.site, call.callee_site, call.ctx
     for place, arg in enumerate(args):
         if arg.label == "axis" or (arg.label is None and place == 0):
             texts = isinstance(arg.value, Const) and isinstance(arg.value.value, str)
@@ -158,10 +140,11 @@ def _named_reduction(
                 given = (Arg("self", receiver, None, callee_site), *args)
                 run.records.calls.append(ApiCall(f"numpy.ndarray.{name}", site, callee_site, given, UNKNOWN, ctx))
                 if not texts and (receiver.shape is not None or receiver.made_by is not None):
-                    note_uses(run, name, arg, (), site, ctx, travelling(receiver.labels), ints=True)
+                    note_uses(run, name, arg, call, (), travelling(receiver.labels))
 
 
-def _of_dict(run: Run, receiver: Dict, name: str, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value:
+def _of_dict(run: Run, receiver: Dict, name: str, call: Invocation) -> Value:
+    args = call.args
     values = tuple(value for _, value in receiver.items)
     if receiver.attributes:
         found = call_table(receiver, name, args)
@@ -184,7 +167,7 @@ def _of_dict(run: Run, receiver: Dict, name: str, args: tuple[Arg, ...], frame: 
                 return found
             return UNKNOWN if receiver.open else fallback
         return entry_of_table((*values, fallback))
-    return call_unknown(run, args, receiver, frame, ctx)
+    return call_unknown(run, call.of(receiver, call.args))
 
 
 def _of_string(receiver: Const, name: str, args: tuple[Arg, ...]) -> Value:
@@ -202,20 +185,12 @@ def _of_string(receiver: Const, name: str, args: tuple[Arg, ...]) -> Value:
     return Const(text, receiver.origin, receiver.via) if text is not None else UNKNOWN
 
 
-def _of_transformed(
-    run: Run,
-    receiver: Mapped | Wrapped,
-    name: str,
-    args: tuple[Arg, ...],
-    site: Site,
-    callee_site: Site,
-    frame: Frame,
-    ctx: Context,
-) -> Value:
+def _of_transformed(run: Run, receiver: Mapped | Wrapped, name: str, call: Invocation) -> Value:
+    args = call.args
     if name in ("init", "apply") and isinstance(receiver, Wrapped):
-        return modules.call_transformed(run, receiver, name, args, site, callee_site, frame, ctx)
+        return modules.call_transformed(run, receiver, name, call)
     if name in ("lower", "trace", "eval_shape"):
-        call(run, receiver, args, site, callee_site, frame, ctx)
+        run.invoke(call.inside(receiver, args, call.ctx, "call"))
         return UNKNOWN
     if isinstance(receiver, Wrapped) and name in ("defvjp", "defjvp", "defjvps"):
         rules = run.heap.setdefault(("custom", receiver.site), {})
@@ -229,46 +204,43 @@ def _of_transformed(
 
 
 def _note_named(run: Run, value: Value) -> None:
-    from meshlens.axes.domain.values import Function
-
     if isinstance(value, Function):
         run.entered.add(value.site)
 
 
-def _of_made(
-    run: Run, receiver: Made, name: str, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context
-) -> Value:
+def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
+    args = call.args
     row = consumer(receiver.dotted)
     if row is not None and row.when == name:
-        consume(run, receiver, row, args, site, ctx)
-    composed = optimizers.call_composed(run, receiver, name, args, site, frame, ctx)
+        consume(run, receiver, row, call)
+    composed = optimizers.call_composed(run, receiver, name, call)
     if composed is not None:
         return composed
     if name == "apply_gradients":
-        _step_of_state(run, receiver, args, site, frame, ctx)
+        _step_of_state(run, receiver, call)
     if name in INIT_METHODS:
-        call_unknown(run, args, receiver, frame, ctx)
+        call_unknown(run, call.of(receiver, call.args))
         if receiver.dotted.startswith("optax."):
             return Data(frozenset({"fresh"}) & (labels_of(args[0].value) if args else frozenset()))
         return Data(frozenset({"fresh"}))
     if receiver.dotted in GENERATORS and name in GENERATOR_SIZES:
         size = by_parameter(("",) * GENERATOR_SIZES[name] + ("size",), args).get("size")
         return Data(NONE, arrays.sizes(size.value) if size is not None else None)
-    result = call_unknown(run, args, receiver, frame, ctx)
+    result = call_unknown(run, call.of(receiver, call.args))
     if name == "update" and receiver.dotted.startswith("optax.") and isinstance(result, Data):
         return replace(result, over=of_all(arg.value for arg in args))
     return Data(labels_of(result) | {"mean"}) if name == "mean" else result
 
 
-def _step_of_state(run: Run, state: Made, args: tuple[Arg, ...], site: Site, frame: Frame, ctx: Context) -> None:
+def _step_of_state(run: Run, state: Made, call: Invocation) -> None:
     """Runs the update of the optimizer that a training state holds."""
     tx = train_states.optimizer_of(state)
-    grads = next((arg for arg in args if arg.label == "grads"), None)
+    grads = next((arg for arg in call.args if arg.label == "grads"), None)
     if tx is None or grads is None:
         return
     given = (Arg(None, grads.value, grads.site, grads.site), *(Arg(None, UNKNOWN, None, None) for _ in range(2)))
     update = optimizers.own_function(tx, "update")
     if update is not None:
-        call(run, update, given, site, site, frame, ctx)
+        run.invoke(from_inside(update, given, call))
     else:
-        optimizers.call_composed(run, tx, "update", given, site, frame, ctx)
+        optimizers.call_composed(run, tx, "update", call.of(tx, given))

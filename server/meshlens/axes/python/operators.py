@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from meshlens.axes.data import arrays, noise
 from meshlens.axes.data.contractions import matmul
-from meshlens.axes.data.gradients import divided, drift, gradient_step, note_quotient
+from meshlens.axes.data.gradients import Operation, divided, drift, gradient_step, note_quotient
 from meshlens.axes.data.operating import of_operator
 from meshlens.axes.domain.axis_sizes import as_number
 from meshlens.axes.domain.joining import labels_of
@@ -14,22 +12,21 @@ from meshlens.axes.domain.labels import NONE, travelling
 from meshlens.axes.domain.values import Const, Data, Value
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.frames import Frame, site_of
+from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.run import Run
 from meshlens.facts.nodes import Constant
 
 _SCALED = frozenset({"scaled"})
 
 
-def binary(
-    run: Run, node: Any, operator: str, left: Value, right: Value, sides: tuple[Any, Any], frame: Frame, ctx: Context
-) -> Value:
-    """The result of `left operator right`, whose expressions are the two sides."""
+def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
+    """Returns the result of an operation."""
+    operator, left, right, sides, site = operation
     numbers = as_number(operator, left, right)
     known = arrays.constant_operation(operator, *(numbers or (left, right)))
     if known is not None:
         if isinstance(known, Const):
-            return Const(known.value, site_of(frame, node))
+            return Const(known.value, site)
         return known
     left_labels, right_labels = labels_of(left), labels_of(right)
     scaled = operator == "/" and not isinstance(sides[1], Constant)
@@ -37,7 +34,7 @@ def binary(
     if left_labels or right_labels:
         labels = travelling(left_labels) | travelling(right_labels)
         if operator in ("/", "//", "*"):
-            labels -= divided(run, operator, left, right, sides, site_of(frame, node), ctx)
+            labels -= divided(run, operation, ctx)
             if scaled:
                 labels |= _SCALED
         if operator != "@":
@@ -50,7 +47,7 @@ def binary(
     if all(isinstance(side, Const) or "uniform" in labels_of(side) for side in (left, right)):
         labels |= {"uniform"}
     if operator == "/" and ctx.env.maps:
-        note_quotient(run, left, right, site_of(frame, node), ctx)
+        note_quotient(run, left, right, site, ctx)
     is_number = isinstance(sides[1], Constant)
     over = of_operator(operator, left, right, is_number) if ctx.env.maps else ANYTHING
     return Data(labels, shape, None, arrays.gives_array(operator, left, right), over)

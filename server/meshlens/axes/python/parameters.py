@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Function, Seq, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Function, Partial, Seq, Value
 
 _MOST_ARGUMENTS = 300
 
@@ -78,3 +78,10 @@ def _default_of(function: Function, name: str) -> Value:
     if isinstance(value, Const) and value.via is None and value.origin is not None:
         return Const(value.value, value.origin, value.origin)
     return value
+
+
+def with_partial(partial: Partial, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
+    """The arguments of a call of a partial: its own first, keywords of the call win."""
+    given = {arg.label for arg in args if arg.label}
+    kept = tuple(arg for arg in partial.args if not (arg.label and arg.label in given))
+    return tuple(arg for arg in kept if arg.label is None) + args + tuple(arg for arg in kept if arg.label is not None)

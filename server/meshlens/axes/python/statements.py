@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from meshlens.axes.data.gradients import Operation
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.leaving import LEFT_LOOP, NEXT_TURN, RAISED, RETURNED, joined
 from meshlens.axes.domain.values import UNKNOWN, Const, Dict, Seq, Value
@@ -77,13 +78,8 @@ def _annotated(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
 def _augmented(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     left = evaluate(run, node.target, frame, ctx)
     right = evaluate(run, node.value, frame, ctx)
-    assign(
-        run,
-        node.target,
-        binary(run, node, node.operator, left, right, (node.target, node.value), frame, ctx),
-        frame,
-        ctx,
-    )
+    operation = Operation(node.operator, left, right, (node.target, node.value), site_of(frame, node))
+    assign(run, node.target, binary(run, operation, frame, ctx), frame, ctx)
 
 
 def _return(run: Run, node: Any, frame: Frame, ctx: Context) -> str:
@@ -171,7 +167,7 @@ def _global(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
 
 
 def _nonlocal(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
-    frame.nonlocals |= frozenset(node[2])
+    frame.nonlocals |= frozenset(node.names)
 
 
 def _match(run: Run, node: Any, frame: Frame, ctx: Context) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from meshlens.axes.domain.joining import join_all
+from meshlens.axes.domain.joining import join_all, options, union
 from meshlens.axes.domain.keys import as_value, key_of
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Seq, Value
 
@@ -159,8 +159,6 @@ def keys_of(table: Dict) -> tuple[Value, ...]:
 
 def changed(value: Value, change: Callable[[Dict], Dict]) -> Value | None:
     """Returns a value after each dictionary that it may be was changed; None where it may be something else."""
-    from meshlens.axes.domain.joining import options, union
-
     known = options(value)
     if not all(isinstance(option, Dict) for option in known):
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from meshlens.axes.domain.classes import class_attribute
 from meshlens.axes.domain.joining import join_all
 from meshlens.axes.domain.values import (
     UNKNOWN,
@@ -20,6 +21,7 @@ from meshlens.axes.domain.values import (
 from meshlens.axes.python.unpacking import element
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 
 FIXTURES = frozenset({"pytest.fixture", "pytest_asyncio.fixture"})
@@ -127,9 +129,7 @@ def _fixture(run: Run, name: str, function: Function, receiver: Value | None, ct
     for other in _names(inner, len(args)):
         value = request if other == "request" else _fixture(run, other, inner, receiver, ctx, depth + 1)
         args.append(Arg(other, value, None, None))
-    from meshlens.axes.python.calls import call
-
-    result = call(run, inner, tuple(args), inner.site, inner.site, inner.frame, ctx, how="start")
+    result = run.invoke(Invocation(inner, tuple(args), inner.site, inner.site, inner.frame, ctx, "start"))
     return element(result) if "generator" in inner.flags else result
 
 
@@ -142,8 +142,6 @@ def _param(marks: Sequence[Wrapped]) -> Value:
 
 
 def _find(run: Run, name: str, function: Function, receiver: Value | None) -> Value | None:
-    from meshlens.axes.python.objects import class_attribute
-
     if isinstance(receiver, Instance):
         own = class_attribute(receiver.cls, name)
         if _is_fixture(own):

@@ -5,56 +5,33 @@ What such a call gives comes too late for its caller, to whom it is unknown; wha
 
 from __future__ import annotations
 
-from meshlens.axes.domain.values import Arg, Const, Data, Ext, Function, Mesh, Seq, Site, Spec, Value
-from meshlens.axes.runs.context import Context
+from meshlens.axes.domain.values import Const, Data, Ext, Function, Mesh, Seq, Spec, Value
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.axes.worth.spending import Later
 
 _PLAIN = frozenset({Const, Data, Ext, Mesh, Spec})
 
 
-def put_off(run: Run, callee: Value, args: tuple[Arg, ...], site: Site, ctx: Context, how: str) -> None:
-    """Makes a call later, if it would find then what it finds now.
-
-    Args:
-        run: the run.
-        callee: what is called.
-        args: its arguments.
-        site: the call.
-        ctx: the circumstances.
-        how: how the step is named in a route.
-    """
+def put_off(run: Run, call: Invocation) -> None:
+    """Makes a call later, if it would find then what it finds now."""
+    callee, ctx = call.callee, call.ctx
     if not ctx.env.maps or not isinstance(callee, Function) or callee.frame.parent is not None:
         return
     if callee.owner is not None or run.ambient or run.api_guard or run.broad_guard or run.differentiating:
         return
-    if not all(_is_plain(arg.value) for arg in args):
+    if not all(_is_plain(arg.value) for arg in call.args):
         return
     if sum(step.function == callee.site for step in ctx.route) > 1:
         return
     run.enters()
-    given = tuple([(arg.label, arg.value) for arg in args])
+    given = tuple([(arg.label, arg.value) for arg in call.args])
     key = callee.site, given, ctx.env, ctx.sure, ctx.conditional, ctx.guarded
     try:
-        run.later.setdefault(key, Later(callee, args, site, ctx, how, len(run.written) + len(run.altered)))
+        run.later.setdefault(key, Later(callee, call, len(run.written) + len(run.altered)))
     except TypeError:
         # What cannot be hashed cannot be told from what was put off already.
         return
-
-
-def make_up(run: Run) -> None:
-    """Makes the calls that were put off, and those that are put off meanwhile."""
-    from meshlens.axes.python.calls import enter
-
-    if run.begun:
-        return
-    while waiting := [(key, one) for key, one in run.later.items() if one is not None]:
-        for key, one in waiting:
-            run.later[key] = None
-            if len(run.written) + len(run.altered) == one.written:
-                run.begun = len(one.ctx.route)
-                enter(run, one.function, one.args, one.site, one.ctx, one.how)
-                run.begun = 0
 
 
 def _is_plain(value: Value) -> bool:

@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from meshlens.axes.domain.values import UNKNOWN, Arg, Bound, Class, Function, Instance, Mapped, Site, Value, Wrapped
+from meshlens.axes.domain.values import (
+    UNKNOWN,
+    Arg,
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Mapped,
+    Partial,
+    Site,
+    Value,
+    Wrapped,
+)
+from meshlens.axes.interpreter import new_run
 from meshlens.axes.jax.mapping import run_uncalled
-from meshlens.axes.python.calls import call
 from meshlens.axes.python.objects import as_method, construct
-from meshlens.axes.python.statements import run_block
 from meshlens.axes.runs.context import AxisEnv, Context
 from meshlens.axes.runs.dependence import without_twice
 from meshlens.axes.runs.fixtures import sets_of_arguments, taken_apart
 from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.ledger import Ledger
 from meshlens.axes.runs.programs import PROGRAM, is_program, program_of, sets_variables
 from meshlens.axes.runs.records import Records
@@ -70,7 +82,7 @@ def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
         if not isinstance(block.header, FunctionDef):
             run.deps.add((path, key))
         frame.block = key
-        run_block(run, (block.header,), frame, _CLOSED)
+        run.execute((block.header,), frame, _CLOSED)
     state.left = Left(dict(run.mapped), dict(run.made), frozenset(run.called), frozenset(run.entered))
 
 
@@ -100,7 +112,7 @@ def run_program(world: World, path: str) -> RootResult:
         for key in program:
             run.deps.add((path, key))
             frame.block = key
-            run_block(run, (facts.blocks[key].shape,), frame, _CLOSED)
+            run.execute((facts.blocks[key].shape,), frame, _CLOSED)
         finish(run)
     finally:
         # The module's frame outlives this solution, whatever becomes of the run.
@@ -127,7 +139,7 @@ def run_left_function(world: World, path: str, name: str, left: tuple[Function, 
 
 
 def _beside_module(world: World, path: str, name: str) -> Run:
-    run = Run(world, path, name)
+    run = new_run(world, path, name)
     state = world.module_state(path, run)
     if state is not None:
         # Where several meshes were in force in turn, nothing says under which one a caller comes.
@@ -184,16 +196,21 @@ def _run_function(run: Run, function: Function, receiver: tuple[Arg, ...] = (), 
         own = receiver[0].value if receiver else None
         for given in sets_of_arguments(run, function, marks, own, ctx):
             args = (*receiver, *given, Arg("**", UNKNOWN, None, None))
-            call(run, function, args, function.site, function.site, function.frame, ctx, how="start")
+            run.invoke(_start(function, args, function, ctx))
         return
     args = (*receiver, *unknown_arguments(function, len(receiver)), Arg("**", UNKNOWN, None, None))
-    call(run, function, args, function.site, function.site, function.frame, ctx, how="start")
+    run.invoke(_start(function, args, function, ctx))
 
 
 def _run_wrapped(run: Run, value: Value, inner: Value | None, receiver: int = 0) -> None:
     if isinstance(inner, Function):
         args = unknown_arguments(inner, receiver)
-        call(run, value, args, inner.site, inner.site, inner.frame, _OPEN, how="start")
+        run.invoke(_start(value, args, inner, _OPEN))
+
+
+def _start(callee: Value, args: tuple[Arg, ...], function: Function, ctx: Context) -> Invocation:
+    """Returns the call with which a run begins, of a function or of what wraps it."""
+    return Invocation(callee, args, function.site, function.site, function.frame, ctx, "start")
 
 
 def unknown_arguments(function: Function, given: int) -> tuple[Arg, ...]:
@@ -210,7 +227,7 @@ def unknown_arguments(function: Function, given: int) -> tuple[Arg, ...]:
 
 
 def _run_class(run: Run, cls: Class) -> None:
-    instance = construct(run, cls, _SPLAT, cls.site, cls.frame, _OPEN)
+    instance = construct(run, cls, Invocation(cls, _SPLAT, cls.site, cls.site, cls.frame, _OPEN))
     if not isinstance(instance, Instance):
         return
     for name, value in list(cls.frame.vars.items()):
@@ -250,16 +267,7 @@ def finish(run: Run) -> None:
             if function.site in run.entered:
                 continue
             inner = ctx.perhaps(replace(ctx.env, open=True))
-            call(
-                run,
-                function,
-                unknown_arguments(function, 0),
-                function.site,
-                function.site,
-                function.frame,
-                inner,
-                how="start",
-            )
+            run.invoke(_start(function, unknown_arguments(function, 0), function, inner))
             run.entered.add(function.site)
 
 
@@ -280,8 +288,6 @@ def candidates(frame: Frame) -> Iterator[tuple[str, Value, Function | Class]]:
 
 def inner_of(value: Value) -> Function | Class | None:
     """The function or class that a value comes down to."""
-    from meshlens.axes.domain.values import Partial, Wrapped
-
     for _ in range(6):
         if isinstance(value, (Function, Class)):
             return value

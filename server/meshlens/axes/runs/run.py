@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from meshlens.axes.domain.values import Const, Function, Mapped, Module, Site, Value
 from meshlens.axes.runs.context import AxisEnv, Context
 from meshlens.axes.runs.dependence import worth_of
 from meshlens.axes.runs.frames import Frame, Sites
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.ledger import Entry, Key, Ledger, Ledgers
 from meshlens.axes.runs.records import Records
 from meshlens.axes.worth.spending import (
@@ -150,10 +151,25 @@ class ModuleState:
     grown: dict[tuple[str, str], Entries] = field(default_factory=dict)
 
 
+class Constructs(NamedTuple):
+    """What constructs of Python do that each other one may hold: a call runs statements, a statement evaluates calls.
+
+    Attributes:
+        evaluate: returns the value of an expression.
+        execute: runs statements, and returns how they were left.
+        invoke: returns what a call gives.
+    """
+
+    evaluate: Callable[[Run, Any, Frame, Context], Value]
+    execute: Callable[[Run, tuple[Any, ...], Frame, Context], str | None]
+    invoke: Callable[[Run, Invocation], Value]
+
+
 class Run:
     """The state of one run: where it writes, what it has seen, how far it may go.
 
     Attributes:
+        constructs: what runs code; `evaluate`, `execute` and `invoke` hand over to it.
         world: the workspace.
         path: the file of the root.
         root: the root: its path and the name of its function, "" for the module's top level.
@@ -204,7 +220,8 @@ class Run:
         overlaid: how often a table was read in which other runs may find other entries.
     """
 
-    def __init__(self, world: World, path: str, name: str = "") -> None:
+    def __init__(self, constructs: Constructs, world: World, path: str, name: str = "") -> None:
+        self.constructs = constructs
         self.world = world
         self.path = path
         self.root = (path, name)
@@ -249,6 +266,18 @@ class Run:
         self.grown: dict[tuple[str, str], Entries] = {}
         self.epoch = 0
         self.overlaid = 0
+
+    def evaluate(self, node: Any, frame: Frame, ctx: Context) -> Value:
+        """Returns the value of an expression."""
+        return self.constructs.evaluate(self, node, frame, ctx)
+
+    def execute(self, statements: tuple[Any, ...], frame: Frame, ctx: Context) -> str | None:
+        """Runs statements in order; returns how they were left for certain, None if they ran to their end."""
+        return self.constructs.execute(self, statements, frame, ctx)
+
+    def invoke(self, call: Invocation) -> Value:
+        """Returns what a call gives."""
+        return self.constructs.invoke(self, call)
 
     def enters(self) -> None:
         """Notes that a function is called that is worth entering."""

@@ -13,7 +13,7 @@ from meshlens.axes.domain.values import Class, Function, Site, Value
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.records import Records
-from meshlens.axes.runs.run import WORK_TO_SPARE, Run, World
+from meshlens.axes.runs.run import WORK_TO_SPARE, Constructs, Run, World
 from meshlens.facts.nodes import Statement
 
 WATCHED: Literal["watched"] = "watched"
@@ -104,12 +104,10 @@ class _Alone(Run):
 
 def run_watched(run: Run, node: Watched, frame: Frame, ctx: Context) -> None:
     """Runs a statement that is watched."""
-    from meshlens.axes.python.statements import run_block
-
     moments = run.moments
     if moments is None or run.begun or len(moments) >= _MOST_MOMENTS:
         run.moments = None
-        run_block(run, (node.statement,), frame, ctx)
+        run.execute((node.statement,), frame, ctx)
         return
     begun = _lengths(run.records)
     before = _copied(frame)
@@ -118,7 +116,7 @@ def run_watched(run: Run, node: Watched, frame: Frame, ctx: Context) -> None:
     calls, work, stack, ambient = run.calls, _work(run), tuple(run.stack), tuple(run.ambient)
     sets = run.entered, run.made, run.mapped, run.called
     run.entered, run.made, run.mapped, run.called = set(), {}, {}, set()
-    run_block(run, (node.statement,), frame, ctx)
+    run.execute((node.statement,), frame, ctx)
     is_alone = not (run.entered or run.made or run.mapped or run.called or frame.globals or frame.nonlocals)
     sets[0].update(run.entered)
     sets[1].update([item for item in run.made.items() if item[0] not in sets[1]])
@@ -151,18 +149,19 @@ def run_watched(run: Run, node: Watched, frame: Frame, ctx: Context) -> None:
     )
 
 
-def run_alone(world: World, root: tuple[str, str], moment: Moment, statement: Any) -> Left | None:
+def run_alone(
+    constructs: Constructs, world: World, root: tuple[str, str], moment: Moment, statement: Any
+) -> Left | None:
     """Runs a statement as another once ran; None if it does what may concern others.
 
     Args:
+        constructs: what runs code.
         world: the workspace.
         root: the root that ran then.
         moment: when the other statement ran.
         statement: the statement.
     """
-    from meshlens.axes.python.statements import run_block
-
-    run = _Alone(world, *root)
+    run = _Alone(constructs, world, *root)
     run.heap = dict(moment.heap)
     run.ambient = list(moment.ambient)
     run.stack = list(moment.stack)
@@ -175,7 +174,7 @@ def run_alone(world: World, root: tuple[str, str], moment: Moment, statement: An
     try:
         if moment.globals is not None:
             module.vars = dict(moment.globals)
-        run_block(run, (statement,), frame, moment.context)
+        run.execute((statement,), frame, moment.context)
     except _EnteredError:
         return None
     finally:

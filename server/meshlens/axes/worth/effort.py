@@ -35,6 +35,7 @@ from meshlens.axes.domain.variation import VARYING
 from meshlens.axes.python.tables import forgotten, is_table
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.heap import attributes_of
 from meshlens.axes.runs.ledger import MOST_PLAIN_RUNS, Key, Shared, most_runs
 from meshlens.axes.runs.run import Run
 from meshlens.facts.nodes import (
@@ -179,8 +180,6 @@ def _whatever_given(result: _Result, value: Value, written: tuple[Any, ...]) -> 
 
 def _object_whatever_given(result: _Result, value: Instance) -> Value:
     """An object that the call, or one in it, made, with attributes that other arguments would give it as well."""
-    from meshlens.axes.python.objects import attributes_of
-
     run, site = result.run, result.function.site
     if value in result.given.values():
         return UNKNOWN

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from meshlens.axes.domain.values import Arg, Function, Site
-from meshlens.axes.runs.context import Context
+from meshlens.axes.domain.values import Function
+from meshlens.axes.runs.invocation import Invocation
 
 MOST_CALLS = 20_000
 MOST_WORK = 40_000
@@ -63,15 +63,13 @@ class Later:
     """A call that lies too deep on its route, and is made when what led to it has ended.
 
     Attributes:
-        function, args, site, ctx, how: the call.
+        function: the function that is called.
+        call: the call.
         written: how many attributes had been set, and containers changed.
     """
 
     function: Function
-    args: tuple[Arg, ...]
-    site: Site
-    ctx: Context
-    how: str
+    call: Invocation
     written: int
 
 

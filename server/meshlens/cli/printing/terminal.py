@@ -27,9 +27,14 @@ def complain(line: str) -> None:
     print(f"meshlens: {visible(' '.join(line.splitlines()))}", file=sys.stderr)
 
 
-def write_patch(patch: str) -> None:
+def write_patch(patch: bytes) -> None:
     """Writes a patch: as it is, for whoever applies it; on a terminal with control characters as pictures."""
-    sys.stdout.write(visible_lines(patch) if sys.stdout.isatty() else patch)
+    if sys.stdout.isatty():
+        sys.stdout.write(visible_lines(patch.decode("utf-8", "replace")))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(patch)
+    sys.stdout.buffer.flush()
 
 
 def wants_colour(stream: TextIO) -> bool:

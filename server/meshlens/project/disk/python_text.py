@@ -101,6 +101,21 @@ def as_on_disk(text: bytes, before: bytes) -> bytes | Unread:
     return changed
 
 
+def as_its_lines_say(text: bytes) -> bytes:
+    """Returns a text in the encoding that its first lines name, or as it is where that cannot hold it.
+
+    Args:
+        text: the text of a Python file, UTF-8.
+    """
+    encoding = _encoding_of(text)
+    if isinstance(encoding, Unread) or encoding in _UTF_8:
+        return text
+    try:
+        return text.decode("utf-8").encode(encoding)
+    except ValueError:
+        return text
+
+
 def _encoding_of(raw: bytes) -> str | Unread:
     """The name of the module of Python's that decodes a text."""
     has_mark = raw.startswith(codecs.BOM_UTF8)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from meshlens.axes.interpreter import CONSTRUCTS
 from meshlens.axes.jax.skipping import mentions_reductions
 from meshlens.axes.runs.records import Records
 from meshlens.axes.runs.roots import RootResult
@@ -177,7 +178,7 @@ def type_again(
         made: list[Left] = []
         more = 0
         for moment in ran:
-            left = run_alone(world, key, moment, statement)
+            left = run_alone(CONSTRUCTS, world, key, moment, statement)
             if left is None or not leaves_the_same(moment, left, unread):
                 return None
             if left.calls != moment.calls and not results[key].has_calls_left:

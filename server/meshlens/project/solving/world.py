@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from meshlens.axes.domain.values import Module
+from meshlens.axes.interpreter import new_run
 from meshlens.axes.runs.frames import Frame, Sites
 from meshlens.axes.runs.roots import finished_module
 from meshlens.axes.runs.run import ModuleState, Run
@@ -61,11 +62,11 @@ class SolvingWorld:
 
     def jax_version_of(self, path: str) -> tuple[int, ...]:
         """The version of JAX that a file uses."""
-        return version_in(path, self._solution.jax_folders, self._solution.jax_version)
+        return version_in(path, self._solution.assumed.jax_folders, self._solution.assumed.jax_version)
 
     def devices_of(self, path: str) -> Topology | None:
         """The devices that a file is meant for."""
-        return devices_for(self._solution.facts.get(path), self._solution.devices).target
+        return devices_for(self._solution.facts.get(path), self._solution.assumed.devices).target
 
     def is_running(self, path: str) -> bool:
         """Whether a file's top level is being run, or the file as a program, so that its variables may change."""
@@ -133,7 +134,7 @@ class SolvingWorld:
 
     def _run(self, path: str, depth: int) -> None:
         solution, key = self._solution, (path, "")
-        run = Run(self, path)
+        run = new_run(self, path)
         self._depth += depth + _OF_A_MODULE
         found = contained(solution, key, lambda: finished_module(self, path, solution.modules[path], run))
         self._depth -= depth + _OF_A_MODULE

@@ -11,7 +11,8 @@ from typing import TypeAlias
 from meshlens.facts.nodes import Assign, Call, Constant, ExpressionStatement, Name, last_name
 from meshlens.project.trees import Node, bound_by, names_bound, names_used, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.following import Follow
+from meshlens.refactoring.following.following import Constructs, Follow
+from meshlens.refactoring.following.following_calls import call_of
 from meshlens.refactoring.following.following_statements import follow_body
 from meshlens.refactoring.following.kinds import OVER_DEVICES, SAME, Kind, either, flat
 from meshlens.refactoring.following.random import bundles_of, is_key, stream_of, streams_of
@@ -29,6 +30,7 @@ _PUTS_TOGETHER = frozenset(
 )
 _MOST_KEYS = 4
 _REDUCERS = {"mean": "pmean", "total": "psum"}
+_CONSTRUCTS = Constructs(call_of, follow_body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,9 @@ def _reductions(
 ) -> Reductions:
     inside: dict[int, tuple[Node, str]] = {}
     follow = Follow(
-        view, {one.name: "same" if one.name in shared else "tree" for one in target.node.function.parameters}
+        _CONSTRUCTS,
+        view,
+        {one.name: "same" if one.name in shared else "tree" for one in target.node.function.parameters},
     )
     follow.env |= {name: "own" if name in folds else "key" for name in keys}
     streams = tuple((name, stream_of(view, target, name)) for name in streams_of(view, target))
@@ -133,6 +137,7 @@ def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, 
     """
     places = dict(zip((one.name for one in target.parameters), axes, strict=False))
     follow = Follow(
+        _CONSTRUCTS,
         view,
         {one.name: "same" if places.get(one.name, 0) is None else "tree" for one in target.node.function.parameters},
     )
@@ -206,7 +211,12 @@ def reducing(
     Raises:
         Obstacle: there is no place for it.
     """
-    edits = [_below(view, target, *line, spelling, axis, guard) for line in found.lines]
+    edits: list[FileEdit] = []
+    for statement, names, how in found.lines:
+        joined = ", ".join(names)
+        value = f"({joined})" if len(names) > 1 else joined
+        text = f"{joined} = {spelling.of('jax', f'lax.{how}')}({value}, axis_name={axis})"
+        edits.append(_line_below(view, target, statement, text, guard))
     is_folding = found.keys or found.folded or found.streams or found.bundles
     index = f"{spelling.of('jax', 'lax.axis_index')}({axis})" if is_folding else ""
     own = [f"{name} = {spelling.of('jax', 'random.fold_in')}({name}, {index})" for name in found.keys]
@@ -232,23 +242,6 @@ def reducing(
         rest = ", tiled=True" if how == "all_gather" else ""
         edits.append(FileEdit(view.path, Edit(Span(span.end, span.end), f", axis_name={axis}{rest})")))
     return edits
-
-
-def _below(
-    view: FileView,
-    target: Target,
-    statement: Node,
-    names: tuple[str, ...],
-    how: str,
-    spelling: Spelling,
-    axis: str,
-    guard: str,
-) -> FileEdit:
-    """The line below a statement that reduces what it binds."""
-    joined = ", ".join(names)
-    value = f"({joined})" if len(names) > 1 else joined
-    text = f"{joined} = {spelling.of('jax', f'lax.{how}')}({value}, axis_name={axis})"
-    return _line_below(view, target, statement, text, guard)
 
 
 def _line_below(view: FileView, target: Target, statement: Node, text: str, guard: str) -> FileEdit:

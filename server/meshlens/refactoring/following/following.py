@@ -5,9 +5,9 @@ It does not know shapes: an array with rows has them first, an unknown function 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from meshlens.facts.nodes import (
     Attribute,
@@ -18,6 +18,7 @@ from meshlens.facts.nodes import (
     Lambda,
     ListDisplay,
     Name,
+    Pair,
     Return,
     SeparateDef,
     Slice,
@@ -28,6 +29,7 @@ from meshlens.facts.nodes import (
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, definitions, name_of_block, names_used, walk
 from meshlens.project.view import FileView
+from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.kinds import (
     LINEAR,
     Kind,
@@ -59,11 +61,25 @@ Env = dict[str, Kind]
 Functions: TypeAlias = "dict[str, tuple[Node, Follow | None]]"
 
 
+class Constructs(NamedTuple):
+    """What follows the constructs that hold each other: a call enters a function, whose statements hold calls.
+
+    Attributes:
+        call: returns the kind of what a call gives: where it is called, where the names in the callee mean what they
+            mean, the callee, the call.
+        run: follows the statements of a function.
+    """
+
+    call: Callable[[Follow, Follow, Node, Node], Kind]
+    run: Callable[[Follow, Iterable[Node]], None]
+
+
 @dataclass(slots=True)
 class Follow:
     """What is known while a function is followed.
 
     Attributes:
+        constructs: what follows calls and statements.
         view: the file.
         env: the kinds of variables.
         local: the functions that are defined in it, with the variables that they see.
@@ -83,6 +99,7 @@ class Follow:
         returned: the kinds that it returns.
     """
 
+    constructs: Constructs
     view: FileView
     env: Env
     local: Functions = field(default_factory=dict)
@@ -171,11 +188,19 @@ class Follow:
     def outside(self) -> Follow:
         """The scope around a function of the file that is followed from here."""
         made: Functions = {**made_outside(self.view, self.home)}
-        return Follow(self.view, {}, depth=self.depth, made=made, home=self.home)
+        return Follow(self.constructs, self.view, {}, depth=self.depth, made=made, home=self.home)
 
     def frozen(self) -> Follow:
         """The scope as it is now, for a function that takes from it what it needs when it is made."""
-        inner = Follow(self.view, dict(self.env), dict(self.local), self.depth, dict(self.made), dict(self.imports))
+        inner = Follow(
+            self.constructs,
+            self.view,
+            dict(self.env),
+            dict(self.local),
+            self.depth,
+            dict(self.made),
+            dict(self.imports),
+        )
         inner.home, inner.arrays = self.home, self.arrays
         return inner
 
@@ -230,13 +255,11 @@ def called(
         arguments: the kinds of the arguments, with their keywords.
         handed: the arguments themselves, where they are known.
     """
-    from meshlens.refactoring.following.following_statements import follow_body
-
     if follow.depth >= DEPTH or any(label in ("*", "**") for label, _ in arguments):
         return "same" if applied(kind for _, kind in arguments) == "same" else "mixed"
     parameters = function.function.parameters if isinstance(function, FunctionDef) else function.parameters
     scope = around.frozen() if around is not None else follow.outside()
-    inner = Follow(scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
+    inner = Follow(scope.constructs, scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
     inner.home = scope.home
     inner.arrays = used_as_arrays(function)
     positional = [kind for label, kind in arguments if label is None]
@@ -258,7 +281,7 @@ def called(
             inner.made[name] = made
     if isinstance(function, Lambda):
         return inner.kind(function.body)
-    follow_body(inner, function.function.body)
+    follow.constructs.run(inner, function.function.body)
     result = inner.returned[0] if inner.returned else "same"
     for other in inner.returned[1:]:
         result = either(result, other)
@@ -311,7 +334,7 @@ def _of_another_file(follow: Follow, callee: Node) -> tuple[Node, Follow] | None
     found = imported_function(follow.view, callee)
     if found is None or times_bound(found[0], None, found[1].name) > 1:
         return None
-    scope = Follow(found[0], {}, depth=follow.depth, made={**made_outside(found[0], None)})
+    scope = Follow(follow.constructs, found[0], {}, depth=follow.depth, made={**made_outside(found[0], None)})
     return found[1].node, scope
 
 
@@ -392,8 +415,6 @@ def _binary(follow: Follow, node: Node) -> Kind:
 
 def _operand(follow: Follow, node: Node) -> Kind:
     """The kind of an operand; gradients are reduced before they meet anything else, as people write it."""
-    from meshlens.refactoring.following.gradients import takes
-
     kind = follow.kind(node)
     is_gradient = isinstance(node, Call) and takes(follow.view, node.callee)
     return follow.settled(node, kind) if is_gradient else kind
@@ -411,7 +432,7 @@ def _comprehension(follow: Follow, node: Node) -> Kind:
         if isinstance(one, Walrus):
             follow.forget(one.name)
             follow.env[one.name] = "mixed"
-    parts = node[3] if isinstance(node.element.tag, tuple) else (node.element,)
+    parts = node.element if isinstance(node.element, Pair) else (node.element,)
     return together(inner.kind(part) for part in parts)
 
 
@@ -426,9 +447,11 @@ def _walrus(follow: Follow, node: Node) -> Kind:
 
 
 def _call(follow: Follow, node: Node) -> Kind:
-    from meshlens.refactoring.following.following_calls import call_kind
-
-    return call_kind(follow, node)
+    callee = node.callee
+    if isinstance(callee, Walrus):
+        follow.kind(callee)
+        callee = Name("name", callee.site, callee.name)
+    return follow.constructs.call(follow, *follow.meant(callee), node)
 
 
 def _each(follow: Follow, nodes: tuple[Node, ...]) -> Kind:

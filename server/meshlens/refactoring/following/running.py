@@ -28,8 +28,6 @@ def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Node) -> 
         callee: what is called.
         node: the call.
     """
-    from meshlens.refactoring.following.following_calls import call_of
-
     runner = _RUNNERS.get(home.dotted(callee))
     if runner is not None:
         return runner(follow, node)
@@ -40,12 +38,14 @@ def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Node) -> 
     if operand is None:
         return None
     if maker in _TRANSPARENT:
-        return call_of(follow, *home.meant(operand), node)
+        return follow.constructs.call(follow, *home.meant(operand), node)
     if maker == "functools.partial":
         held = tuple(callee.arguments[1:])
         known = function_of(home, operand)
         if known is None:
-            return call_of(follow, *home.meant(operand), node._replace(arguments=(*held, *node.arguments)))
+            return follow.constructs.call(
+                follow, *home.meant(operand), node._replace(arguments=(*held, *node.arguments))
+            )
         given: _Labelled = [(label, home.kind(value)) for label, _, value in held]
         return called(follow, *known, [*given, *((label, follow.kind(value)) for label, _, value in node[3])])
     if maker in _VMAPS:
@@ -205,8 +205,6 @@ def _map(follow: Follow, node: Node) -> Kind:
 
 
 def _tree_map(follow: Follow, node: Node) -> Kind:
-    from meshlens.refactoring.following.following_calls import call_of
-
     if not node.arguments or any(label in ("*", "**") for label, _, _ in node.arguments):
         return "mixed"
     function, trees = node.arguments[0].value, tuple(one for one in node.arguments[1:] if one.label is None)
@@ -217,7 +215,7 @@ def _tree_map(follow: Follow, node: Node) -> Kind:
     kinds = [follow.kind(value) for _, _, value in trees]
     known = function_of(home, callee)
     if known is None:
-        return flat(call_of(follow, home, callee, node._replace(arguments=trees)))
+        return flat(follow.constructs.call(follow, home, callee, node._replace(arguments=trees)))
     found = flat(called(follow, *known, [(None, flat(kind)) for kind in kinds]))
     if found == "mixed" and follow.reduce is not None:
         settled = [flat(follow.settled(value, kind)) for (_, _, value), kind in zip(trees, kinds, strict=True)]

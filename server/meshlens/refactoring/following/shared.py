@@ -21,22 +21,23 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
+from meshlens.refactoring.following.drawn import is_drawn
 from meshlens.refactoring.following.random import bundles_of, is_key, streams_of
 from meshlens.refactoring.following.roles import _PLAIN, _STATE, is_setting
+from meshlens.refactoring.following.shared_evidence import UNCLEAR, evidence
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
 from meshlens.refactoring.reading.made import BATCH
 
 _SHARED = frozenset(
-    "params parameters param state train_state opt_state optimizer_state model variables weights w b "
-    "lr learning_rate rate config step_size temperature scale mean std variance factor threshold bias "
-    "discount gamma".split()
+    "params parameters param state train_state opt_state optimizer_state model variables lr learning_rate rate config "
+    "step_size".split()
 )
 _SPLIT = frozenset(
     "batch x y xs ys data inputs input targets target labels label images image tokens examples minibatch "
-    "observations features".split()
+    "observations features input_ids attention_mask pixel_values".split()
 )
-_OF_ROWS = re.compile(r"(?:sample|example|row|instance|loss|importance)_(?:weights?|mask)")
+_OF_ROWS = re.compile(r"(?:sample|example|row|instance|importance)_(?:weights?|mask)|loss_mask")
 _BATCH_AXES = frozenset({"batch", "b", "B", "bs", "N", "batch_size"})
 _ARRAYS = frozenset({"ndarray", "Array", "ArrayLike", "DeviceArray"})
 _WEAK = frozenset({"state", "states"})
@@ -47,7 +48,12 @@ _OF_STATE = frozenset({"params", "apply_gradients", "opt_state", "apply_fn", "re
 
 
 def in_axes_of(
-    view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], static: Iterable[str]
+    view: FileView,
+    target: Target,
+    uses: tuple[Use, ...],
+    learned: frozenset[str],
+    static: Iterable[str],
+    said: tuple[tuple[str, int], ...] = (),
 ) -> tuple[int | None, ...]:
     """For every argument that the calls give, 0 if it is split and `None` if it is shared.
 
@@ -57,13 +63,26 @@ def in_axes_of(
         uses: its calls.
         learned: the names of what it takes gradients for.
         static: the names of its static parameters.
+        said: the arguments that hold the batch, where somebody said it: others are split only if that is known.
 
     Raises:
         Obstacle: of one it is not known, or all are shared.
     """
     count = _count(target, uses)
+    names = _said_names(target, said)
+
+    def axis_of(place: int, parameter: Node) -> int | None:
+        if parameter.name in names:
+            return 0
+        try:
+            return axis_of_parameter(view, target, parameter, place, uses, learned)
+        except Obstacle:
+            if not names:
+                raise
+            return None
+
     axes = tuple(
-        None if parameter.name in static else axis_of_parameter(view, target, parameter, place, uses, learned)
+        None if parameter.name in static else axis_of(place, parameter)
         for place, parameter in enumerate(target.parameters[:count])
     )
     if all(axis is None for axis in axes):
@@ -71,6 +90,42 @@ def in_axes_of(
     if all(axis is None for axis in axes):
         raise Obstacle("nothing-to-split", f'no argument of "{target.name}" is known to hold a batch')
     return axes
+
+
+def axes_of_rest(
+    view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], static: Iterable[str]
+) -> tuple[int | None, ...]:
+    """For every argument that no call in sight gives, as one that is not in sight may, what `in_axes_of` says.
+
+    Raises:
+        Obstacle: of one it is not known.
+    """
+    count = _count(target, uses)
+    return tuple(
+        None
+        if parameter.name in static or _is_number_by_default(parameter)
+        else axis_of_parameter(view, target, parameter, count + place, uses, learned)
+        for place, parameter in enumerate(target.parameters[count:])
+    )
+
+
+def _is_number_by_default(parameter: Node) -> bool:
+    return isinstance(parameter.default, Constant) and type(parameter.default.value) in (bool, int, float)
+
+
+def _said_names(target: Target, said: tuple[tuple[str, int], ...]) -> frozenset[str]:
+    """The arguments that somebody said hold the batch.
+
+    Raises:
+        Obstacle: the function lacks one, or its rows are on another axis than the first.
+    """
+    own = {parameter.name for parameter in target.parameters}
+    for name, axis in said:
+        if name not in own:
+            raise Obstacle("no-such-argument", f'"{target.name}" has no argument "{name}"')
+        if axis:
+            raise Obstacle("batch-axis", f'the rows of "{name}" are on axis {axis}; use jit with sharding')
+    return frozenset(name for name, _ in said)
 
 
 def _second_thought(
@@ -131,9 +186,8 @@ def axis_of_parameter(
     said = _said_of_axes(annotation)
     if said in ("", *_BATCH_AXES):
         return 0 if said in _BATCH_AXES else None
-    given = [
-        use.call.arguments[place].value for use in uses if use.call is not None and place < len(use.call.arguments)
-    ]
+    calling = [(use, use.call) for use in uses if use.call is not None and place < len(use.call.arguments)]
+    given = [call.arguments[place].value for _, call in calling]
     if given and all(isinstance(one, Constant) for one in given):
         return None
     if any(_is_number(view, use, place) for use in uses):
@@ -148,17 +202,25 @@ def axis_of_parameter(
     beside = [_beside_rows(view, target, use, place) for use in uses]
     if "cut" in beside or _OF_ROWS.fullmatch(name) is not None:
         return 0
+    if UNCLEAR.fullmatch(name) is not None and (told := evidence(view, target, name, place, uses)):
+        return 0 if told == "split" else None
+    speaks_against = name in _SHARED or _STATE.fullmatch(name) or _PLAIN.fullmatch(name) or UNCLEAR.fullmatch(name)
     if "bound" not in beside and (name in _SHARED or name.endswith(("_params", "_state", "_rate"))):
         return None
     if _is_split(name):
         return 0
-    if "bound" not in beside and (_STATE.fullmatch(name) or _PLAIN.fullmatch(name)):
+    if "bound" not in beside and speaks_against and not UNCLEAR.fullmatch(name):
         return None
     if BATCH.fullmatch(name) or _has_split_siblings(view, target, uses, place):
         return 0
     if len(target.parameters) == 1:
         return 0
-    raise Obstacle("unknown-in-axes", f'whether "{name}" is shared or split over the devices is not known')
+    # A name such as `w` says as much against rows as what it gets its value with says for them.
+    if not speaks_against and beside and all(how == "bound" for how in beside):
+        return 0
+    if given and all(is_drawn(view, use.site, call.arguments[place].value) for use, call in calling):
+        return 0
+    raise Obstacle("which-batch", f'whether "{name}" is shared or split over the devices is not known')
 
 
 def _said_of_axes(annotation: Node | None) -> str | None:
@@ -276,7 +338,7 @@ def _source(view: FileView, node: Node) -> str:
 
 
 def _is_split(name: str) -> bool:
-    return name in _SPLIT or name.endswith(("_batch", "batch_", "_batched", "_inputs", "_labels"))
+    return name.lower() in _SPLIT or name.endswith(("_batch", "batch_", "_batched", "_inputs", "_labels"))
 
 
 def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
@@ -316,8 +378,14 @@ def _is_number(view: FileView, use: Use, place: int) -> bool:
     return isinstance(given, Name) and any(
         isinstance(node, For)
         and isinstance(node.iterable, Call)
-        and last_name(node.iterable.callee) in ("range", "arange", "trange")
-        and given.name in bound_by(node)
+        and (
+            (last_name(node.iterable.callee) in ("range", "arange", "trange") and given.name in bound_by(node))
+            or (
+                last_name(node.iterable.callee) == "enumerate"
+                and isinstance(node.target, TupleDisplay)
+                and given.name == last_name(node.target.items[0])
+            )
+        )
         for node in path_to(view, use.site)
     )
 

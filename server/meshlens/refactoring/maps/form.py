@@ -7,7 +7,7 @@ from typing import Literal
 
 from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import ApiCall
-from meshlens.facts.nodes import Assign, Attribute, Call, Name
+from meshlens.facts.nodes import Assign, Attribute, Call, Name, last_name
 from meshlens.project.trees import Node
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import Obstacle
@@ -96,7 +96,14 @@ def _beside(view: FileView, target: Target, calls: tuple[PlainCall, ...]) -> For
 def _instead_of_jit(
     view: FileView, target: Target, uses: tuple[Use, ...], use: Use, call: ApiCall, wishes: Wishes
 ) -> Form:
-    made = _made_by(view, target, call, wishes)
+    above = parent_of(view, call.call)
+    if isinstance(above, Assign) and [last_name(one) for one in above.targets] == [target.name]:
+        # `step = jax.jit(step)`: whatever else uses the name uses what is compiled.
+        if home_of(view, call.call) is None:
+            _must_be_used_here_only(view, target.name, wishes)
+        made, uses = tuple(one for one in uses if one is not use), (use,)
+    else:
+        made = _made_by(view, target, call, wishes)
     calls = tuple(_on_host(view, target, one) for one in made)
     folded = folded_jit(view, target, call, is_bound=target.is_method)
     is_nested = home_of(view, target.at(target.node.site)) is not None

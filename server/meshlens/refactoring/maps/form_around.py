@@ -16,6 +16,7 @@ from meshlens.refactoring.reading.functions import Target, Use, dotted_name, fun
 from meshlens.refactoring.reading.jit import folded_jit, jit_above, jit_around
 from meshlens.refactoring.reading.mentions import Mention, attributes_called, bound_inside, mentions_of
 from meshlens.refactoring.reading.scopes import class_around, home_of, parent_of
+from meshlens.refactoring.reading.uses import is_compiled_first
 
 UNSEEN = frozenset(
     "used-elsewhere unknown-object several-definitions traced-call used-as-value keyword-arguments several-counts "
@@ -42,13 +43,15 @@ def form_around(view: FileView, target: Target) -> Form | None:
             return None
         folded = folded_jit(view, target, compiled[0], is_bound=target.is_method)
         above = parent_of(view, compiled[0].call)
-        others = len(mentions) > 1
         bound = above.targets if isinstance(above, Assign) else ()
+        home = home_of(view, target.at(target.node.site))
+        others = len(mentions) > 1 and not is_compiled_first(view, target.name, home)
         mentions = tuple(
             use
             for one in bound
             if isinstance(one, (Name, Attribute))
             for use in (mentions_of if isinstance(one, Name) else attributes_called)(view, last_name(one))
+            if use.site != compiled[0].args[0].site
         )
         how = "call"
     for one in mentions:

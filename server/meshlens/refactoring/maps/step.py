@@ -27,7 +27,7 @@ from meshlens.refactoring.following.gradients import differentiated
 from meshlens.refactoring.following.kinds import SAME, Kind, flat, over_rows
 from meshlens.refactoring.following.random import bundles_of, holds_keys, streams_of
 from meshlens.refactoring.following.row_by_row import may_be_flat
-from meshlens.refactoring.following.shared import in_axes_of
+from meshlens.refactoring.following.shared import axes_of_rest, in_axes_of
 from meshlens.refactoring.maps.form import Form
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.model import Wishes
@@ -143,8 +143,13 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     static = form.folded.static if form.folded is not None else ()
     uses = tuple(_by_position(call) for call in form.calls)
     learned = differentiated(view, target)
-    axes = _wished(wishes.in_axes) if wishes.in_axes else in_axes_of(view, target, uses, learned, static)
-    if any(len(call.values) != len(axes) for call in form.calls):
+    if wishes.in_axes:
+        axes = _wished(wishes.in_axes)
+    else:
+        axes = in_axes_of(view, target, uses, learned, static, wishes.batch)
+        if form.around:
+            axes += axes_of_rest(view, target, uses, learned, static)
+    if any(len(call.values) > len(axes) or (len(call.values) < len(axes) and not form.around) for call in form.calls):
         raise Obstacle("in-axes", f"in_axes has {len(axes)} entries, a call gives another number of arguments")
     shared = {
         parameter.name for place, parameter in enumerate(target.parameters) if place >= len(axes) or axes[place] is None
@@ -200,7 +205,7 @@ def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ..
     )
     kinds = found.results if len(bound) > 1 and isinstance(found.results, tuple) else (found.results,) * len(bound)
     shared = {
-        value.name for value, axis in zip(call.values, axes, strict=True) if axis is None and isinstance(value, Name)
+        value.name for value, axis in zip(call.values, axes, strict=False) if axis is None and isinstance(value, Name)
     }
     for one, kind in zip(bound, kinds, strict=False):
         if _whole(kind) != "same" and not shared.isdisjoint(

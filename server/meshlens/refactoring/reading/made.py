@@ -140,6 +140,12 @@ def _made_outside(view: FileView, home: str | None) -> Iterator[tuple[str, tuple
                         yield target.name, (statement.value, None)
 
 
+def compiled_under_its_name(view: FileView, home: str | None, name: str) -> Node | None:
+    """Returns the statement of a scope, at its own level, that binds a function to what a `jit` makes of it."""
+    found = [one for one in _statements(view, home) if _compiles_itself(view, one) and one.targets[0].name == name]
+    return found[0] if len(found) == 1 else None
+
+
 def _statements(view: FileView, home: str | None) -> tuple[Node, ...]:
     if home is None:
         return tuple(view.facts.blocks[key].shape for key in view.facts.top)

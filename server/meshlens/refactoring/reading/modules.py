@@ -9,7 +9,7 @@ from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Attribute, Call, Constant, Name
 from meshlens.project.trees import Node, tree, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.gradients import TAKES
+from meshlens.refactoring.following.grad_calls import TAKES
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, dotted_name, line_of, reached
 from meshlens.refactoring.reading.jit import Library

@@ -10,7 +10,15 @@ from meshlens.project.trees import Node, path_to, tree
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, functions_called, line_of
-from meshlens.refactoring.reading.mentions import attributes_called, bound_at_top, bound_inside, made_of, mentions_of
+from meshlens.refactoring.reading.made import compiled_under_its_name
+from meshlens.refactoring.reading.mentions import (
+    Mention,
+    attributes_called,
+    bound_at_top,
+    bound_inside,
+    made_of,
+    mentions_of,
+)
 from meshlens.refactoring.reading.scopes import class_around, home_of, parent_of
 
 _TRACES = ("jax.", "flax.", "haiku.", "equinox.", "optax.", "chex.", "functools.partial")
@@ -41,11 +49,33 @@ def uses_of_name(view: FileView, name: str, home: str | None) -> tuple[Use, ...]
     Raises:
         Obstacle: it is bound in several places.
     """
-    inside = bound_inside(view, name)
-    if (bound_at_top(view, name) if home is None else inside.get(home, 0)) != 1:
+    count = bound_at_top(view, name) if home is None else bound_inside(view, name).get(home, 0)
+    if count != 1 and not is_compiled_first(view, name, home):
         raise Obstacle("several-definitions", f'several things are called "{name}" here')
-    found = [one for one in mentions_of(view, name) if (one.root not in inside if home is None else one.root == home)]
-    return tuple(Use(one.site, one.call) for one in found)
+    return tuple(Use(one.site, one.call) for one in _mentions_in(view, name, home))
+
+
+def _mentions_in(view: FileView, name: str, home: str | None) -> list[Mention]:
+    inside = bound_inside(view, name)
+    return [one for one in mentions_of(view, name) if (one.root not in inside if home is None else one.root == home)]
+
+
+def is_compiled_first(view: FileView, name: str, home: str | None) -> bool:
+    """Whether a `jit` of a function gets its name before anything can use it, as in `step = jax.jit(step)`."""
+    statement = compiled_under_its_name(view, home, name)
+    count = bound_at_top(view, name) if home is None else bound_inside(view, name).get(home, 0)
+    if statement is None or count != 2:
+        return False
+    mentions = _mentions_in(view, name, home)
+    starts = [view.span(one.site).start for one in mentions if parent_of(view, one.site) == statement.value]
+    start = min(starts, default=len(view.source))
+    return all(view.span(one.site).start >= start or _runs_later(view, one.site, home) for one in mentions)
+
+
+def _runs_later(view: FileView, site: Site, home: str | None) -> bool:
+    """Whether a place is in a function that is defined in a scope, which runs when it is called."""
+    around = [node for node in path_to(view, site)[:-1] if isinstance(node, (FunctionDef, Lambda))]
+    return len(around) > (home is not None and site.block == home)
 
 
 def uses_of_attribute(view: FileView, name: str, home: str | None) -> tuple[Use, ...]:

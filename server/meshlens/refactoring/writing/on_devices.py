@@ -43,7 +43,10 @@ def {name}(in_axes, out_axes, **options):
 
         @{wraps}(function)
         def run(*args, **kwargs):
-            args = {signature}(function).bind(*args, **kwargs).args
+            bound = {signature}(function).bind(*args, **kwargs)
+            if bound.kwargs:
+                bound.apply_defaults()
+            args = bound.args
             pairs = list(zip(args, in_axes[: len(args)], strict=True))
             batch = [arg for arg, axis in pairs if axis == 0]
             args = [{shard}(arg) if axis == 0 else arg for arg, axis in pairs]
@@ -227,7 +230,12 @@ def _read(wanted: Wanted) -> list[str]:
     """The lines that read the arguments: `args` are the arrays, `specs` theirs, `local` is what runs on a device."""
     lines = []
     if wanted.by_name:
-        lines.append("            args = {signature}(function).bind(*args, **kwargs).args")
+        lines += [
+            "            bound = {signature}(function).bind(*args, **kwargs)",
+            "            if bound.kwargs:",
+            "                bound.apply_defaults()",
+            "            args = bound.args",
+        ]
     if wanted.library == "equinox":
         return [
             *lines,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
+from meshlens.axes.domain.classes import class_attribute, has_unknown_base, lineage
 from meshlens.axes.domain.values import Arg, Class, Const, Instance, Site, Value
 from meshlens.axes.jax.mapped_values import axis_of
 from meshlens.axes.jax.mapping import name_of
-from meshlens.axes.python.objects import class_attribute, has_unknown_base, lineage
 from meshlens.axes.runs.records import MappedCall
 from meshlens.checking.model import Finding, Related
 from meshlens.checking.routes import certain

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from meshlens.axes.domain.classes import lineage
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.values import Arg, Data, Dict, Instance, Seq, Site, Union, Value
-from meshlens.axes.python.objects import altered, attributes_of, lineage
+from meshlens.axes.runs.heap import altered, attributes_of
 from meshlens.axes.runs.run import Run
 
 DEEPEST = 4

@@ -1,0 +1,36 @@
+"""Which methods modules of flax and transformed functions of haiku have; `modules.py` calls them."""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.classes import lineage
+from meshlens.axes.domain.values import Bound, Ext, Instance, Value, Wrapped
+from meshlens.jaxapi.names import canonical
+
+_FLAX_METHODS = {
+    "flax.linen.Module": frozenset({"apply", "init", "init_with_output", "lazy_init", "bind", "is_initializing"}),
+    "flax.nnx.Module": frozenset({"eval", "train", "set_attributes"}),
+}
+
+
+def library_method(instance: Instance, name: str) -> Value | None:
+    """A method that an object has from flax, None for any other."""
+    for cls in lineage(instance.cls):
+        for base in cls.bases:
+            kind = canonical(base.dotted) if isinstance(base, Ext) else ""
+            if name in _FLAX_METHODS.get(kind, ()):
+                return Bound(instance, Ext(f"{kind}.{name}"))
+    return None
+
+
+def transformed(value: Value) -> tuple[Wrapped, bool] | None:
+    """What `haiku.transform` made, and whether its `apply` takes a key; None for anything else."""
+    takes_key = True
+    while isinstance(value, Wrapped):
+        dotted = canonical(value.dotted)
+        if value.how == "transform":
+            return (value, takes_key) if dotted != "haiku.multi_transform" else None
+        if dotted != "haiku.without_apply_rng":
+            return None
+        takes_key = False
+        value = value.operand
+    return None

@@ -1,0 +1,39 @@
+"""Evaluates lambdas, and tells which variables a function closes over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlens.axes.domain.values import Function, Value
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame, numbered
+from meshlens.axes.runs.run import Run
+from meshlens.facts.nodes import Return
+
+
+def enclosing(frame: Frame) -> Frame:
+    """The frame that a function defined here closes over: a class body is skipped."""
+    while frame.owner is not None and frame.owner.frame is frame and frame.parent is not None:
+        frame = frame.parent
+    return frame
+
+
+def make_lambda(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+    """The value of a `lambda`."""
+    index, parameters, body = node.site, node.parameters, node.body
+    defaults = tuple(
+        (name, run.evaluate(default, frame, ctx)) for name, _, _, default, _ in parameters if default is not None
+    )
+    function = Function(
+        "<lambda>",
+        frame.path,
+        frame.block,
+        numbered(frame, index),
+        enclosing(frame),
+        parameters,
+        (Return("return", index, body),),
+        frozenset(),
+        defaults,
+    )
+    run.made.setdefault(function.site, (function, ctx))
+    return function

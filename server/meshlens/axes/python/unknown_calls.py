@@ -1,0 +1,77 @@
+"""Calls of what is not known: what such a callee may do to the values and functions that it is given."""
+
+from __future__ import annotations
+
+from meshlens.axes.data.gradients import drift, gradient_step, may_reduce, without_gradient
+from meshlens.axes.data.operating import of_network
+from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.values import (
+    UNKNOWN,
+    Arg,
+    Bound,
+    Const,
+    Data,
+    Dict,
+    Function,
+    Mapped,
+    Partial,
+    Seq,
+    Site,
+    Union,
+    Value,
+    Wrapped,
+)
+from meshlens.axes.runs.context import AxisEnv, Context
+from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.invocation import Invocation
+from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.libraries import APPLY
+
+
+def call_unknown(run: Run, call: Invocation) -> Value:
+    """Returns what a callee gives that is not known: it may call the functions it is given, and bind unseen names."""
+    frame, ctx = call.frame, call.ctx
+    labels = travelling(labels_of(call.callee))
+    for arg in call.args:
+        value = arg.value
+        if type(value) is Const or value is UNKNOWN:
+            continue
+        if type(value) is not Data:
+            labels |= travelling(labels_of(value))
+            maybe_run(run, value, arg.site, frame, ctx)
+        elif value.labels:
+            labels |= travelling(value.labels)
+    if not labels:
+        return UNKNOWN
+    if may_reduce(call.callee):
+        labels = without_gradient(labels)
+    parts = [(labels_of(arg.value), arg.site) for arg in call.args if arg.site is not None]
+    labels |= gradient_step(run, labels, tuple(parts), frame, ctx)
+    if "of-gradient" in labels and ctx.env.maps:
+        labels |= drift([arg.value for arg in call.args])
+    if "varying" in labels:
+        labels |= {"opaque"}
+    if type(call.callee) is Data and call.callee.made_by == APPLY:
+        return Data(labels, over=of_network(UNKNOWN, call.args))
+    return Data(labels)
+
+
+def maybe_run(run: Run, value: Value, site: Site | None, frame: Frame, ctx: Context) -> None:
+    """Runs a function that unknown code was handed: it may be called, and more names may be bound then."""
+    if isinstance(value, Seq):
+        for item in value.items:
+            maybe_run(run, item, site, frame, ctx)
+        return
+    if isinstance(value, Dict):
+        for _, item in value.items:
+            maybe_run(run, item, site, frame, ctx)
+        return
+    if site is None or not isinstance(value, (Function, Bound, Partial, Mapped, Wrapped, Union)):
+        return
+    if isinstance(value, Bound) and not isinstance(value.function, (Function, Mapped, Wrapped)):
+        return
+    env = AxisEnv(ctx.env.bound, True, ctx.env.maps)
+    inner = ctx.perhaps(env)
+    splat = (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
+    run.invoke(Invocation(value, splat, site, site, frame, inner, "run"))

@@ -1,0 +1,41 @@
+"""Objects: what their attributes hold in a run."""
+
+from __future__ import annotations
+
+from meshlens.axes.domain.values import Arg, Const, Instance, Site, Value
+from meshlens.axes.runs.run import Run
+
+
+def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
+    """What an object's own attributes hold in this run."""
+    known = run.heap.get(instance.number)
+    if known is not None:
+        return known
+    held = run.heap_entry(instance.number, instance.home or instance.cls.path)
+    return run.heap.setdefault(instance.number, held)
+
+
+def set_attribute(run: Run, instance: Instance, name: str, value: Value) -> None:
+    """Sets an attribute of an object."""
+    run.written.append((instance.number, False))
+    if run.in_maps:
+        run.of_maps.add(instance.number)
+    attributes_of(run, instance)[name] = value
+
+
+def altered(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> Instance:
+    """A copy of an object in which some attributes have other values."""
+    number = run.number_of((instance, site, tuple((arg.label, arg.value) for arg in args)))
+    run.written.append((number, True))
+    run.of_maps.add(number)
+    given = {arg.label: through(arg) for arg in args if arg.label is not None}
+    run.heap[number] = {**attributes_of(run, instance), **given}
+    return Instance(instance.cls, number, site, run.path)
+
+
+def through(arg: Arg) -> Value:
+    """Returns the value of an argument; a constant that came in through it knows that it did."""
+    value = arg.value
+    if isinstance(value, Const) and value.via is None:
+        return Const(value.value, value.origin, arg.site)
+    return value

@@ -1,0 +1,144 @@
+"""Variables that a program draws from its data: from a loader, an iterator, a buffer, or what makes batches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from meshlens.axes.domain.values import Site
+from meshlens.facts.nodes import (
+    NOTHING,
+    Assign,
+    Attribute,
+    BinaryOperation,
+    Call,
+    ClassDef,
+    For,
+    FunctionDef,
+    ListDisplay,
+    Name,
+    Subscript,
+    TupleDisplay,
+    last_name,
+)
+from meshlens.project.trees import Node, bound_by, names_bound, tree, walk
+from meshlens.project.view import FileView
+
+_SOURCE = re.compile(
+    r"(?:.*_)?(?:data|dataset|ds|dl|loader|dataloader|batch|batches|minibatch|minibatches|iterator|iter|it|stream"
+    r"|buffer|replay|memory)(?:_(?:train|test|val|valid|eval|iter|iterator|generator))?"
+)
+_PASSES_ON = frozenset(
+    "tqdm iter list islice prefetch_to_device numpy reshape astype asarray array device_put cpu detach float tensor "
+    "float32 int32 as_numpy_iterator to_numpy from_numpy".split()
+)
+_NUMBERS = frozenset({"shape", "size", "ndim", "dtype"})
+_DEEPEST = 6
+
+
+def is_drawn(view: FileView, site: Site, value: Node) -> bool:
+    """Returns whether an expression in a call is data, or a part of data, whatever its name is.
+
+    A variable is if everything that binds it in its function draws it from data.
+
+    Args:
+        view: the file.
+        site: the call.
+        value: the expression.
+    """
+    return _is_part(_scope(view, site), value, 0)
+
+
+def _scope(view: FileView, site: Site) -> tuple[Node, ...]:
+    """Returns the function around a place, or the statements of the top level."""
+    root = tree(view, site.path, site.block)
+    if root is None or isinstance(root, FunctionDef) or site.block not in view.facts.top:
+        return (root,) if root is not None else ()
+    shapes = (view.facts.blocks[key].shape for key in view.facts.top)
+    return tuple(one for one in shapes if not isinstance(one, (FunctionDef, ClassDef)))
+
+
+def _is_part(scope: tuple[Node, ...], value: Node, depth: int) -> bool:
+    """Returns whether an expression is a part of what a program draws, which keeps its rows."""
+    value = _passed_on(value)
+    while isinstance(value, (Subscript, Attribute)):
+        if isinstance(value, Attribute) and value.name in _NUMBERS:
+            return False
+        value = _passed_on(value.object)
+    if _is_source(value):
+        return isinstance(value, Call)
+    if not isinstance(value, Name) or depth > _DEEPEST:
+        return False
+    binding = (node for root in scope for node in walk(root) if value.name in bound_by(node))
+    found = [_binds_data(scope, node, value.name, depth) for node in binding]
+    return bool(found) and all(found)
+
+
+def _binds_data(scope: tuple[Node, ...], node: Node, name: str, depth: int) -> bool:
+    if isinstance(node, For):
+        return name in _drawn_by(scope, node.target, node.iterable, depth)
+    if not isinstance(node, Assign):
+        return False
+    value = _passed_on(node.value)
+    pairs = _pairs(node.targets[0], value)
+    if pairs:
+        return all(_is_part(scope, part, depth + 1) for one, part in pairs if name in _names(one))
+    is_itself = isinstance(value, Name) and value.name == name
+    return is_itself or _is_source(value) or _is_part(scope, value, depth + 1)
+
+
+def _drawn_by(scope: tuple[Node, ...], target: Node, iterable: Node, depth: int) -> Iterator[str]:
+    """Yields the variables of a loop that hold data."""
+    if isinstance(iterable, Call) and iterable.arguments and not isinstance(iterable.callee, Subscript):
+        called, given = last_name(iterable.callee), [one.value for one in iterable.arguments if one.label is None]
+        if called == "enumerate" and isinstance(target, TupleDisplay) and len(target.items) == 2 and given:
+            yield from _drawn_by(scope, target.items[1], given[0], depth)
+            return
+        if called == "zip" and isinstance(target, TupleDisplay) and len(target.items) == len(given):
+            for item, one in zip(target.items, given, strict=True):
+                yield from _drawn_by(scope, item, one, depth)
+            return
+        if called in _PASSES_ON and given:
+            yield from _drawn_by(scope, target, given[0], depth)
+            return
+    if _is_source(iterable) or _is_part(scope, iterable, depth + 1):
+        yield from _names(target)
+
+
+def _is_source(value: Node) -> bool:
+    """Returns whether an expression names what gives data, or calls it."""
+    if isinstance(value, Call):
+        if last_name(value.callee) == "next":
+            return bool(value.arguments)
+        return _is_source(value.callee) or (isinstance(value.callee, Attribute) and _is_source(value.callee.object))
+    if isinstance(value, Subscript):
+        return _is_source(value.object)
+    return isinstance(value, (Name, Attribute)) and _SOURCE.fullmatch(str(value.name).lower()) is not None
+
+
+def _passed_on(value: Node) -> Node:
+    """Returns what an expression takes its rows from, which views of arrays and arithmetic with numbers keep."""
+    while isinstance(value, (BinaryOperation, Call)):
+        if isinstance(value, BinaryOperation):
+            value = value.left
+            continue
+        callee, given = value.callee, value.arguments
+        if last_name(callee) not in _PASSES_ON:
+            break
+        if isinstance(callee, Attribute) and (not given or callee.name in ("reshape", "astype")):
+            value = callee.object
+        else:
+            value = given[0].value if given else NOTHING
+    return value
+
+
+def _pairs(target: Node, value: Node) -> list[tuple[Node, Node]]:
+    """Returns the parts of several values that are given names at once, with what they are given to."""
+    if not isinstance(target, (TupleDisplay, ListDisplay)) or not isinstance(value, (TupleDisplay, ListDisplay)):
+        return []
+    is_plain = len(target.items) == len(value.items)
+    return list(zip(target.items, value.items, strict=True)) if is_plain else []
+
+
+def _names(target: Node) -> set[str]:
+    return names_bound([Assign("assign", 0, (target,), NOTHING)])

@@ -1,0 +1,281 @@
+"""What says that an argument is the same on every device or split over them, where its name does not.
+
+A `w` is a weight of the model as often as a weight of each row, and a `t` a scalar as often as a time for each row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from meshlens.facts.nodes import (
+    Assign,
+    Attribute,
+    BinaryOperation,
+    Call,
+    Constant,
+    DictDisplay,
+    For,
+    FunctionDef,
+    ListDisplay,
+    Name,
+    SeparateDef,
+    Subscript,
+    TupleDisplay,
+    UnaryOperation,
+    last_name,
+)
+from meshlens.project.trees import Node, bound_by, names_used, tree, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.following.kinds import over_rows
+from meshlens.refactoring.reading.functions import Target, Use, dotted_name, functions_called
+from meshlens.refactoring.reading.made import BATCH
+
+Evidence = Literal["shared", "split", ""]
+
+UNCLEAR = re.compile(
+    r"(?:.*_)?(?:weights?|w|b|bias|scale|mean|std|variance|factor|threshold|discount|gamma|temperature|t|dt|i|idx|index"
+    r"|alpha|beta|coef)"
+)
+"""The names that a row may have a value of, as the model may."""
+_DEPTH = 4
+_PRODUCTS = frozenset({"dot", "matmul", "einsum", "tensordot", "dot_general"})
+_OF_ARRAYS = frozenset(
+    "shape ndim dtype size T at astype reshape ravel flatten squeeze sum mean max min std var dot item copy".split()
+)
+_TREES = re.compile(r"(?:.*\.)?(?:tree_map|tree_leaves|tree\.map|tree\.leaves|global_norm|ravel_pytree)")
+_CONVERTS = frozenset("asarray array float32 float64 float16 bfloat16 int32 device_put".split())
+_MAKES_NUMBERS = frozenset({"float", "int", "len"})
+_REDUCES = frozenset("mean std var sum max min median".split())
+_SIZED = frozenset("zeros ones empty full normal uniform integers randint rand randn arange linspace random".split())
+
+
+def evidence(view: FileView, target: Target, name: str, place: int, uses: tuple[Use, ...]) -> Evidence:
+    """Returns what the use of a parameter and the calls of its function say of it; "" if they do not.
+
+    Args:
+        view: the file.
+        target: the function.
+        name: the parameter.
+        place: its place.
+        uses: the calls, with every argument by position.
+    """
+    if any(_is_of_the_model(view, root, own) for root, own in _where(view, target.node, name)):
+        return "shared"
+    given = [use for use in uses if use.call is not None and place < len(use.call.arguments)]
+    if given and all(_has_no_rows(view, use, use.call.arguments[place].value) for use in given if use.call is not None):
+        return "shared"
+    found = {_beside(view, use, place) for use in given}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _where(view: FileView, root: Node, name: str, depth: int = 0) -> Iterator[tuple[Node, str]]:
+    """The functions that a value gets to, each with what it is called there; those that a `vmap` runs are left out."""
+    yield root, name
+    if depth >= _DEPTH:
+        return
+    for node in walk(root):
+        if isinstance(node, SeparateDef):
+            inner = tree(view, str(view.path), node.key)
+            if inner is not None and isinstance(inner, FunctionDef) and name not in _parameters(inner):
+                yield from _where(view, inner, name, depth + 1)
+        if not isinstance(node, Call):
+            continue
+        called = _run_by(view, root, node.callee)
+        if called is None:
+            continue
+        parameters = _parameters(called)
+        for at, (label, _, value) in enumerate(node.arguments):
+            own = label if label is not None else parameters[at] if at < len(parameters) else ""
+            if isinstance(value, Name) and value.name == name and own in parameters:
+                yield from _where(view, called, own, depth + 1)
+
+
+def _run_by(view: FileView, root: Node, callee: Node) -> Node | None:
+    """The function of the file that a callee runs, also under `grad` and `jit`."""
+    if isinstance(callee, Name):
+        made = [
+            one.value
+            for one in walk(root)
+            if isinstance(one, Assign) and isinstance(one.value, Call) and callee.name in bound_by(one)
+        ]
+        callee = made[0] if len(made) == 1 else callee
+    if isinstance(callee, Call):
+        if "vmap" in dotted_name(view, callee.callee) or not callee.arguments:
+            return None
+        callee = callee.arguments[0].value
+    found = functions_called(view, last_name(callee)) if isinstance(callee, Name) else ()
+    return found[0].node if len(found) == 1 and not found[0].is_method else None
+
+
+def _parameters(function: Node) -> list[str]:
+    return [one.name for one in function.function.parameters]
+
+
+def _is_of_the_model(view: FileView, root: Node, name: str) -> bool:
+    return any(_speaks_of_the_model(view, node, name) for node in walk(root))
+
+
+def _speaks_of_the_model(view: FileView, node: Node, name: str) -> bool:
+    """Whether code takes a value apart as a tree of parameters, or multiplies the features of rows by it."""
+    if isinstance(node, BinaryOperation):
+        return node.operator == "@" and _is(node.right, name) and _has_features(node.left)
+    if isinstance(node, Subscript):
+        return _is(node.object, name) and isinstance(node.key, Constant) and isinstance(node.key.value, str)
+    if isinstance(node, Attribute):
+        return _is(node.object, name) and node.name not in _OF_ARRAYS
+    if isinstance(node, For):
+        return _is(node.iterable, name)
+    if isinstance(node, Assign):
+        return _is(node.value, name) and isinstance(node.targets[0], (TupleDisplay, ListDisplay))
+    if isinstance(node, DictDisplay):
+        return any(_is(one.value, name) and one.key is not None and one.key[2:] == ("params",) for one in node.pairs)
+    if not isinstance(node, Call):
+        return False
+    given = [value for label, _, value in node.arguments if label is None]
+    dotted = dotted_name(view, node.callee) or last_name(node.callee)
+    if last_name(node.callee) in ("apply", "apply_fn") and given:
+        return _is(given[0], name)
+    if _TREES.fullmatch(dotted) is not None or dotted == "zip":
+        return any(_is(one, name) for one in given)
+    is_product = last_name(node.callee) in _PRODUCTS and not isinstance(given[:1], Constant)
+    arrays = [one for one in given if not isinstance(one, Constant)]
+    return is_product and len(arrays) > 1 and _is(arrays[1], name) and _has_features(arrays[0])
+
+
+def _is(node: Node, name: str) -> bool:
+    return isinstance(node, Name) and node.name == name
+
+
+def _has_features(node: Node) -> bool:
+    """Whether an operand is a batch as the function gets it, or what layers make of one."""
+    if isinstance(node, Name):
+        return BATCH.fullmatch(node.name) is not None and not node.name.startswith(("y", "label", "target"))
+    if isinstance(node, BinaryOperation):
+        return node.operator == "@" or (node.operator in "+-*/" and (_has_features(node.left)))
+    return isinstance(node, Call) and any(_has_features(value) for _, _, value in node.arguments)
+
+
+def _has_no_rows(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
+    """Whether what a call passes is certainly a number, or what is left of an array without its first axis."""
+    if depth > _DEPTH:
+        return False
+    if isinstance(node, Constant):
+        return type(node.value) in (int, float, bool)
+    if isinstance(node, UnaryOperation):
+        return _has_no_rows(view, use, node.operand, depth + 1)
+    if isinstance(node, BinaryOperation):
+        return all(_has_no_rows(view, use, one, depth + 1) for one in (node.left, node.right))
+    if isinstance(node, Name):
+        made = list(_bound(view, use, node.name))
+        return len(made) == 1 and _has_no_rows(view, use, made[0], depth + 1)
+    if not isinstance(node, Call):
+        return False
+    name = last_name(node.callee)
+    positional = [value for label, _, value in node.arguments if label is None]
+    if name in _MAKES_NUMBERS and isinstance(node.callee, Name):
+        return True
+    if name in _CONVERTS and positional:
+        return _has_no_rows(view, use, positional[0], depth + 1)
+    if name in _REDUCES:
+        is_method = not dotted_name(view, node.callee)
+        axis = next((value for label, _, value in node.arguments if label == "axis"), None)
+        rest = positional if is_method else positional[1:]
+        return over_rows(axis if axis is not None else rest[0] if rest else None) is True and not _keeps(node)
+    first, others = _first_size(view, use, node), _first_sizes(view, use)
+    return isinstance(first, int) and bool(others) and all(isinstance(one, int) and one != first for one in others)
+
+
+def _keeps(call: Node) -> bool:
+    return any(label in ("keepdims", "where") for label, _, _ in call.arguments)
+
+
+def _bound(view: FileView, use: Use, name: str) -> Iterator[Node]:
+    """The values that a call's scope, or else the top level, gives a name; a hole for one that is not known."""
+    root = tree(view, use.site.path, use.site.block)
+    scopes = [root] if root is not None else []
+    scopes += [view.facts.blocks[key].shape for key in view.facts.top] if not _binds(root, name) else []
+    for scope in scopes:
+        for node in walk(scope):
+            if name in bound_by(node):
+                is_plain = isinstance(node, Assign) and len(node.targets) == 1 and isinstance(node.targets[0], Name)
+                yield node.value if is_plain else node
+
+
+def _binds(root: Node | None, name: str) -> bool:
+    if root is None:
+        return False
+    is_parameter = isinstance(root, FunctionDef) and name in _parameters(root)
+    return is_parameter or any(name in bound_by(node) for node in walk(root))
+
+
+def _beside(view: FileView, use: Use, place: int) -> Evidence:
+    """What a call says of an argument by the rows that it passes beside it.
+
+    It is split if the loop over the data binds it together with them, or if its size is the same variable as theirs.
+    """
+    assert use.call is not None
+    given = use.call.arguments[place].value
+    if not isinstance(given, Name):
+        return ""
+    names = {one.value.name for one in use.call.arguments if isinstance(one.value, Name)} - {given.name}
+    rows = {name for name in names if BATCH.fullmatch(name) is not None}
+    root = tree(view, use.site.path, use.site.block)
+    for node in walk(root) if root is not None else ():
+        if isinstance(node, For) and isinstance(node.target, TupleDisplay) and given.name in bound_by(node):
+            items = [one for one in node.target.items if isinstance(one, Name)]
+            if {one.name for one in items} & rows and items[0].name != given.name:
+                return "split"
+    made = list(_bound(view, use, given.name))
+    own = _first_size(view, use, made[0]) if len(made) == 1 else None
+    return "split" if isinstance(own, str) and own in _first_sizes(view, use) else ""
+
+
+def _first_sizes(view: FileView, use: Use) -> list[int | str | None]:
+    """How many rows the batches of a call have, each as a number or as the variable that says it."""
+    assert use.call is not None
+    found = []
+    for one in use.call.arguments:
+        node = one.value
+        if isinstance(node, Name) and BATCH.fullmatch(node.name) is not None:
+            made = list(_bound(view, use, node.name))
+            node = made[0] if len(made) == 1 else node
+            found.append(_first_size(view, use, node))
+    return found
+
+
+def _first_size(view: FileView, use: Use, node: Node, depth: int = 0) -> int | str | None:
+    """The size of the first axis of what an expression makes, as it is written."""
+    if depth > _DEPTH:
+        return None
+    if isinstance(node, BinaryOperation):
+        left = _first_size(view, use, node.left, depth + 1)
+        return left if left is not None else _first_size(view, use, node.right, depth + 1)
+    if not isinstance(node, Call):
+        return None
+    name = last_name(node.callee)
+    given: list[Node] = [value for label, _, value in node.arguments if label is None]
+    if name in ("astype", "asarray", "array") and isinstance(node.callee, Attribute):
+        inner = node.callee.object if name == "astype" else given[0] if given else None
+        return _first_size(view, use, inner, depth + 1) if inner is not None else None
+    if name == "reshape" and given:
+        sizes = given[1:] if dotted_name(view, node.callee) else given
+        return _size(sizes[0]) if sizes else None
+    if name not in _SIZED:
+        return None
+    size = next((value for label, _, value in node.arguments if label in ("size", "shape")), None)
+    if size is None:
+        if dotted_name(view, node.callee).startswith("jax.random."):
+            given = given[1:]
+        size = given[0] if given and name not in ("uniform", "normal", "integers", "linspace") else None
+        size = given[-1] if size is None and given and isinstance(given[-1], TupleDisplay) else size
+    return _size(size) if size is not None else None
+
+
+def _size(node: Node) -> int | str | None:
+    if isinstance(node, (TupleDisplay, ListDisplay)):
+        return _size(node.items[0]) if node.items else None
+    if isinstance(node, Constant):
+        return node.value if type(node.value) is int and node.value > 0 else None
+    return "".join(sorted(names_used(node))) if isinstance(node, Name) else None
