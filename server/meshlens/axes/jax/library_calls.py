@@ -160,7 +160,8 @@ def _array(run: Run, name: str, args: tuple[Arg, ...], labels: frozenset[object]
     known = name.rsplit(".", 1)[-1] in libraries.GIVES_ARRAY
     shape = _elementwise(name, args)
     labels |= _step(run, args, labels, frame, ctx)
-    if shape is None and len(args) == 1 and args[0].label is None and (name in libraries.MEANS | libraries.SUMS):
+    is_whole = len(args) == 1 and args[0].label is None and name in libraries.MEANS | libraries.SUMS
+    if shape is None and ctx.env.maps and is_whole:
         # Without an axis it is one number, whatever the shape was.
         shape = ()
     if shape is None and (shape := shape_of_result(name, args)) is not None:
