@@ -114,7 +114,7 @@ def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str],
 def _dated_places(source: bytes, modules: dict[str, str]) -> list[int]:
     """Where the text writes something dated after one of the names, in order: the trees there are worth a walk."""
     places: list[int] = []
-    names, functions = changed_names(), functions_with_dated_keywords(source)
+    names, functions = changed_names(), changed_keywords()
     for word in _dated_words(source):
         at = source.find(b"." + word)
         while at >= 0:
@@ -124,7 +124,7 @@ def _dated_places(source: bytes, modules: dict[str, str]) -> list[int]:
                 written = chain.group()[::-1].translate(None, b" \t\r\n\f\v\\") if chain is not None else b""
                 head, _, rest = written.decode().partition(".")
                 dotted = f"{modules[head]}.{rest}" if head in modules else ""
-                if dotted in names or dotted in functions:
+                if dotted in names or (dotted in functions and dotted in functions_with_dated_keywords(source)):
                     places.append(at)
             at = source.find(b"." + word, end)
     return sorted(places)

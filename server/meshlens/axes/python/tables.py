@@ -36,6 +36,8 @@ _UNKNOWN_ENTRY = frozenset(
     for inner in ("", ".config_dict", ".config_dict.config_dict")
     for name in ("placeholder", "required_placeholder", "FieldReference")
 )
+TABLES = _NESTED | _FLAT | _UNKNOWN_ENTRY | {"omegaconf.OmegaConf.merge", "vars", "omegaconf.OmegaConf.to_container"}
+"""The callables that `make_table` knows."""
 _COPIES = frozenset({"copy_and_resolve_references", "copy", "as_configdict", "unlock", "__copy__"})
 _PLAIN = frozenset({"to_dict", "_asdict"})
 _QUIET = frozenset({"lock", "unlock", "unlocked", "ignore_type", "eval", "is_locked"})

@@ -40,6 +40,7 @@ from meshlens.refactoring.following.kinds import (
     kept,
     together,
 )
+from meshlens.refactoring.reading.decorators import is_transparent
 from meshlens.refactoring.reading.functions import dotted_name, functions_called
 from meshlens.refactoring.reading.made import MAKES, kind_outside, made_outside, times_bound, used_as_arrays
 from meshlens.refactoring.reading.scopes import home_of
@@ -225,7 +226,7 @@ def returns_function(follow: Follow, callee: Node) -> bool:
     """Whether a function of the file returns one that it defines or makes."""
     known = function_defined(follow, callee)
     if known is None or not isinstance(known[0], FunctionDef):
-        return known is not None and isinstance(known[0][3], Lambda)
+        return known is not None and isinstance(known[0].body, Lambda)
     inside = {
         name_of_block(one.key) if isinstance(one, SeparateDef) else one.function.name
         for one in definitions(known[0].function.body)
@@ -345,8 +346,9 @@ def _is_plain(view: FileView, decorator: Node) -> bool:
         and dotted_name(view, decorator.callee) == "functools.partial"
         and decorator.arguments
     ):
-        decorator = decorator.arguments[0][2]
-    return dotted_name(view, decorator.callee if isinstance(decorator, Call) else decorator) in _PLAIN_DECORATORS
+        decorator = decorator.arguments[0].value
+    dotted = dotted_name(view, decorator.callee if isinstance(decorator, Call) else decorator)
+    return dotted in _PLAIN_DECORATORS or is_transparent(view, decorator)
 
 
 def _attribute(follow: Follow, node: Node) -> Kind:
@@ -394,7 +396,11 @@ def _rows_of(follow: Follow, index: Node) -> Kind:
     items = index.items if isinstance(index, TupleDisplay) else (index,)
     first, rest = items[0], [flat(follow.kind(one)) for one in items[1:]]
     if isinstance(first, Constant) and first.value is None:
-        return "turned" if all(isinstance(one, Slice) or one[2:] == (...,) for one in items[1:]) else "mixed"
+        return (
+            "turned"
+            if all(isinstance(one, Slice) or (isinstance(one, Constant) and one.value is ...) for one in items[1:])
+            else "mixed"
+        )
     if isinstance(first, Slice):
         is_whole = all(part is None for part in (first.lower, first.upper, first.step))
         return "rows" if is_whole and set(rest) <= {"same"} else "mixed"
@@ -469,9 +475,9 @@ _EXPRESSIONS: dict[str, Callable[[Follow, Node], Kind]] = {
     "tuple": lambda follow, node: tuple(follow.kind(item) for item in node.items),
     "list": lambda follow, node: tuple(follow.kind(item) for item in node.items),
     "dict": lambda follow, node: kept(follow.kind(value) for _, value in node.pairs),
-    "ifexp": lambda follow, node: either(follow.kind(node[3]), follow.kind(node[4])),
+    "ifexp": lambda follow, node: either(follow.kind(node.then), follow.kind(node.otherwise)),
     "cmp": lambda follow, node: _each(follow, node.operands),
-    "bool": lambda follow, node: _each(follow, node[3]),
+    "bool": lambda follow, node: _each(follow, node.items),
     "comp": _comprehension,
     "walrus": _walrus,
 }

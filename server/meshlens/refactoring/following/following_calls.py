@@ -192,7 +192,7 @@ def _updates_rows(follow: Follow, update: Node) -> bool:
     index, array = update.key, update.object.object
     first = index.items[0] if isinstance(index, TupleDisplay) and index.items else index
     if isinstance(first, Slice):
-        return all(part is None for part in first[2:5])
+        return all(part is None for part in (first.lower, first.upper, first.step))
     is_ellipsis = isinstance(first, Constant) and first.value is ...
     return is_ellipsis or (flat(follow.kind(first)) == "places" and flat(follow.kind(array)) == "rows")
 

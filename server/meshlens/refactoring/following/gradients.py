@@ -56,11 +56,11 @@ def maker_above(follow: Follow, function: Node) -> Node | None:
     one = decorators[0]
     callee, given = (one.callee, one.arguments) if isinstance(one, Call) else (one, ())
     if follow.dotted(callee) == "functools.partial" and given:
-        callee, given = given[0][2], given[1:]
+        callee, given = given[0].value, given[1:]
     if follow.dotted(callee) not in TAKES or any(label is None for label, _, _ in given):
         return None
     name = Name("name", function.function.site, function.function.name)
-    return Call("call", one[1], callee, (Argument(None, function.function.site, name), *given))
+    return Call("call", one.site, callee, (Argument(None, function.function.site, name), *given))
 
 
 def gradient_kind(

@@ -130,7 +130,9 @@ def _speaks_of_the_model(view: FileView, node: Node, name: str) -> bool:
     if isinstance(node, Assign):
         return _is(node.value, name) and isinstance(node.targets[0], (TupleDisplay, ListDisplay))
     if isinstance(node, DictDisplay):
-        return any(_is(one.value, name) and one.key is not None and one.key[2:] == ("params",) for one in node.pairs)
+        return any(
+            _is(one.value, name) and isinstance(one.key, Constant) and one.key.value == "params" for one in node.pairs
+        )
     if not isinstance(node, Call):
         return False
     given = [value for label, _, value in node.arguments if label is None]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from meshlens.axes.domain.values import Site
-from meshlens.facts.nodes import Attribute, Call, Constant, Name
+from meshlens.facts.nodes import Attribute, Call, Constant, Name, last_name
 from meshlens.project.trees import Node, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.grad_calls import TAKES
@@ -92,9 +92,8 @@ def _of_modules(view: FileView, target: Target, inside: list[Node], layers: Laye
     open_norms = tuple(one for one in layers.norms if not one.said)
     outside = _called_on_one_device(view, layers) if open_norms else None
     if outside is not None and library != "nnx":
-        message = (
-            f'line {line_of(view, outside.site)} calls "{outside.node[-1]}" on one device, where BatchNorm has no axis'
-        )
+        name, line = last_name(outside.node), line_of(view, outside.site)
+        message = f'line {line} calls "{name}" on one device, where BatchNorm has no axis'
         raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
     return Care(open_norms if outside is None else (), outside is not None, layers.random)
 
@@ -106,7 +105,8 @@ def _paths(view: FileView, layers: Layers) -> set[str]:
 def _is_updating(node: Node) -> bool:
     """Tells whether a call of a module of flax.linen updates what it keeps."""
     return isinstance(node, Call) and any(
-        label == "mutable" and value[-1] is not False for label, _, value in node.arguments
+        label == "mutable" and not (isinstance(value, Constant) and value.value is False)
+        for label, _, value in node.arguments
     )
 
 
@@ -137,9 +137,9 @@ def _called_on_one_device(view: FileView, layers: Layers) -> Mention | None:
 
 def _every(view: FileView) -> Iterator[tuple[Site, Node]]:
     for entry in entries(view):
-        for node in walk(tree(view, str(view.path), entry.key) or ("", 0)):
-            if len(node) > 1 and isinstance(node[1], int):
-                yield Site(str(view.path), entry.key, node[1]), node
+        root = tree(view, str(view.path), entry.key)
+        for node in walk(root) if root is not None else ():
+            yield Site(str(view.path), entry.key, node.site), node
 
 
 def joined(norm: Norm, axis: str) -> FileEdit:

@@ -13,7 +13,15 @@ from meshlens.axes.worth.words import said_by
 from meshlens.checking.spelled_names import spelled_names
 from meshlens.facts.nodes import Call, ClassDef, FunctionDef, If, SeparateDef, Try
 from meshlens.facts.walking import nodes, nodes_around
-from meshlens.jaxapi.history import NEWEST, Change, KeywordChange, change, functions_with_dated_keywords, keyword_change
+from meshlens.jaxapi.history import (
+    NEWEST,
+    Change,
+    KeywordChange,
+    change,
+    changed_keywords,
+    functions_with_dated_keywords,
+    keyword_change,
+)
 from meshlens.jaxapi.keywords import keywords
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
@@ -85,9 +93,10 @@ def dated_keywords(view: FileView, wanted: Callable[[KeywordChange], bool]) -> I
         view: the file.
         wanted: says which changes matter.
     """
-    written = functions_with_dated_keywords(view.source)
-    if not written:
+    functions = changed_keywords()
+    if not any(mention.dotted in functions for mention in chain(view.records.mentions, spelled_names(view))):
         return
+    written = functions_with_dated_keywords(view.source)
     names = UsesOfNames(view)
     for mention in _reported(view, lambda mention: _takes_dated_keywords(mention, written)).values():
         whole = change(mention.dotted)
