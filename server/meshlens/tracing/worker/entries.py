@@ -83,7 +83,7 @@ def program_of(entry: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, A
 
 def checked(found: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """Returns what an entry gave, if it is a function with its arguments."""
-    expected = "an entry returns (function, args) or (function, args, kwargs)"
+    expected = "an entry returns (function, args) or (function, args, kwargs) and does not call the function"
     if not isinstance(found, tuple) or len(found) not in (2, 3):
         raise NoProgram("bad-entry", f'"{name}" returned {_described(found)}; {expected}')
     function, args, kwargs = (*found, {}) if len(found) == 2 else found
@@ -103,5 +103,5 @@ def checked(found: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]
 def _described(value: Any) -> str:
     if isinstance(value, tuple):
         return f"a tuple of {len(value)}"
-    kind = type(value).__name__
+    kind = type(value).__name__.replace("ArrayImpl", "array")
     return "None" if value is None else f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}"
