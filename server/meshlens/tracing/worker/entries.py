@@ -76,9 +76,17 @@ def missing_parameters(function: Any) -> list[inspect.Parameter]:
     ]
 
 
+_ENTERED: list[Any] = []
+"""Entries that yielded: what they have entered stays entered while these are kept."""
+
+
 def program_of(entry: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Returns the function and the arguments that an entry gives."""
-    return checked(entry(), name)
+    """Returns the function and the arguments that an entry returns or yields."""
+    found = entry()
+    if inspect.isgenerator(found):
+        _ENTERED.append(found)
+        found = next(found, None)
+    return checked(found, name)
 
 
 def checked(found: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
