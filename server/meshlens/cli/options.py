@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from meshlens.settings import BadSetting, parse_devices, parse_version
+from meshlens.settings import BadSetting, Settings, names_rules, parse_devices, parse_version
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
@@ -64,12 +64,13 @@ def options_from(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, .
     Raises:
         click.BadParameter: a selector names no rule.
     """
-    from meshlens.checking.select import unknown_selectors
-    from meshlens.settings import Settings
-
     lists = {key: tuple(one for part in given[key] for one in part) for key in ("select", "extend_select", "ignore")}
     chosen = Settings(select=lists["select"], extend_select=lists["extend_select"], ignore=lists["ignore"])
-    for key, message in unknown_selectors(chosen):
-        raise click.BadParameter(message, param_hint=f"--{key}")
+    if names_rules(chosen):
+        # The registry holds every rule, and with them all of the analysis: it is not needed where nothing has changed.
+        from meshlens.checking.select import unknown_selectors
+
+        for key, message in unknown_selectors(chosen):
+            raise click.BadParameter(message, param_hint=f"--{key}")
     exclude = tuple(one for part in given["exclude"] for one in part)
     return {**lists, "devices": given["devices"], "jax_version": given["jax_version"]}, exclude

@@ -83,6 +83,7 @@ def _of_data(container: Data, index: Value) -> Value:
         )
     shape = indexed(container.shape, index) if container.shape is not None else None
     labels = travelling(container.labels) | travelling(labels_of(index))
+    labels |= container.labels & {"sharded"} if isinstance(index, Const) and isinstance(index.value, str) else NONE
     labels |= {"uniform"} if shape is not None else set()
     return Data(labels, shape, None, is_array(container), of_picked(container, index))
 

@@ -307,7 +307,10 @@ def _compare(run: Run, node: Comparison, frame: Frame, ctx: Context) -> Value:
 def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     container = evaluate(run, node.object, frame, ctx)
     index = evaluate(run, node.key, frame, ctx)
-    return containers.item(container, index, node.key, site_of(frame, node))
+    site = site_of(frame, node)
+    if type(container) is Data and type(index) is Const and index.value == 0 and not ctx.env.maps:
+        noise.note_first_device(run, container, site, ctx)
+    return containers.item(container, index, node.key, site)
 
 
 def _slice(run: Run, node: Slice, frame: Frame, ctx: Context) -> Value:

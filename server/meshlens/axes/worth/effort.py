@@ -283,6 +283,9 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         return False
     if run.api_guard > run.broad_guard and run.world.is_worth_a_root(function.path, function.block, starts=False):
         return False
+    if ctx.skip and run.world.is_worth_a_root(function.path, function.block, starts=False):
+        # A model that is initialized says how its arrays are laid out.
+        return False
     if any(_holds_function(arg.value) or arg.label in _HOLD_NAMES for arg in args):
         return False
     if function.frame.parent is not None and _closes_over_axes(run, function):

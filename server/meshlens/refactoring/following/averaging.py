@@ -77,8 +77,10 @@ def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reduct
         Obstacle: it takes gradients of something that is not known to be a mean over the rows.
     """
     parameters = [one.name for one in target.node.function.parameters if one.name in shared and is_key(one.name)]
-    bound = names_bound(node for statement in target.body for node in walk(statement) if isinstance(node, Assign))
-    keys = [*parameters, *sorted(name for name in bound if is_key(name) and name not in parameters)][:_MOST_KEYS]
+    binding = [node for statement in target.body for node in walk(statement) if isinstance(node, Assign)]
+    made = names_bound(node for node in binding if _makes_keys(view, node))
+    bound = made | {name for name in names_bound(binding) if is_key(name)}
+    keys = [*parameters, *sorted(bound.difference(parameters))][:_MOST_KEYS]
     first: Obstacle | None = None
     unknown: Reductions | None = None
     for count in range(len(keys) + 1):
@@ -95,6 +97,13 @@ def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reduct
     if unknown is not None:
         return unknown
     raise first or Obstacle("random-numbers", f'"{target.name}" returns a random key of which each device has its own')
+
+
+def _makes_keys(view: FileView, statement: Node) -> bool:
+    """Whether a statement binds keys that a function of JAX makes, whatever their names are."""
+    value = statement.value
+    dotted = dotted_name(view, value.callee) if isinstance(value, Call) else ""
+    return dotted in ("jax.random.split", "jax.random.fold_in", "jax.random.key", "jax.random.PRNGKey")
 
 
 def _holds(kind: Kind, *wanted: str) -> bool:

@@ -40,6 +40,7 @@ from meshlens.refactoring.following.kinds import (
     kept,
     together,
 )
+from meshlens.refactoring.reading.decorators import is_transparent
 from meshlens.refactoring.reading.functions import dotted_name, functions_called
 from meshlens.refactoring.reading.made import MAKES, kind_outside, made_outside, times_bound, used_as_arrays
 from meshlens.refactoring.reading.scopes import home_of
@@ -346,7 +347,8 @@ def _is_plain(view: FileView, decorator: Node) -> bool:
         and decorator.arguments
     ):
         decorator = decorator.arguments[0].value
-    return dotted_name(view, decorator.callee if isinstance(decorator, Call) else decorator) in _PLAIN_DECORATORS
+    dotted = dotted_name(view, decorator.callee if isinstance(decorator, Call) else decorator)
+    return dotted in _PLAIN_DECORATORS or is_transparent(view, decorator)
 
 
 def _attribute(follow: Follow, node: Node) -> Kind:

@@ -196,9 +196,13 @@ def _role_of_name(view: FileView, target: Target | None, name: str) -> Role:
 
 
 def _second_thought(view: FileView, target: Target | None, call: HostCall, given: Given) -> Given:
-    """A state that nothing but its name speaks for is a batch where there is no other, as in reinforcement learning."""
+    """A state that nothing but its name speaks for is a batch where there is no other, as in reinforcement learning.
+
+    So is what has the name of a batch and gets a new value by the call, as in the steps of a sampler.
+    """
     is_named_only = given.role == "state" and not given.is_carried and given.name in _WEAK
-    if not is_named_only or (target is not None and _is_taken_apart(view, target, given.name)):
+    is_renewed = given.is_carried and BATCH.fullmatch(given.name) is not None
+    if not (is_named_only or is_renewed) or (target is not None and _is_taken_apart(view, target, given.name)):
         return given
     return Given(given.node, given.name, "batch", False)
 
