@@ -399,14 +399,6 @@ class Run:
         """Whether a function does here what it does in other runs, given the same."""
         return not (self.is_apart and function.path == self.path)
 
-    def may_call(self) -> bool:
-        """Whether what runs has something left for another call."""
-        limit = self.limit
-        if limit is None or (self.calls <= limit.calls and self.work <= limit.work):
-            return True
-        self.refused += 1
-        return False
-
     def may_enter(self, ctx: Context) -> bool:
         """Whether what runs has something left for the body of another function.
 
