@@ -66,10 +66,9 @@ class Project:
             [self.root],
             files=[self.path(name) for name in chosen],
             jax_version=find_jax_version(self.root, self.settings),
-            jax_folders=find_jax_folders(map(self.path, self.sources), self.root, self.settings),
             devices=target_of(self.settings.devices, None),
             overlay={self.path(name): raw(name, source) for name, source in self.sources.items()},
-        )
+        ).with_jax_folders(find_jax_folders(map(self.path, self.sources), self.root, self.settings))
 
     def typed(self, workspace: Workspace, name: str, source: bytes) -> Workspace:
         """The workspace after a file has got this text."""

@@ -14,8 +14,6 @@ MAY_READ_BY_NUMBER = {
     "project/solving/watching.py": "follows such a path",
 }
 """Modules that read nodes by number, and why."""
-NOT_YET = ("assists/", "refactoring/")
-"""Rooms in which some modules still do."""
 
 
 def forbid_numbers() -> None:
@@ -27,6 +25,6 @@ def forbid_numbers() -> None:
 def _named_only(node: Any, place: Any) -> Any:
     path = sys._getframe(1).f_code.co_filename.replace("\\", "/")
     _, inside, module = path.rpartition("/meshlens/")
-    if inside and module not in MAY_READ_BY_NUMBER and not module.startswith(NOT_YET):
+    if inside and module not in MAY_READ_BY_NUMBER:
         raise AssertionError(f"{module} reads {type(node).__name__}[{place}]; nodes are read by their fields")
     return tuple.__getitem__(node, place)

@@ -23,6 +23,12 @@ def test_an_empty_folder(tmp_path):
     assert (ran.code, ran.out, ran.err) == (0, "There was nothing to check.\n", "")
 
 
+def test_a_configuration_that_is_cut_off(tmp_path):
+    ran = meshlens("check", cwd=write(tmp_path, {"a.py": TYPO, "pyproject.toml": '[tool.meshlens]\nignore = ["AX1'}))
+    assert (ran.code, ran.out) == (2, "Nothing was checked.\n")
+    assert ran.err.startswith("meshlens: pyproject.toml: ")
+
+
 def test_a_finding_in_one_line(tmp_path):
     ran = meshlens("check", "--output-format", "concise", cwd=write(tmp_path, {"pkg/a.py": TYPO}))
     assert ran.code == 1

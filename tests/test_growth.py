@@ -14,6 +14,9 @@ from tree_sitter import Parser
 import depth
 from bench.growth_of import SHAPES, weigh
 from meshlens.checking.check import check
+from meshlens.checking.fixes import SAFE, plan
+from meshlens.cli.formats.frames import Mark, frame
+from meshlens.cli.printing.report import Place
 from meshlens.project.workspace import open_workspace
 from meshlens.settings import Settings
 from meshlens.syntax.parse import LANGUAGE, Node, parse_again
@@ -50,7 +53,7 @@ def _work(name: str, count: int) -> int:
     with _Counter() as counter:
         workspace = open_workspace([ROOT], files=list(texts), overlay=texts)
         for path in texts:
-            check(workspace.view(path), Settings())
+            plan(check(workspace.view(path), Settings()), SAFE, list(texts))
     return counter.lines
 
 
@@ -66,14 +69,26 @@ def _work(name: str, count: int) -> int:
             ("cells", 1_000),
             ("psum at the top", 300),
             ("decorators", 200),
+            ("imports to repair", 300),
+            ("uses to repair", 300),
         ],
-        2,
+        3,
     ),
 )
 def test_twice_the_text_is_twice_the_work(name: str, count: int):
     _work(name, 20)
     once, twice = _work(name, count), _work(name, 2 * count)
     assert twice <= DOUBLED * once
+
+
+def test_a_frame_costs_what_it_shows_and_not_what_the_line_holds():
+    def work(length: int) -> int:
+        mark = Mark(Place("a.py", None, (1, length // 2), (1, length // 2 + 3)), "^", "")
+        with _Counter() as counter:
+            assert "^^^" in "".join(text for line in frame(["x, " * (length // 3)], [mark], 1, 80) for text, _ in line)
+        return counter.lines
+
+    assert work(40_000) <= work(4_000)
 
 
 @pytest.mark.deep

@@ -1,8 +1,10 @@
-"""The house rules that can be told by looking: how nodes are read, and how many modules lie in a folder."""
+"""The house rules that can be told by looking: folders, lists of parameters, late imports, how nodes are read."""
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,49 @@ MAY_BE_LONGER = {
     "rules": "one file for each rule: the listing is the list of rules",
     "lsp/handlers": "one file for each request of the protocol",
 }
+MOST_PARAMETERS = 6
+MAY_TAKE_MORE = {
+    "cli/parallelize.py: command": "click gives each option of the command as a parameter",
+    "cli/devices.py: command": "click gives each option of the command as a parameter",
+}
+OWN_MODULES_LATE = {
+    "cli": "a command loads what it runs, so that `--help` and a result from the cache come at once",
+    "lsp": "`initialize` is answered before what later requests need is loaded",
+}
+"""Rooms that may import modules of MeshLens in functions, which is for start-up time."""
+LIBRARIES_LATE = {
+    **OWN_MODULES_LATE,
+    "devices": "the probe runs in the user's Python, and what it needs of a platform may not be there",
+    "tracing/worker": "runs in the user's Python, where JAX is imported after its devices are set",
+    "project": "jedi, multiprocessing, tomllib and packaging take tens of milliseconds, and few projects need them",
+}
+"""Rooms that may import libraries in functions, which is for start-up time or for what may be missing."""
+
+
+def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Returns the functions of MeshLens, each with its module."""
+    for path in sorted(SERVER.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                yield path.relative_to(SERVER).as_posix(), node
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Returns how many parameters a function has, without `self` and `cls`."""
+    given = function.args
+    names = [one.arg for one in (*given.posonlyargs, *given.args)]
+    receiver = names[:1] in (["self"], ["cls"])
+    return len(names) + len(given.kwonlyargs) + (given.vararg is not None) + (given.kwarg is not None) - receiver
+
+
+def late_imports() -> Iterator[tuple[str, str]]:
+    """Returns the modules that are imported in functions, each with the module that does."""
+    for module, function in functions():
+        for node in ast.walk(function):
+            if isinstance(node, ast.ImportFrom):
+                yield module, node.module or ""
+            elif isinstance(node, ast.Import):
+                yield from ((module, name.name) for name in node.names)
 
 
 def test_no_folder_has_more_modules_than_a_page():
@@ -34,6 +79,30 @@ def test_a_node_that_is_read_by_number_fails_a_test():
     assert block.shape[0] == "expr", "tests may"
 
 
-def test_exceptions_are_few_and_there():
-    assert len(MAY_READ_BY_NUMBER) <= 5
+def test_functions_take_few_parameters():
+    long = {f"{module}: {one.name}" for module, one in functions() if parameters(one) > MOST_PARAMETERS}
+    assert long == set(MAY_TAKE_MORE)
+
+
+def test_imports_in_functions_are_for_start_up_time():
+    def is_in(module: str, rooms: dict[str, str]) -> bool:
+        return module.startswith(tuple(f"{room}/" for room in rooms))
+
+    late = list(late_imports())
+    own = {module for module, name in late if name.startswith("meshlens") and not is_in(module, OWN_MODULES_LATE)}
+    assert own == set()
+    assert {module for module, _ in late if not is_in(module, LIBRARIES_LATE)} == set()
+
+
+def test_a_long_list_of_parameters_and_a_late_import_are_noticed():
+    (function,) = ast.parse("def f(self, a, b, *c, d, **e): ...").body
+    assert isinstance(function, ast.FunctionDef)
+    assert parameters(function) == 5
+    assert {"lsp/collector.py", "project/disk/pool.py"} <= {module for module, _ in late_imports()}
+
+
+def test_exceptions_are_few_and_each_has_its_reason():
+    lists = (MAY_BE_LONGER, MAY_READ_BY_NUMBER, MAY_TAKE_MORE, LIBRARIES_LATE)
+    assert max(map(len, lists)) <= 5
+    assert all(reason for one in lists for reason in one.values())
     assert all((SERVER / module).is_file() for module in MAY_READ_BY_NUMBER)

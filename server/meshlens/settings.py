@@ -284,6 +284,18 @@ def _feature(doc: str, *, default: bool) -> Any:
     return _key(default, kind="true or false", parse=_switch, example="", doc=doc)
 
 
+WORKSPACE_DIAGNOSTICS = ("small", "all", "off")
+"""The projects of which files that are not open are reported too."""
+
+
+def _workspace_diagnostics(value: object) -> str:
+    if isinstance(value, bool):
+        return "all" if value else "off"
+    if value not in WORKSPACE_DIAGNOSTICS:
+        raise BadSetting('expected "small", "all" or "off"')
+    return str(value)
+
+
 EDITOR_GROUPS = ("inlay_hints",)
 """Prefixes of keys under which editors nest the rest: `inlayHints.axes`."""
 
@@ -297,7 +309,14 @@ class EditorSettings:
     snippets: bool = _feature("Offer snippets, whose imports join those of the file.", default=True)
     axis_colors: bool = _feature("Color axis names, each axis in a color of its own.", default=True)
     symbols: bool = _feature("List maps and meshes as symbols of the file and the workspace.", default=True)
-    workspace_diagnostics: bool = _feature("Also report findings in files that are not open.", default=False)
+    workspace_diagnostics: str = _key(
+        "small",
+        kind=f"one of {', '.join(WORKSPACE_DIAGNOSTICS)}",
+        parse=_workspace_diagnostics,
+        example="",
+        doc="Also report findings in files that are not open: in `small` projects (up to 200 KB of Python), in `all`, "
+        "or in none (`off`).",
+    )
     code_lens: bool = _feature("Show devices, axes and collectives above each map.", default=False)
     detect_devices: bool = _feature(
         "Ask the project's Python for its devices; [devices.md](devices.md) says what runs, and when.",

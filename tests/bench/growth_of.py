@@ -137,6 +137,8 @@ SHAPES: Mapping[str, Shape] = {
     "constants": Shape(20_000, _lines("a{} = {}")),
     "names of one another": Shape(5_000, _lines("a{}1 = a{}", HEAD + "a0 = 'i'\n")),
     "imports": Shape(20_000, _lines("import jax.lax as m{}")),
+    "imports to repair": Shape(10_000, _lines("from jax.experimental.shard_map import shard_map as s{}"), ("--fix", "--diff")),
+    "uses to repair": Shape(10_000, _lines("a{} = pjit.pjit(f)", "from jax.experimental import pjit\n"), ("--fix", "--diff")),
     "unknown imports": Shape(10_000, _lines("import a{}.b")),
     "imported names": Shape(20_000, _joined("from jax.lax import (", "psum as p{}", ")\n")),
     "star imports": Shape(5_000, _lines("from jax.lax import *")),

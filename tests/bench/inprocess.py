@@ -30,7 +30,7 @@ def open_folder(root: Path) -> Workspace:
     files = python_files([root])
     settings = Settings()
     version, folders = find_jax_version(root, settings), find_jax_folders(files, root, settings)
-    return open_workspace([root], files=files, jax_version=version, jax_folders=folders)
+    return open_workspace([root], files=files, jax_version=version).with_jax_folders(folders)
 
 
 def run_again(before: Workspace, after: Workspace) -> list[Path]:

@@ -12,6 +12,7 @@ from lsprotocol import types
 import depth
 from command_line import write
 from editor import Editor, editor, plain
+from meshlens.lsp.loading import SMALL
 from recorded_clients import claiming
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -210,10 +211,15 @@ async def test_a_notebook_as_one_text_with_its_magics_rewritten_or_not(ed: Edito
 
 
 @pytest.mark.parametrize("client", depth.some(PULLS, 1))
-@pytest.mark.parametrize("wanted", [True, False])
-async def test_files_that_are_not_open_are_reported_to_those_who_ask(tmp_path: Path, client: str, wanted: bool):
-    write(tmp_path, {"train.py": WRONG, "clean.py": "import jax\n", "open.py": WRONG})
-    settings = {"workspaceDiagnostics": wanted}
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [("small", {}), ("large", {}), *(("large", {"workspaceDiagnostics": one}) for one in ("all", "off", True, False))],
+)
+async def test_files_that_are_not_open_are_reported(tmp_path: Path, client: str, size: str, said: dict[str, Any]):
+    filler = "# one more line\n" * (SMALL // 16 + 1) if size == "large" else ""
+    write(tmp_path, {"train.py": WRONG, "clean.py": f"import jax\n{filler}", "open.py": WRONG})
+    settings = said
+    wanted = said.get("workspaceDiagnostics", size == "small") in (True, "all")
     async with editor(tmp_path, client, options={"settings": settings}, settings=settings) as ed:
         ed.open("open.py")
         await ed.diagnostics("open.py")

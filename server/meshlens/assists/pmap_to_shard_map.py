@@ -74,7 +74,7 @@ losses = loss(jax.numpy.ones(3), jax.numpy.ones((8, 4, 3)))
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import Obstacle, Pmap, argument_count, mentions, pmap_at, read_pmap
@@ -181,21 +181,17 @@ def _comments(view: FileView, pmap: Pmap, place: Place | None) -> tuple[FileEdit
     return (FileEdit(view.path, Edit(Span(place.at, place.at), lines)),)
 
 
+@dataclass(frozen=True, slots=True)
 class _Application:
     """Writes the new application, as decorators or as a call."""
 
-    def __init__(
-        self,
-        view: FileView,
-        pmap: Pmap,
-        spelling: Spelling,
-        mesh: MeshUse,
-        axis: str,
-        helper: str,
-        keywords: tuple[str, ...],
-    ) -> None:
-        self.view, self.pmap, self.spelling = view, pmap, spelling
-        self.mesh, self.axis, self.helper, self.keywords = mesh, axis, helper, keywords
+    view: FileView
+    pmap: Pmap
+    spelling: Spelling
+    mesh: MeshUse
+    axis: str
+    helper: str
+    keywords: tuple[str, ...]
 
     def decorators(self, span: Span) -> str:
         indent, _ = around(self.view, span)

@@ -57,7 +57,8 @@ from meshlens.project.trees import Node, names_used, walk
 from meshlens.project.view import FileView
 from meshlens.project.writing.new_imports import import_edits
 from meshlens.refactoring.following.averaging import reducing, reductions
-from meshlens.refactoring.following.gradients import differentiated, named_makers, takes
+from meshlens.refactoring.following.grad_calls import takes
+from meshlens.refactoring.following.gradients import differentiated, named_makers
 from meshlens.refactoring.following.shared import axis_of_parameter
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.model import Answer, Proposal, Refused, Wishes

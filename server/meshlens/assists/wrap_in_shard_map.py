@@ -203,7 +203,7 @@ def _decorator(view: FileView, target: Target, step: Step, spelling: Spelling, h
         raise Obstacle("comments", "comments stand between the arguments of this jit")
     if step.form.how == "call":
         site = step.folded.site
-        operand = view.text(Site(site.path, site.block, path_to(view, site)[-1][3][0][1]))
+        operand = view.text(Site(site.path, site.block, path_to(view, site)[-1].arguments[0].site))
         operand = f"{below}({operand})" if below else operand
         text = f"{call_text(Call(helper, arguments), indent, width_of(view), 0)}({operand})"
         return FileEdit(view.path, Edit(span, text))

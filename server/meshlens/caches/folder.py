@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+import platformdirs
+
 from meshlens.caches.own_files import NotOurs, check_folder, make_folder
 from meshlens.caches.user_key import user_key
 
@@ -74,8 +76,6 @@ def default_folder() -> Path:
     """The folder that the environment names, or else the one that the system has for such things."""
     if named := os.environ.get(VARIABLE):
         return Path(os.path.abspath(named))
-    import platformdirs
-
     return platformdirs.user_cache_path("meshlens", appauthor=False)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,13 +49,21 @@ def plan(found: Iterable[Diagnosed], safeties: Collection[Safety], writable: Col
         fix = fix_of(diagnosed, safeties)
         if fix is None or any(edit.path not in writable for edit in fix.edits):
             continue
-        fresh = [edit for edit in fix.edits if edit.edit not in accepted.get(edit.path, ())]
-        if any(_touches(edit.edit, other) for edit in fresh for other in accepted.get(edit.path, ())):
+        near = {edit: _near(accepted.get(edit.path, []), edit.edit) for edit in fix.edits}
+        fresh = [edit for edit in fix.edits if edit.edit not in near[edit]]
+        if any(_touches(edit.edit, other) for edit in fresh for other in near[edit]):
             continue
         for edit in fresh:
-            accepted.setdefault(edit.path, []).append(edit.edit)
+            insort(accepted.setdefault(edit.path, []), edit.edit)
         fixed.append(diagnosed)
-    return Plan({path: tuple(sorted(edits)) for path, edits in accepted.items()}, tuple(fixed))
+    return Plan({path: tuple(edits) for path, edits in accepted.items()}, tuple(fixed))
+
+
+def _near(accepted: Sequence[Edit], edit: Edit) -> Sequence[Edit]:
+    """Those of the edits, which are in order and apart, that can touch another one."""
+    first = bisect_left(accepted, edit.span.start, key=lambda one: one.span.start)
+    last = bisect_right(accepted, edit.span.end, key=lambda one: one.span.start)
+    return accepted[max(first - 1, 0) : last]
 
 
 def _touches(one: Edit, other: Edit) -> bool:

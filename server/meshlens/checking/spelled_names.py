@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -86,7 +87,8 @@ def _spelled(view: FileView) -> Iterator[ApiMention]:
     path, given = str(view.path), (modules, lazy)
     for key, block in view.facts.blocks.items():
         span = block.span(0)
-        if not any(span.start <= place < span.end for place in places):
+        at = bisect_left(places, span.start)
+        if at == len(places) or places[at] >= span.end:
             continue
         found = partial(_spelled_in, view, key, block, modules, lazy)
         yield from view.solution.once_of(("spelled", path, key), block.shape, given, found)
@@ -110,9 +112,9 @@ def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str],
 
 
 def _dated_places(source: bytes, modules: dict[str, str]) -> list[int]:
-    """Where the text writes something dated after one of the names, so that the trees there are worth a walk."""
+    """Where the text writes something dated after one of the names, in order: the trees there are worth a walk."""
     places: list[int] = []
-    names, functions = changed_names(), functions_with_dated_keywords(source)
+    names, functions = changed_names(), changed_keywords()
     for word in _dated_words(source):
         at = source.find(b"." + word)
         while at >= 0:
@@ -122,10 +124,10 @@ def _dated_places(source: bytes, modules: dict[str, str]) -> list[int]:
                 written = chain.group()[::-1].translate(None, b" \t\r\n\f\v\\") if chain is not None else b""
                 head, _, rest = written.decode().partition(".")
                 dotted = f"{modules[head]}.{rest}" if head in modules else ""
-                if dotted in names or dotted in functions:
+                if dotted in names or (dotted in functions and dotted in functions_with_dated_keywords(source)):
                     places.append(at)
             at = source.find(b"." + word, end)
-    return places
+    return sorted(places)
 
 
 def _modules(view: FileView) -> tuple[dict[str, str], bool]:

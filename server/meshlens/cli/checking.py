@@ -64,11 +64,10 @@ def open_group(group: Group, bar: Progress, cache: Cache | None) -> Workspace:
         [group.root],
         files=[*files, *imported_files(files, [group.root], text_of)],
         jax_version=group.settings.jax_version,
-        jax_folders=group.jax_folders,
         devices=target_of(group.settings.devices, None),
         overlay=group.texts,
         cache=cache,
-    )
+    ).with_jax_folders(group.jax_folders)
 
 
 def check_workspace(workspace: Workspace, group: Group, bar: Progress) -> Checked:

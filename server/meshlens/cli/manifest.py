@@ -86,6 +86,8 @@ def _schema(entry: Field[Any], default: object) -> dict[str, Any]:
     kind = entry.metadata["kind"]
     if isinstance(default, bool):
         return {"type": "boolean", "default": default, "scope": scope}
+    if kind.startswith("one of "):
+        return {"type": "string", "enum": kind.removeprefix("one of ").split(", "), "default": default, "scope": scope}
     if kind.startswith("list"):
         return {"type": "array", "items": {"type": "string"}, "uniqueItems": True, "default": [], "scope": scope}
     if kind.startswith("table"):

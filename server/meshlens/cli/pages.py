@@ -93,8 +93,7 @@ def settings_page() -> str:
     )
     features = EditorSettings()
     rows = [
-        f"| `meshlens.{editor_name(one.name)}` | {'on' if getattr(features, one.name) else 'off'} "
-        f"| {one.metadata['doc']} |"
+        f"| `meshlens.{editor_name(one.name)}` | {_default(getattr(features, one.name))} | {one.metadata['doc']} |"
         for one in fields(EditorSettings)
     ]
     out.append("| setting | default | what |\n|---|---|---|\n" + "\n".join(rows) + "\n")
@@ -102,6 +101,10 @@ def settings_page() -> str:
     out.append(f"## What is always left out\n\nFolders of these names: {always}; folders with a `pyvenv.cfg`; "
                "what `.gitignore` lists.\n")  # fmt: skip
     return "\n".join(out)
+
+
+def _default(value: object) -> str:
+    return f"`{value}`" if isinstance(value, str) else "on" if value else "off"
 
 
 def editor_name(name: str) -> str:

@@ -77,10 +77,18 @@ class Transparent:
 
 
 def _rows(
-    how: str, parameters: str, names: str, *, operands: int = 1, at: int = 0, rest: bool = False, factory: bool = False
+    how: str,
+    parameters: str,
+    names: str,
+    *,
+    operands: tuple[int, ...] = (0,),
+    rest: bool = False,
+    factory: bool = False,
 ) -> tuple[Transparent, ...]:
+    """Returns one row for each name; the operands are given by their places among the parameters."""
     words = tuple(parameters.split())
-    return tuple(Transparent(how, dotted, words, words[at : at + operands], rest, factory) for dotted in names.split())
+    functions = tuple(words[place] for place in operands)
+    return tuple(Transparent(how, dotted, words, functions, rest, factory) for dotted in names.split())
 
 
 _JAX = (
@@ -90,9 +98,9 @@ _JAX = (
     *_rows("same", "fun", "jax.custom_batching.custom_vmap jax.experimental.custom_partitioning.custom_partitioning"),
     *_rows("same", "f", "jax.custom_batching.sequential_vmap"),
     *_rows("same", "f", "jax.sharding.auto_axes jax.sharding.explicit_axes", factory=True),
-    *_rows("same", "name", "jax.named_scope", operands=0),
+    *_rows("same", "name", "jax.named_scope", operands=()),
     *_rows("same", "func name", "jax.profiler.annotate_function", factory=True),
-    *_rows("same", "compute_type", "jax.experimental.compute_on.compute_on", operands=0),
+    *_rows("same", "compute_type", "jax.experimental.compute_on.compute_on", operands=()),
     *_rows("same", "pyfunc", "jax.numpy.vectorize"),
     *_rows("same", "fun_jit", "jax.export.export"),
     *_rows("same", "fun", "jax.closure_convert", rest=True),
@@ -110,15 +118,15 @@ _JAX = (
 )
 _CONTROL = (
     *_rows("scan", "f init xs length reverse unroll", "jax.lax.scan"),
-    *_rows("cond", "pred true_fun false_fun", "jax.lax.cond", operands=2, at=1, rest=True),
-    *_rows("switch", "index branches", "jax.lax.switch", at=1, rest=True),
-    *_rows("while", "cond_fun body_fun init_val", "jax.lax.while_loop", operands=2),
-    *_rows("fori", "lower upper body_fun init_val", "jax.lax.fori_loop", at=2),
+    *_rows("cond", "pred true_fun false_fun", "jax.lax.cond", operands=(1, 2), rest=True),
+    *_rows("switch", "index branches", "jax.lax.switch", operands=(1,), rest=True),
+    *_rows("while", "cond_fun body_fun init_val", "jax.lax.while_loop", operands=(0, 1)),
+    *_rows("fori", "lower upper body_fun init_val", "jax.lax.fori_loop", operands=(2,)),
     *_rows("map", "f xs", "jax.lax.map"),
     *_rows("associative_scan", "fn elems reverse axis", "jax.lax.associative_scan"),
-    *_rows("associative_scan", "operands init_values computation dimensions", "jax.lax.reduce", at=2),
-    *_rows("solve", "f initial_guess solve tangent_solve", "jax.lax.custom_root", operands=1),
-    *_rows("solve", "matvec b solve", "jax.lax.custom_linear_solve", operands=1),
+    *_rows("associative_scan", "operands init_values computation dimensions", "jax.lax.reduce", operands=(2,)),
+    *_rows("solve", "f initial_guess solve tangent_solve", "jax.lax.custom_root", operands=(0,)),
+    *_rows("solve", "matvec b solve", "jax.lax.custom_linear_solve", operands=(0,)),
     *_rows("solve", "fun x0 args", "jax.scipy.optimize.minimize"),
     *_rows("map", "func1d axis arr", "jax.numpy.apply_along_axis"),
     *_rows("tree_map", "f tree", "jax.tree.map", rest=True),
@@ -134,15 +142,15 @@ _CONTROL = (
     *_rows("partial", "func", "jax.tree_util.Partial", rest=True),
     *_rows("module_call", "f", "jax.experimental.pallas.run_scoped"),
     *_rows("same", "f", "jax.experimental.pallas.run_state"),
-    *_rows("cond", "condition", "jax.experimental.pallas.when", operands=0),
+    *_rows("cond", "condition", "jax.experimental.pallas.when", operands=()),
 )
 _PYTHON = (
     *_rows("partial", "func", "functools.partial toolz.partial", rest=True),
     *_rows("partialmethod", "func", "functools.partialmethod", rest=True),
     *_rows("same", "user_function", "functools.cache"),
-    *_rows("same", "maxsize typed", "functools.lru_cache", operands=0, factory=True),
+    *_rows("same", "maxsize typed", "functools.lru_cache", operands=(), factory=True),
     *_rows("same", "func", "functools.cached_property functools.singledispatch contextlib.contextmanager"),
-    *_rows("same", "wrapped", "functools.wraps", operands=0),
+    *_rows("same", "wrapped", "functools.wraps", operands=()),
     *_rows("same", "x", "typing.no_type_check beartype.beartype", factory=True),
     *_rows("same", "fn typechecker", "jaxtyping.jaxtyped", factory=True),
     *_rows("same", "func", "typeguard.typechecked typing.final typing.override", factory=True),
@@ -153,7 +161,7 @@ _PYTHON = (
     *_rows("run", "component", "fire.Fire tyro.cli simple_parsing.parse"),
     *_rows("run", "func", "atexit.register timeit.timeit"),
     *_rows("submit", "fn", "concurrent.futures.ThreadPoolExecutor.submit", rest=True),
-    *_rows("thread", "group target name", "threading.Thread multiprocessing.Process", at=1),
+    *_rows("thread", "group target name", "threading.Thread multiprocessing.Process", operands=(1,)),
 )
 _FLAX = (
     *_rows("lift", "target", "flax.linen.jit flax.linen.remat flax.linen.remat_scan flax.linen.map_variables"),
@@ -164,9 +172,9 @@ _FLAX = (
     *_rows("same", "fn", "flax.linen.custom_vjp"),
     *_rows("apply", "fn module", "flax.linen.apply"),
     *_rows("init", "fn module", "flax.linen.init flax.linen.init_with_output"),
-    *_rows("while", "cond_fn body_fn mdl init", "flax.linen.while_loop", operands=2),
-    *_rows("cond", "pred true_fun false_fun", "flax.linen.cond", operands=2, at=1, rest=True),
-    *_rows("switch", "index branches", "flax.linen.switch", at=1, rest=True),
+    *_rows("while", "cond_fn body_fn mdl init", "flax.linen.while_loop", operands=(0, 1)),
+    *_rows("cond", "pred true_fun false_fun", "flax.linen.cond", operands=(1, 2), rest=True),
+    *_rows("switch", "index branches", "flax.linen.switch", operands=(1,), rest=True),
     *_rows("module_grad", "fn mdl", "flax.linen.grad", rest=True),
     *_rows("module_value_and_grad", "fn mdl", "flax.linen.value_and_grad", rest=True),
     *_rows("vjp", "fn", "flax.linen.vjp", rest=True),
@@ -176,11 +184,11 @@ _FLAX = (
     *_rows("grad", "f", "flax.nnx.grad", factory=True),
     *_rows("value_and_grad", "f", "flax.nnx.value_and_grad", factory=True),
     *_rows("lift", "f", "flax.nnx.scan", factory=True),
-    *_rows("same", "node", "flax.nnx.split_rngs", operands=0),
-    *_rows("cond", "pred true_fun false_fun", "flax.nnx.cond", operands=2, at=1, rest=True),
-    *_rows("switch", "index branches", "flax.nnx.switch", at=1, rest=True),
-    *_rows("while", "cond_fun body_fun init_val", "flax.nnx.while_loop", operands=2),
-    *_rows("fori", "lower upper body_fun init_val", "flax.nnx.fori_loop", at=2),
+    *_rows("same", "node", "flax.nnx.split_rngs", operands=()),
+    *_rows("cond", "pred true_fun false_fun", "flax.nnx.cond", operands=(1, 2), rest=True),
+    *_rows("switch", "index branches", "flax.nnx.switch", operands=(1,), rest=True),
+    *_rows("while", "cond_fun body_fun init_val", "flax.nnx.while_loop", operands=(0, 1)),
+    *_rows("fori", "lower upper body_fun init_val", "flax.nnx.fori_loop", operands=(2,)),
     *_rows("eval_shape", "f", "flax.nnx.eval_shape", rest=True),
     *_rows("vjp", "f", "flax.nnx.vjp", rest=True),
     *_rows("jvp", "f primals tangents", "flax.nnx.jvp"),
@@ -191,7 +199,10 @@ _FLAX = (
     *_rows("eval_shape", "fn input_spec", "flax.jax_utils.partial_eval_by_shape"),
     *_rows("tree_map_with_path", "f nested_dict", "flax.traverse_util.path_aware_map"),
     *_rows(
-        "value_and_grad", "self fun argnums has_aux", "flax.training.dynamic_scale.DynamicScale.value_and_grad", at=1
+        "value_and_grad",
+        "self fun argnums has_aux",
+        "flax.training.dynamic_scale.DynamicScale.value_and_grad",
+        operands=(1,),
     ),
 )
 _LIBRARIES = (
@@ -200,14 +211,14 @@ _LIBRARIES = (
     *_rows("same", "fun", "haiku.remat"),
     *_rows("same", "method", "haiku.transparent"),
     *_rows("lift", "init_fn", "haiku.lift haiku.transparent_lift"),
-    *_rows("lift", "num_layers", "haiku.experimental.layer_stack", operands=0),
+    *_rows("lift", "num_layers", "haiku.experimental.layer_stack", operands=()),
     *_rows("grad", "fun argnums has_aux holomorphic", "haiku.grad"),
     *_rows("value_and_grad", "fun argnums has_aux holomorphic", "haiku.value_and_grad"),
     *_rows("scan", "f init xs length reverse unroll", "haiku.scan"),
-    *_rows("cond", "pred true_fun false_fun", "haiku.cond", operands=2, at=1, rest=True),
-    *_rows("switch", "index branches", "haiku.switch", at=1, rest=True),
-    *_rows("while", "cond_fun body_fun init_val", "haiku.while_loop", operands=2),
-    *_rows("fori", "lower upper body_fun init_val", "haiku.fori_loop", at=2),
+    *_rows("cond", "pred true_fun false_fun", "haiku.cond", operands=(1, 2), rest=True),
+    *_rows("switch", "index branches", "haiku.switch", operands=(1,), rest=True),
+    *_rows("while", "cond_fun body_fun init_val", "haiku.while_loop", operands=(0, 1)),
+    *_rows("fori", "lower upper body_fun init_val", "haiku.fori_loop", operands=(2,)),
     *_rows("map", "f xs", "haiku.map"),
     *_rows("eval_shape", "fun", "haiku.eval_shape", rest=True),
     *_rows("tree_map_with_path", "fn structure", "haiku.data_structures.map"),
@@ -225,7 +236,7 @@ _LIBRARIES = (
     *_rows("eval_shape", "fun", "equinox.filter_eval_shape", rest=True),
     *_rows("callback", "callback", "equinox.filter_pure_callback", rest=True),
     *_rows("scan", "f init xs length", "equinox.internal.scan"),
-    *_rows("while", "cond_fun body_fun init_val", "equinox.internal.while_loop", operands=2),
+    *_rows("while", "cond_fun body_fun init_val", "equinox.internal.while_loop", operands=(0, 1)),
     *_rows("same", "fn n", "chex.assert_max_traces", factory=True),
     *_rows("same", "fn", "chex.chexify chex.with_jittable_assertions"),
     *_rows("same", "test_method", "chex.variants chex.all_variants", factory=True),

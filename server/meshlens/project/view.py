@@ -49,12 +49,12 @@ class FileView:
     @property
     def jax_version(self) -> tuple[int, ...]:
         """The JAX version that this file is written for: (0, 10, 2)."""
-        return version_in(str(self.path), self.solution.jax_folders, self.solution.jax_version)
+        return version_in(str(self.path), self.solution.assumed.jax_folders, self.solution.assumed.jax_version)
 
     @property
     def devices(self) -> Devices:
         """The devices that the code is meant for, and those that there are."""
-        return devices_for(self.facts, self.solution.devices, self.detected)
+        return devices_for(self.facts, self.solution.assumed.devices, self.detected)
 
     @property
     def device_count(self) -> int | None:

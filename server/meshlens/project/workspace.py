@@ -21,7 +21,7 @@ from meshlens.project.modules import ModuleIndex
 from meshlens.project.settings.jax_folders import JaxFolders
 from meshlens.project.solving.resolving import solve_again
 from meshlens.project.solving.room import enough_room
-from meshlens.project.solving.solution import Focus, Solution, solve
+from meshlens.project.solving.solution import Assumed, Focus, Solution, solve
 from meshlens.project.texts import Texts
 from meshlens.project.view import FileView
 from meshlens.text import Edit, LineIndex
@@ -73,13 +73,19 @@ class Workspace:
             if again is not None:
                 return again
         facts = {path: file.facts for path, file in self.files.items()}
-        index, folders = self._index(), self.jax_folders
-        return solve(facts, index, self.devices, self.jax_version, before, folders, self.focus, self._changed)
+        return solve(facts, self._index(), self._assumed, before, self._changed)
+
+    @property
+    def _assumed(self) -> Assumed:
+        return Assumed(self.devices, self.jax_version, self.jax_folders, self.focus)
 
     def _has_files_of(self, before: Solution) -> bool:
         same = len(before.facts) == len(self.files) and self._changed <= before.facts.keys()
-        assumed = (before.devices, before.jax_version, before.jax_folders, before.focus)
-        return same and assumed == (self.devices, self.jax_version, self.jax_folders, self.focus)
+        return same and before.assumed == self._assumed
+
+    def with_jax_folders(self, jax_folders: JaxFolders) -> Workspace:
+        """Returns the workspace with folders that say themselves which version of JAX their files use."""
+        return replace(self, jax_folders=jax_folders, _memory={})
 
     def _index(self) -> ModuleIndex:
         before = self._memory.get("before")
@@ -224,7 +230,6 @@ def open_workspace(
     *,
     files: Sequence[Path],
     jax_version: tuple[int, ...] | None = None,
-    jax_folders: JaxFolders = (),
     devices: Topology | int | None = None,
     overlay: Mapping[Path, bytes] | None = None,
     cache: Cache | None = None,
@@ -235,7 +240,6 @@ def open_workspace(
         roots: folders that imports are resolved from.
         files: the files to check.
         jax_version: the version that the project uses; one that has settled if nothing says.
-        jax_folders: folders that say themselves which version their files use.
         devices: the devices that the code is meant for; a number of them will do.
         overlay: texts that stand in for what is on disk.
         cache: where facts are kept between runs; None for nowhere.
@@ -263,5 +267,4 @@ def open_workspace(
         jax_version or SETTLED,
         parse_topology(devices) if isinstance(devices, int) else devices,
         tuple(problems),
-        jax_folders=jax_folders,
     )

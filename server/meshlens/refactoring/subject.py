@@ -29,9 +29,9 @@ def subject_at(view: FileView, span: Span) -> Span | None:
 
 def _head(view: FileView, target: Target) -> Span:
     """Returns the lines of a function from its first decorator to the one that its body begins on, without the body."""
-    sites = [target.at(node[1]) for node in target.node[2][3]]
+    sites = [target.at(node.site) for node in target.node.function.decorators]
     start = min(view.span(site).start for site in (*sites, target.site))
-    body = [view.span(target.at(node[1])).start for node in target.body]
+    body = [view.span(target.at(node.site)).start for node in target.body]
     end = min((at for at in body if at > start), default=view.span(target.site).end)
     line = view.source.rfind(b"\n", 0, start) + 1
     return Span(line, max(end - 1, view.span(target.site).end))
@@ -62,16 +62,16 @@ def _meant(view: FileView, site: Site, node: Node, span: Span) -> Span | None:
         if isinstance(above, Assign) and len(above.targets) == 1 and isinstance(above.targets[0], Name):
             return view.span(Site(site.path, site.block, above.targets[0].site))
         return None
-    callee = Site(site.path, site.block, node[2][1])
+    callee = Site(site.path, site.block, node.callee.site)
     if not view.span(callee).contains(span):
         return None
-    operand = next((value for label, _, value in node[3] if label is None), None)
+    operand = next((value for label, _, value in node.arguments if label is None), None)
     while operand is not None and isinstance(operand, Call):
         operand = next((value for label, _, value in operand.arguments if label is None), None)
     if operand is None:
         return None
     if isinstance(operand, Lambda):
         return _meant(view, Site(site.path, site.block, operand.site), operand, span)
-    at = view.span(Site(site.path, site.block, operand[1]))
+    at = view.span(Site(site.path, site.block, operand.site))
     end = Span(at.end, at.end) if isinstance(operand, Attribute) else at
     return end if function_at(view, end) is not None else None

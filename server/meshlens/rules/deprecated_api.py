@@ -41,6 +41,7 @@ from meshlens.project.view import FileView
 from meshlens.project.writing.import_statements import name_of_module
 from meshlens.rules.helpers.history import dated_keywords, dated_names
 from meshlens.rules.helpers.history_fixes import history_fixes, keyword_finding, version_words, wording
+from meshlens.rules.helpers.uses_of_names import UsesOfNames
 from meshlens.text import Edit, FileEdit, Span
 
 _MESH_ENTERED = "jax.sharding.Mesh.__enter__"
@@ -55,11 +56,12 @@ def deprecated_api(view: FileView) -> Iterator[Finding]:
         gone = row.removed is not None and row.removed <= version
         return row.deprecated is not None and row.deprecated <= version and not gone
 
+    names = UsesOfNames(view)
     for dated in dated_names(view, going):
         assert dated.change.deprecated is not None
         since = version_words(dated.change.deprecated)
         message = f'"{dated.change.dotted}" has been deprecated since {since}{wording(dated, version)}'
-        yield Finding(dated.span, message, history_fixes(view, dated))
+        yield Finding(dated.span, message, history_fixes(view, dated, names))
     yield from _keywords(view)
 
     def warned_of(row: KeywordChange) -> bool:

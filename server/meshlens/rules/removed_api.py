@@ -38,6 +38,7 @@ from meshlens.jaxapi.history import Change, holds
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.history import dated_keywords, dated_names
 from meshlens.rules.helpers.history_fixes import history_fixes, keyword_finding, version_words, wording
+from meshlens.rules.helpers.uses_of_names import UsesOfNames
 from meshlens.text import Span
 
 
@@ -48,11 +49,12 @@ def removed_api(view: FileView) -> Iterator[Finding]:
     def gone(row: Change) -> bool:
         return row.removed is not None and row.removed <= view.jax_version
 
+    names = UsesOfNames(view)
     for dated in dated_names(view, gone):
         assert dated.change.removed is not None
         since = version_words(dated.change.removed)
         message = f'"{dated.change.dotted}" was removed in {since}{wording(dated, view.jax_version)}'
-        yield Finding(dated.span, message, history_fixes(view, dated))
+        yield Finding(dated.span, message, history_fixes(view, dated, names))
     yield from _keywords(view)
     if holds("nested-pmap-fails", view.jax_version) and b"fake_pmap" not in view.source:
         yield from _nested(view)

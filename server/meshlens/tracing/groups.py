@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
 from math import prod
 
@@ -19,6 +20,7 @@ _MOST_DEVICES = 1 << 16
 Groups = tuple[tuple[int, ...], ...]
 
 
+@lru_cache(maxsize=256)
 def groups_in(text: str, devices: int) -> Groups:
     """Returns the groups of devices that an attribute `replica_groups` or `source_target_pairs` names.
 

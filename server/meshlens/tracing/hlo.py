@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import prod
 
 WIDTHS = {
@@ -22,6 +23,7 @@ _HEAD = re.compile(r"^(ENTRY )?%?([\w.\-]+) (?:\(.*)?\{\s*$")
 _INSTRUCTION = re.compile(r"^\s+(ROOT )?%?([\w.\-]+) = ")
 _OPCODE = re.compile(r"([a-z][\w\-]*)\(")
 _ARRAY = re.compile(r"\b([a-z]+[0-9a-z]*)\[([0-9,<=]*)\]")
+_BRACKET = re.compile(r'[(){}\[\]"]')
 _NAME = re.compile(r"%([\w.\-]+)")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.\-]*")
 _COMMENT = re.compile(r"/\*.*?\*/")
@@ -227,6 +229,7 @@ def _operands(inside: str) -> tuple[str, ...]:
     return tuple(_PLAIN_NAME.findall(_COMMENT.sub("", inside))) if "[" not in inside else ()
 
 
+@lru_cache(maxsize=4096)
 def arrays_in(text: str) -> tuple[Array, ...]:
     """Returns the types of arrays that are written in a text."""
     return tuple(
@@ -239,18 +242,16 @@ def arrays_in(text: str) -> tuple[Array, ...]:
 def _closing(text: str, start: int) -> int:
     """Returns where the bracket that opens at a place closes."""
     depth, place = 0, start
-    while place < len(text):
-        character = text[place]
-        if character == '"':
-            place = _after_string(text, place)
-            continue
-        if character in "({[":
+    while found := _BRACKET.search(text, place):
+        place = found.end()
+        if (character := found[0]) == '"':
+            place = _after_string(text, found.start())
+        elif character in "({[":
             depth += 1
-        elif character in ")}]":
+        else:
             depth -= 1
             if not depth:
-                return place
-        place += 1
+                return found.start()
     return len(text)
 
 

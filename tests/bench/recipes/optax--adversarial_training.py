@@ -10,6 +10,6 @@ found = stand_ins.run(
         "fig, axes = ": "raise SystemExit\nfig, axes = ",
         "features=32": "features=4",
         "features=64": "features=4",
-        '  print(f"Time elapsed: {time_elapsed}\\n")': "  print([float(jnp.abs(x).sum()) for x in jax.tree.leaves(var_params)])",
+        '  print(f"Time elapsed: {time_elapsed}\\n")': "  sums = jax.tree.map(jnp.sum, var_params)\n  print(sums)",
     }
 )

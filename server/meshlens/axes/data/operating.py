@@ -84,7 +84,10 @@ def counts_rows(over: Variation) -> bool:
 
 def of_all(values: Iterable[Value]) -> Variation:
     """The variation of what is made of all of these by a function that reduces over no axis."""
-    parts = tuple(dict.fromkeys(one for value in values for one in variations_in(value)))
+    parts: dict[Variation, None] = {}
+    for value in values:
+        for one in variations_in(value):
+            parts[one] = None
     return across(transfer.mixed, *parts) if parts else EVERYWHERE
 
 

@@ -37,7 +37,7 @@ def count_of(value: Value) -> int | None:
     """A whole number that is known: a constant, or the size of an axis."""
     if isinstance(value, Const):
         return value.value if type(value.value) is int else None
-    if isinstance(value, Data):
+    if isinstance(value, Data) and value.labels:
         counts = [label[1] for label in value.labels if type(label) is tuple and label[0] == COUNT]
         return counts[0] if len(counts) == 1 else None
     return None

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from meshlens.axes.domain.values import Class, Value
 
+_MOST_IN_LINE = 30
+"""Classes of which each has one base that are gone through one by one."""
+
 
 def lineage(cls: Class) -> list[Class]:
     """A class and its bases in the workspace, in the order in which Python looks attributes up (nearly)."""
@@ -34,9 +37,17 @@ def has_unknown_base(cls: Class) -> bool:
 
 def class_attribute(cls: Class, name: str) -> Value | None:
     """An attribute found on a class or its bases."""
-    own = cls.frame.vars.get(name)
-    if own is not None or not any(type(base) is Class for base in cls.bases):
-        return own
+    member = cls
+    for _ in range(_MOST_IN_LINE):
+        value = member.frame.vars.get(name)
+        if value is not None:
+            return value
+        bases = [base for base in member.bases if type(base) is Class]
+        if not bases:
+            return None
+        if len(bases) > 1:
+            break
+        member = bases[0]
     for member in lineage(cls):
         value = member.frame.vars.get(name)
         if value is not None:

@@ -43,7 +43,7 @@ def join(left: Value, right: Value) -> Value:
     """The value that covers both; a union of at most eight, beyond that unknown data."""
     if left is right or left == right:
         return left
-    if isinstance(left, Data) and isinstance(right, Data):
+    if type(left) is Data and type(right) is Data:
         return Data(
             joined(left.labels, right.labels),
             left.shape if left.shape == right.shape else None,
@@ -140,10 +140,9 @@ def labels_of(value: Value) -> frozenset[object]:
 
 def variation_of(value: Value) -> Variation:
     """What is known of a value over each axis; of a container what is known of all that it holds."""
-    kind = type(value)
-    if isinstance(value, (Data, Made)):
+    if type(value) is Data or type(value) is Made:
         return value.over
-    if kind in _WITHOUT_ARRAYS:
+    if type(value) in _WITHOUT_ARRAYS:
         return EVERYWHERE
     if isinstance(value, (Seq, Dict, Union)):
         if value.weight >= _LARGE or (not isinstance(value, Union) and value.open and not value.items):
@@ -158,6 +157,8 @@ def variation_of(value: Value) -> Variation:
 
 def variations_in(value: Value) -> tuple[Variation, ...]:
     """What is known of each array in a value, for what is made of all of them."""
+    if type(value) is Data:
+        return (value.over,)
     if isinstance(value, (Seq, Dict)) and value.weight < _LARGE and (value.items or not value.open):
         return tuple(dict.fromkeys(one for part in _parts(value) for one in variations_in(part))) or (EVERYWHERE,)
     return (variation_of(value),)

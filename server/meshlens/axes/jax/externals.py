@@ -75,7 +75,7 @@ def call_external(run: Run, dotted: str, call: Invocation) -> Value:
     callee = _callee(dotted)
     result = callee.handle(run, callee, call)
     name, recorded, args = callee.name, callee.recorded, call.args
-    takes_spec = name in TAKE_SPECS or any(arg.label == OUT_SHARDING for arg in args)
+    takes_spec = name in TAKE_SPECS or OUT_SHARDING in [arg.label for arg in args]
     if recorded == "all" or (recorded and any(_is_text(arg.value) for arg in args)) or takes_spec:
         mesh = run.ambient[-1] if run.ambient and takes_spec else None
         guarded = run.api_guard > 0 or call.ctx.expected

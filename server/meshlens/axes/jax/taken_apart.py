@@ -11,6 +11,7 @@ from meshlens.axes.domain.values import Arg, Data, Instance, Made, Seq, Site, Va
 
 _SPLITS = {"flax.nnx.split": "flax.nnx.GraphDef", "equinox.partition": "equinox.Module"}
 _MERGES = frozenset({"flax.nnx.merge", "equinox.combine"})
+SPLITS_AND_MERGES = _MERGES | frozenset(_SPLITS)
 _MODULE = "meshlens.module"
 
 

@@ -29,10 +29,10 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.jax import logical_rules
-from meshlens.axes.jax.taken_apart import call_split_or_merge
+from meshlens.axes.jax.taken_apart import SPLITS_AND_MERGES, call_split_or_merge
 from meshlens.axes.jax.tree_maps import leaf
 from meshlens.axes.python.attributes import attribute
-from meshlens.axes.python.tables import make_table
+from meshlens.axes.python.tables import TABLES, make_table
 from meshlens.axes.python.unpacking import element
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.heap import altered, set_attribute
@@ -42,20 +42,17 @@ from meshlens.axes.runs.run import Run
 _MOST_ITEMS = 16
 _REPLACES = frozenset({"dataclasses.replace", "copy.replace", "attr.evolve", "attrs.evolve"})
 _OTHERS = _REPLACES | {"getattr", "setattr", "enum.auto", "hasattr"}
+_OF_LIBRARIES = TABLES | SPLITS_AND_MERGES | logical_rules.TO_SPEC
 
 
 def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
     """Returns the result of a built-in function; None if the name is not one that is followed."""
     args, site = call.args, call.site
-    split = call_split_or_merge(name, args, site)
-    if split is not None:
-        return split
-    table = make_table(name, args)
-    if table is not None:
-        return table
-    if name in logical_rules.TO_SPEC:
-        return logical_rules.as_spec(args, site)
     handler = _HANDLERS.get(name)
+    if name in _OF_LIBRARIES:
+        if name in logical_rules.TO_SPEC:
+            return logical_rules.as_spec(args, site)
+        return call_split_or_merge(name, args, site) or make_table(name, args)
     if handler is None and name not in _OTHERS:
         return None
     if name == "getattr":

@@ -216,8 +216,9 @@ def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Conte
         frame.receiver = first if function.kind != "static" else None
     broad, run.broad_guard = run.broad_guard, 0
     run.api_guard -= broad
-    given = [(name, values[name]) for name in values if type(values[name]) in (Dict, Seq)]
-    frame.given = frozenset([name for name, _ in given])
+    given = [(name, value) for name, value in values.items() if type(value) is Dict or type(value) is Seq]
+    if given:
+        frame.given = frozenset([name for name, _ in given])
     run.execute(run.body(function), frame, ctx)
     if frame.altered:
         known = {name: UNKNOWN if name in frame.blurred else frame.vars.get(name, UNKNOWN) for name in frame.altered}

@@ -23,6 +23,7 @@ from meshlens.axes.domain.values import (
     Partial,
     Seq,
     Spec,
+    Union,
     Value,
     Wrapped,
 )
@@ -65,13 +66,16 @@ def truth(value: Value) -> bool | None:
 
 def asks_presence(items: list[Value]) -> bool:
     """Whether something of JAX that may be missing is compared with None: whether this release has it."""
-    if not any(isinstance(item, Const) and item.value is None for item in items):
-        return False
-    return any(_may_be_missing(item) for item in items)
+    for item in items:
+        if isinstance(item, Const) and item.value is None:
+            return any(map(_may_be_missing, items))
+    return False
 
 
 def _may_be_missing(value: Value) -> bool:
-    known = options(value)
+    if not isinstance(value, Union):
+        return False
+    known = value.options
     has_none = any(isinstance(option, Const) and option.value is None for option in known)
     return has_none and any(isinstance(option, Ext) and option.dotted.startswith("jax.") for option in known)
 
@@ -181,8 +185,8 @@ def _refine_kind(run: Run, arguments: Any, outcome: bool, frame: Frame, ctx: Con
 
 def _keep(frame: Frame, name: str, fits: Any) -> None:
     value = frame.find(name)
-    if value is None or len(options(value)) == 1:
+    if not isinstance(value, Union):
         return
-    kept = [option for option in options(value) if fits(option)]
-    if kept and len(kept) < len(options(value)):
+    kept = [option for option in value.options if fits(option)]
+    if kept and len(kept) < len(value.options):
         frame.vars[name] = union(kept)

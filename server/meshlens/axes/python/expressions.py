@@ -40,19 +40,20 @@ _UNSEEN = frozenset({"locals", "globals", "vars", "eval", "exec"})
 
 def evaluate(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     """The value of an expression."""
-    tag: str = node.tag
+    kind = type(node)
     # Nine in ten expressions are these; compiled, they are called without the detour through the table.
-    if isinstance(node, Name):
-        return _name(run, node, frame, ctx)
-    if isinstance(node, Constant):
-        return Const(node.value, site_of(frame, node))
-    if isinstance(node, Attribute) and isinstance(node.object, Name):
+    if kind is Name:
+        value = frame.vars.get(node.name)
+        return value if value is not None and type(value) is not Dict else _name(run, node, frame, ctx)
+    if kind is Constant:
+        return Const(node.value, numbered(frame, node.site))
+    if kind is Attribute and type(node.object) is Name:
         return _attr(run, node, frame, ctx)
     if run.depth >= DEEPEST:
         run.is_brief = True
         return too_deep(run, node, frame, ctx)
     run.depth += 1
-    value = _call(run, node, frame, ctx) if isinstance(node, Call) else _EXPRESSIONS[tag](run, node, frame, ctx)
+    value = _call(run, node, frame, ctx) if kind is Call else _EXPRESSIONS[node.tag](run, node, frame, ctx)
     run.depth -= 1
     return value
 
@@ -102,19 +103,19 @@ def _attr(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
 
 def _call(run: Run, node: Any, frame: Frame, ctx: Context, decorator: bool = False) -> Value:
     callee_node: Any = node.callee
-    if isinstance(callee_node, Name) and callee_node.name == "super" and frame.find("super") is None:
+    if type(callee_node) is Name and callee_node.name == "super" and frame.find("super") is None:
         owner = frame.owner
         return Super(frame.receiver, owner) if owner is not None and frame.receiver is not None else UNKNOWN
     callee = evaluate(run, callee_node, frame, ctx)
     args = arguments(run, node.arguments, frame, ctx)
     if type(callee) is Ext and callee.dotted in _UNSEEN:
         return UNKNOWN
-    if isinstance(callee_node, Attribute) and callee_node.name in containers.MUTATORS:
+    if type(callee_node) is Attribute and callee_node.name in containers.MUTATORS:
         changed = containers.mutate(run, callee_node, args, frame, ctx)
         if changed is not None:
             return changed
     begun = len(run.altered)
-    site, callee_site = site_of(frame, node), site_of(frame, callee_node)
+    site, callee_site = numbered(frame, node.site), numbered(frame, callee_node.site)
     value = invoke(run, Invocation(callee, args, site, callee_site, frame, ctx, "call", decorator))
     if len(run.altered) > begun:
         _pick_up(run, begun, node.arguments, args, frame, ctx)
@@ -139,8 +140,8 @@ def arguments(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> t
     for given in nodes:
         label: str | None = given.label
         node: Any = given.value
-        site = site_of(frame, node)
-        value = Const(node.value, site) if isinstance(node, Constant) else evaluate(run, node, frame, ctx)
+        site = numbered(frame, node.site)
+        value = Const(node.value, site) if type(node) is Constant else evaluate(run, node, frame, ctx)
         if label is None:
             out.append(Arg(None, value, site, site))
             continue

@@ -44,7 +44,8 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             labels |= drift((left, right))
     combined = matmul if operator == "@" else arrays.broadcast
     shape = combined(arrays.shape_of(left), arrays.shape_of(right))
-    if all(isinstance(side, Const) or "uniform" in labels_of(side) for side in (left, right)):
+    is_uniform = type(left) is Const or "uniform" in left_labels
+    if is_uniform and (type(right) is Const or "uniform" in right_labels):
         labels |= {"uniform"}
     if operator == "/" and ctx.env.maps:
         note_quotient(run, left, right, site, ctx)

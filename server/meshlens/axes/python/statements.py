@@ -37,16 +37,14 @@ def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context)
     run.work += len(statements)
     api_guard = run.api_guard
     for statement in statements:
-        tag: str = statement.tag
-        left: str | None = None
-        if isinstance(statement, Assign):
+        if type(statement) is Assign:
             _assign(run, statement, frame, ctx)
         else:
-            left = _STATEMENTS[tag](run, statement, frame, ctx)
-        if left is not None:
-            run.depth -= 1
-            run.api_guard = api_guard
-            return left
+            left = _STATEMENTS[statement.tag](run, statement, frame, ctx)
+            if left is not None:
+                run.depth -= 1
+                run.api_guard = api_guard
+                return left
         if frame.exits:
             if "api" in frame.exits:
                 run.api_guard = api_guard + 1
@@ -64,7 +62,7 @@ def _assign(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     value = evaluate(run, node.value, frame, ctx)
     targets: tuple[Any, ...] = node.targets
     for target in targets:
-        if isinstance(target, Name) and not frame.globals and not frame.nonlocals and target.name not in frame.given:
+        if type(target) is Name and not frame.globals and not frame.nonlocals and target.name not in frame.given:
             frame.vars[target.name] = value
         else:
             assign(run, target, value, frame, ctx)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from meshlens.axes.domain.joining import join_all
+from meshlens.axes.domain.joining import join_all, options, union
 from meshlens.axes.domain.keys import as_value, key_of
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Seq, Value
 
@@ -36,6 +36,8 @@ _UNKNOWN_ENTRY = frozenset(
     for inner in ("", ".config_dict", ".config_dict.config_dict")
     for name in ("placeholder", "required_placeholder", "FieldReference")
 )
+TABLES = _NESTED | _FLAT | _UNKNOWN_ENTRY | {"omegaconf.OmegaConf.merge", "vars", "omegaconf.OmegaConf.to_container"}
+"""The callables that `make_table` knows."""
 _COPIES = frozenset({"copy_and_resolve_references", "copy", "as_configdict", "unlock", "__copy__"})
 _PLAIN = frozenset({"to_dict", "_asdict"})
 _QUIET = frozenset({"lock", "unlock", "unlocked", "ignore_type", "eval", "is_locked"})
@@ -159,8 +161,6 @@ def keys_of(table: Dict) -> tuple[Value, ...]:
 
 def changed(value: Value, change: Callable[[Dict], Dict]) -> Value | None:
     """Returns a value after each dictionary that it may be was changed; None where it may be something else."""
-    from meshlens.axes.domain.joining import options, union
-
     known = options(value)
     if not all(isinstance(option, Dict) for option in known):
         return None

@@ -130,11 +130,13 @@ def numbered(frame: Frame, number: Any) -> Site:
     if known is None:
         return _NEW(Site, (frame.path, frame.block, number))
     place: int = number
-    if place >= len(known):
+    if place < len(known):
+        site = known[place]
+        if site is not None:
+            return site
+    else:
         known.extend([None] * (place + 16 - len(known)))
-    site = known[place]
-    if site is None:
-        site = known[place] = _NEW(Site, (frame.path, frame.block, number))
+    site = known[place] = _NEW(Site, (frame.path, frame.block, number))
     return site
 
 

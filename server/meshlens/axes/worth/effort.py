@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from meshlens.axes.domain.joining import join_all, variations_in
@@ -231,18 +232,19 @@ def _is_dict_written_out(written: tuple[Any, ...], count: int) -> bool:
     )
 
 
+@lru_cache(maxsize=500)
 def _returned(statements: tuple[Any, ...]) -> tuple[Any, ...]:
     """The expressions that statements return, without those of functions inside them."""
     found: list[Any] = []
     waiting: list[Any] = list(statements)
     while waiting:
         node = waiting.pop()
-        if not isinstance(node, tuple) or not node or isinstance(node, (FunctionDef, Lambda, ClassDef)):
+        if isinstance(node, (FunctionDef, Lambda, ClassDef)):
             continue
         if isinstance(node, (Return, Yield)):
             found.append(node.value if node.value is not None else node)
         else:
-            waiting.extend(node)
+            waiting.extend([part for part in node if isinstance(part, tuple)])
     return tuple(found)
 
 
@@ -401,17 +403,16 @@ def _alters(statements: tuple[Any, ...], names: frozenset[str]) -> bool:
     waiting: list[Any] = list(statements)
     while waiting:
         node = waiting.pop()
-        if not isinstance(node, tuple) or not node:
-            continue
-        targets = node.targets if isinstance(node, Assign) and isinstance(node.targets, tuple) else ()
-        if any(_root_of(target) in names for target in targets if isinstance(target, (Attribute, Subscript))):
-            return True
-        is_method = (
-            isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name in ("update", "pop")
-        )
-        if is_method and _root_of(node[2][2]) in names:
-            return True
-        waiting.extend(node)
+        kind = type(node)
+        if kind is Assign:
+            for target in node.targets:
+                if isinstance(target, (Attribute, Subscript)) and _root_of(target) in names:
+                    return True
+        elif kind is Call and type(node.callee) is Attribute and node.callee.name in ("update", "pop"):
+            altered = _root_of(node.callee.object)
+            if altered in names:
+                return True
+        waiting.extend([part for part in node if isinstance(part, tuple)])
     return False
 
 

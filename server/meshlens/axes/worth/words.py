@@ -30,7 +30,7 @@ class Said:
     version: bool
 
 
-@lru_cache(maxsize=2_000)
+@lru_cache(maxsize=10_000)
 def said_by(node: Any) -> Said:
     """What an expression speaks of; conditions are met several times."""
     words = _words_in(node)
@@ -57,13 +57,14 @@ def _words_in(node: Any) -> frozenset[str]:
     waiting = [node]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Name):
+        kind = type(node)
+        if kind is Name:
             found.append(node.name)
-        elif isinstance(node, Attribute):
+        elif kind is Attribute:
             found.append(node.name)
             waiting.append(node.object)
-        elif isinstance(node, Hole):
+        elif kind is Hole:
             found.extend(node.names)
-        elif isinstance(node, tuple) and not isinstance(node, Constant):
-            waiting.extend(node)
+        elif kind is not Constant:
+            waiting.extend([part for part in node if isinstance(part, tuple)])
     return frozenset(found)

@@ -100,35 +100,45 @@ def _rows(lines: Sequence[str], marks: Sequence[Mark]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A line as it is shown: a window of it, tabs spread, and the column on screen of each character."""
+    """A line as it is shown: a window of it, tabs spread.
+
+    Attributes:
+        text: what is shown.
+        before: how many characters of the line have no column, as they lie far to the left of the window.
+        columns: the column on screen of each further character.
+    """
 
     text: str
+    before: int
     columns: tuple[int, ...]
 
     def column(self, column: int) -> int:
         """The column on screen, from 0, of a column of the source, from 1."""
-        return self.columns[min(max(column - 1, 0), len(self.columns) - 1)]
+        return self.columns[min(max(column - 1 - self.before, 0), len(self.columns) - 1)]
 
 
 def _view(text: str, wanted: Sequence[int], room: int) -> _View:
+    place = max(min(wanted, default=1) - 1, 0)
+    before = max(place - room, 0) if len(text) > 4 * room else 0
+    part = text[before : before + 4 * room]
     columns = [0]
     pieces = []
-    for character in text:
+    for character in part:
         piece = " " * (_TAB - columns[-1] % _TAB) if character == "\t" else picture_of(character)
         pieces.append(piece)
         columns.append(columns[-1] + width(piece))
-    if columns[-1] <= room:
-        return _View("".join(pieces).rstrip(), tuple(columns))
-    start = columns[min(max(min(wanted, default=1) - 1, 0), len(text))]
-    left = 0 if start < room * 2 // 3 else start - room // 3
-    first = next((place for place, column in enumerate(columns) if column >= left), len(text))
+    if len(part) == len(text) and columns[-1] <= room:
+        return _View("".join(pieces).rstrip(), 0, tuple(columns))
+    start = columns[min(place - before, len(part))]
+    left = 0 if start < room * 2 // 3 and not before else start - room // 3
+    first = next((place for place, column in enumerate(columns) if column >= left), len(part))
     last = max((place for place, column in enumerate(columns) if column <= columns[first] + room), default=first)
-    head = "…" if first else ""
-    tail = "…" if last < len(text) else ""
+    head = "…" if before + first else ""
+    tail = "…" if before + last < len(text) else ""
     shift = columns[first] - len(head)
     shown = head + "".join(pieces[first:last]) + tail
     ends = columns[last] - shift
-    return _View(shown.rstrip(), tuple(min(max(column - shift, 0), ends) for column in columns))
+    return _View(shown.rstrip(), before, tuple(min(max(column - shift, 0), ends) for column in columns))
 
 
 def _underline(view: _View, mark: Mark, row: int, room: int) -> list[Line]:

@@ -22,6 +22,8 @@ def summary(report: Report) -> str:
         lines.append(f"Found {', '.join(parts)}.{_fixable(report)}")
     elif report.files:
         lines.append(f"Nothing to report in {_count(report.files, 'file', 'files')}.")
+    elif report.problems:
+        lines.append("Nothing was checked.")
     else:
         lines.append("There was nothing to check.")
     if report.baselined:

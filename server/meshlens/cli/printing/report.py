@@ -164,10 +164,11 @@ def unpacked(data: Any) -> tuple[Reported, ...]:
     Raises:
         ValueError, TypeError: they are something else.
     """
-    return tuple([_finding(*one) for one in _list(data)])
+    return tuple([_finding(one) for one in _list(data)])
 
 
-def _finding(code: Any, name: Any, severity: Any, message: Any, place: Any, fix: Any, related: Any) -> Reported:
+def _finding(data: Any) -> Reported:
+    code, name, severity, message, place, fix, related = _list(data)
     places = tuple([(_text(text), _place(*_list(at))) for text, at in map(_list, _list(related))])
     words = (_text(code), _text(name), _text(severity), _text(message))
     return Reported(*words, _place(*_list(place)), _fix(fix), places)

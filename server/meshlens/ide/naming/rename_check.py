@@ -60,6 +60,5 @@ def _after(view: FileView, edits: Iterable[FileEdit]) -> Solution:
     solution = view.solution
     changed = {path: extract(apply(view.texts[path], wanted)) for path, wanted in changes.items()}
     facts = {**solution.facts, **changed}
-    assumed = solution.index, solution.devices, solution.jax_version
     again = solve_again(solution, facts, changed)
-    return again if again is not None else solve(facts, *assumed, solution, solution.jax_folders, solution.focus)
+    return again if again is not None else solve(facts, solution.index, solution.assumed, solution)

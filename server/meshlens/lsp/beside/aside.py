@@ -110,11 +110,10 @@ def _open(root: Path, settings: Settings, version: tuple[int, ...], overlay: Map
         [root],
         files=sorted({*files, *overlay}),
         jax_version=version,
-        jax_folders=find_jax_folders(files, root, settings),
         devices=target_of(settings.devices, None),
         overlay=overlay,
         cache=cache_of(root),
-    )
+    ).with_jax_folders(find_jax_folders(files, root, settings))
     return Project(root, settings, workspace, dict(overlay))
 
 

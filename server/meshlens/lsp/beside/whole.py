@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,7 +37,11 @@ async def findings_of_project(session: Session, root: Path) -> Mapping[Path, tup
             return {}
     else:
         checked = [file.path for file in folder.workspace.files.values() if file.path.is_relative_to(root)]
-        found = {path: session.findings(path) for path in checked}
+        found = {}
+        for path in checked:
+            found[path] = session.findings(path)
+            # What a client has asked meanwhile comes first.
+            await asyncio.sleep(0)
     session.whole_findings[root] = (folder.revision, found)
     return found
 

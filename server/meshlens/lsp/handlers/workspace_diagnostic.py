@@ -23,7 +23,8 @@ async def workspace_diagnostic(session: Session, params: dict[str, Any]) -> dict
     items: list[dict[str, Any]] = []
     with reporting(session, params.get("workDoneToken"), "Checking the project") as progress:
         for root, folder in list(session.folders.items()):
-            if not folder.features.workspace_diagnostics:
+            wanted = folder.features.workspace_diagnostics
+            if wanted == "off" or (wanted == "small" and folder.small is False):
                 continue
             progress(root.name)
             for path, found in (await findings_of_project(session, root)).items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from meshlens.axes.interpreter import new_run
 from meshlens.axes.runs.records import Records
@@ -69,6 +69,22 @@ class Step:
     records: Mapping[RootKey, tuple[Records, ...]] | None = None
 
 
+class Assumed(NamedTuple):
+    """What a solution takes for given, besides the files.
+
+    Attributes:
+        devices: the devices that the code is meant for.
+        jax_version: the version of JAX.
+        jax_folders: folders that say themselves which version of JAX their files use.
+        focus: what is run; None for everything.
+    """
+
+    devices: Topology | None
+    jax_version: tuple[int, ...]
+    jax_folders: JaxFolders = ()
+    focus: Focus | None = None
+
+
 @dataclass
 class Solution:
     """All roots of a workspace, run.
@@ -76,9 +92,7 @@ class Solution:
     Attributes:
         facts: the facts that it was computed from.
         index: where imports lead.
-        devices, jax_version: the assumptions.
-        focus: what is run; None for everything.
-        jax_folders: folders that say themselves which version of JAX their files use.
+        assumed: what it takes for given.
         modules: what each module's top level leaves behind.
         results: by root: (path, "") for a module's top level, (path, name) for a function or class, for the file as a
             program, and for what a module made and did not call.
@@ -98,15 +112,12 @@ class Solution:
 
     facts: Mapping[str, FileFacts]
     index: ModuleIndex
-    devices: Topology | None
-    jax_version: tuple[int, ...]
-    focus: Focus | None = None
+    assumed: Assumed
     modules: dict[str, ModuleState] = field(default_factory=dict)
     results: dict[RootKey, RootResult] = field(default_factory=dict)
     sorted: Sorted = field(default_factory=lambda: Sorted({}, {}, {}))
     interest: Interest | None = None
     counter: Iterator[int] = field(default_factory=count)
-    jax_folders: JaxFolders = ()
     readers: Readers = field(default_factory=lambda: Readers({}))
     links: LinkIndex = field(default_factory=LinkIndex)
     step: Step | None = None
@@ -151,7 +162,8 @@ class Solution:
 
     def runs(self, key: RootKey) -> bool:
         """Whether a root is run."""
-        return self.focus is None or self.focus.runs(key)
+        focus = self.assumed.focus
+        return focus is None or focus.runs(key)
 
     @property
     def paths(self) -> frozenset[str]:
@@ -162,11 +174,8 @@ class Solution:
 def solve(
     facts: Mapping[str, FileFacts],
     index: ModuleIndex,
-    devices: Topology | None,
-    jax_version: tuple[int, ...],
+    assumed: Assumed,
     before: Solution | None,
-    jax_folders: JaxFolders = (),
-    focus: Focus | None = None,
     edited: Iterable[str] = (),
 ) -> Solution:
     """Runs every root of a workspace, or takes its result from the solution before where nothing it saw has changed.
@@ -174,14 +183,12 @@ def solve(
     Args:
         facts: the facts of all files.
         index: where imports lead.
-        devices: the devices that the code is meant for.
-        jax_version: the version of JAX.
+        assumed: what is taken for given.
         before: the solution before.
-        jax_folders: folders that say themselves which version their files use.
-        focus: what is run; None for everything.
         edited: files in which something may be typed.
     """
-    solution = Solution(facts, index, devices, jax_version, focus, jax_folders=jax_folders)
+    focus = assumed.focus
+    solution = Solution(facts, index, assumed)
     if before is not None:
         solution.counter = before.counter
         solution.links, solution.checked, solution._by_source = before.links, before.checked, before._by_source
@@ -208,7 +215,7 @@ def solve(
     results = solution.results
     is_complete = all(result.relied <= results.keys() for result in results.values())
     if before is not None and (ledgers.is_out_of_step or not is_complete):
-        return solve(facts, index, devices, jax_version, None, jax_folders, focus)
+        return solve(facts, index, assumed, None)
     if watched:
         _watch(solution, kept, tuple(watched))
     solution.results = _in_order(solution.results)
@@ -240,10 +247,8 @@ def _kept(solution: Solution, interest: Interest, before: Solution) -> dict[Root
     if (
         before.interest is None
         or before.paths != solution.paths
-        or before.devices != solution.devices
+        or before.assumed._replace(focus=None) != solution.assumed._replace(focus=None)
         or says_devices(before.facts) != says_devices(solution.facts)
-        or before.jax_version != solution.jax_version
-        or before.jax_folders != solution.jax_folders
     ):
         return {}
     changed = changed_blocks(before.facts, solution.facts, solution.facts)

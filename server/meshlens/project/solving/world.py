@@ -62,11 +62,11 @@ class SolvingWorld:
 
     def jax_version_of(self, path: str) -> tuple[int, ...]:
         """The version of JAX that a file uses."""
-        return version_in(path, self._solution.jax_folders, self._solution.jax_version)
+        return version_in(path, self._solution.assumed.jax_folders, self._solution.assumed.jax_version)
 
     def devices_of(self, path: str) -> Topology | None:
         """The devices that a file is meant for."""
-        return devices_for(self._solution.facts.get(path), self._solution.devices).target
+        return devices_for(self._solution.facts.get(path), self._solution.assumed.devices).target
 
     def is_running(self, path: str) -> bool:
         """Whether a file's top level is being run, or the file as a program, so that its variables may change."""

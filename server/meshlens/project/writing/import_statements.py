@@ -21,8 +21,7 @@ def name_of_module(view: FileView, dotted: str, before: int | None = None) -> st
         before: an offset; imports that begin at it or after it do not count.
     """
     parent, _, last = dotted.rpartition(".")
-    for key in view.facts.top:
-        shape = view.facts.blocks[key].shape
+    for key, shape in view.solution.once(f"imports {view.path}", lambda _: _imports(view)):
         if before is not None and view.facts.blocks[key].span(0).start >= before:
             break
         if isinstance(shape, Import):
@@ -36,6 +35,12 @@ def name_of_module(view: FileView, dotted: str, before: int | None = None) -> st
                 if name == last:
                     return str(alias or name)
     return view.draft.name_of(dotted, before)
+
+
+def _imports(view: FileView) -> list[tuple[str, Import | ImportFrom]]:
+    """The import statements of the top level, each with the key of its block."""
+    shapes = ((key, view.facts.blocks[key].shape) for key in view.facts.top)
+    return [(key, shape) for key, shape in shapes if isinstance(shape, (Import, ImportFrom))]
 
 
 def local_name(view: FileView, site: Site) -> str | None:

@@ -11,7 +11,8 @@ from typing import TypeAlias
 from meshlens.facts.nodes import Assign, Call, Constant, ExpressionStatement, Name, last_name
 from meshlens.project.trees import Node, bound_by, names_bound, names_used, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.following import Follow
+from meshlens.refactoring.following.following import Constructs, Follow
+from meshlens.refactoring.following.following_calls import call_of
 from meshlens.refactoring.following.following_statements import follow_body
 from meshlens.refactoring.following.kinds import OVER_DEVICES, SAME, Kind, either, flat
 from meshlens.refactoring.following.random import bundles_of, is_key, stream_of, streams_of
@@ -29,6 +30,7 @@ _PUTS_TOGETHER = frozenset(
 )
 _MOST_KEYS = 4
 _REDUCERS = {"mean": "pmean", "total": "psum"}
+_CONSTRUCTS = Constructs(call_of, follow_body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +76,11 @@ def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reduct
     Raises:
         Obstacle: it takes gradients of something that is not known to be a mean over the rows.
     """
-    parameters = [one[0] for one in target.node.function.parameters if one.name in shared and is_key(one.name)]
-    bound = names_bound(node for statement in target.body for node in walk(statement) if isinstance(node, Assign))
-    keys = [*parameters, *sorted(name for name in bound if is_key(name) and name not in parameters)][:_MOST_KEYS]
+    parameters = [one.name for one in target.node.function.parameters if one.name in shared and is_key(one.name)]
+    binding = [node for statement in target.body for node in walk(statement) if isinstance(node, Assign)]
+    made = names_bound(node for node in binding if _makes_keys(view, node))
+    bound = made | {name for name in names_bound(binding) if is_key(name)}
+    keys = [*parameters, *sorted(bound.difference(parameters))][:_MOST_KEYS]
     first: Obstacle | None = None
     unknown: Reductions | None = None
     for count in range(len(keys) + 1):
@@ -95,6 +99,13 @@ def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reduct
     raise first or Obstacle("random-numbers", f'"{target.name}" returns a random key of which each device has its own')
 
 
+def _makes_keys(view: FileView, statement: Node) -> bool:
+    """Whether a statement binds keys that a function of JAX makes, whatever their names are."""
+    value = statement.value
+    dotted = dotted_name(view, value.callee) if isinstance(value, Call) else ""
+    return dotted in ("jax.random.split", "jax.random.fold_in", "jax.random.key", "jax.random.PRNGKey")
+
+
 def _holds(kind: Kind, *wanted: str) -> bool:
     return any(_holds(one, *wanted) for one in kind) if isinstance(kind, tuple) else kind in wanted
 
@@ -104,7 +115,9 @@ def _reductions(
 ) -> Reductions:
     inside: dict[int, tuple[Node, str]] = {}
     follow = Follow(
-        view, {one.name: "same" if one.name in shared else "tree" for one in target.node.function.parameters}
+        _CONSTRUCTS,
+        view,
+        {one.name: "same" if one.name in shared else "tree" for one in target.node.function.parameters},
     )
     follow.env |= {name: "own" if name in folds else "key" for name in keys}
     streams = tuple((name, stream_of(view, target, name)) for name in streams_of(view, target))
@@ -133,6 +146,7 @@ def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, 
     """
     places = dict(zip((one.name for one in target.parameters), axes, strict=False))
     follow = Follow(
+        _CONSTRUCTS,
         view,
         {one.name: "same" if places.get(one.name, 0) is None else "tree" for one in target.node.function.parameters},
     )
@@ -206,7 +220,12 @@ def reducing(
     Raises:
         Obstacle: there is no place for it.
     """
-    edits = [_below(view, target, *line, spelling, axis, guard) for line in found.lines]
+    edits: list[FileEdit] = []
+    for statement, names, how in found.lines:
+        joined = ", ".join(names)
+        value = f"({joined})" if len(names) > 1 else joined
+        text = f"{joined} = {spelling.of('jax', f'lax.{how}')}({value}, axis_name={axis})"
+        edits.append(_line_below(view, target, statement, text, guard))
     is_folding = found.keys or found.folded or found.streams or found.bundles
     index = f"{spelling.of('jax', 'lax.axis_index')}({axis})" if is_folding else ""
     own = [f"{name} = {spelling.of('jax', 'random.fold_in')}({name}, {index})" for name in found.keys]
@@ -222,7 +241,7 @@ def reducing(
             text = f"{name} = {spelling.of('jax', 'random.fold_in')}({name}, {index})"
             edits.append(_line_below(view, target, statement, text, guard))
     if guard and found.inside:
-        line = line_of(view, target.at(found.inside[0][0][1]))
+        line = line_of(view, target.at(found.inside[0][0].site))
         raise Obstacle(
             "reduction-inside", f"line {line} reduces inside an expression, which other uses have to do without"
         )
@@ -234,23 +253,6 @@ def reducing(
     return edits
 
 
-def _below(
-    view: FileView,
-    target: Target,
-    statement: Node,
-    names: tuple[str, ...],
-    how: str,
-    spelling: Spelling,
-    axis: str,
-    guard: str,
-) -> FileEdit:
-    """The line below a statement that reduces what it binds."""
-    joined = ", ".join(names)
-    value = f"({joined})" if len(names) > 1 else joined
-    text = f"{joined} = {spelling.of('jax', f'lax.{how}')}({value}, axis_name={axis})"
-    return _line_below(view, target, statement, text, guard)
-
-
 def _line_below(view: FileView, target: Target, statement: Node, text: str, guard: str) -> FileEdit:
     span = view.span(target.at(statement.site))
     end = view.source.find(b"\n", span.end)
@@ -260,7 +262,7 @@ def _line_below(view: FileView, target: Target, statement: Node, text: str, guar
     start = view.source.rfind(b"\n", 0, span.start) + 1
     head = view.source[start : span.start].decode("utf-8", "replace")
     if head.strip() or (rest and not rest.startswith(b"#")):
-        line = line_of(view, target.at(statement[1]))
+        line = line_of(view, target.at(statement.site))
         raise Obstacle("gradient-line", f"line {line} holds more than one statement")
     lines = f"\n{head}{guard}\n{head}    {text}" if guard else f"\n{head}{text}"
     return FileEdit(view.path, Edit(Span(end, end), lines))

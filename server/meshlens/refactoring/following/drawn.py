@@ -23,6 +23,7 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, bound_by, names_bound, tree, walk
 from meshlens.project.view import FileView
+from meshlens.refactoring.reading.functions import dotted_name
 
 _SOURCE = re.compile(
     r"(?:.*_)?(?:data|dataset|ds|dl|loader|dataloader|batch|batches|minibatch|minibatches|iterator|iter|it|stream"
@@ -49,13 +50,45 @@ def is_drawn(view: FileView, site: Site, value: Node) -> bool:
     return _is_part(_scope(view, site), value, 0)
 
 
+def is_counted(view: FileView, site: Site, value: Node) -> bool:
+    """Returns whether an expression is the next number of an `itertools.count`.
+
+    Args:
+        view: the file.
+        site: the call that gets it.
+        value: the expression.
+    """
+    if not isinstance(value, Call) or last_name(value.callee) != "next" or not value.arguments:
+        return False
+    counter = value.arguments[0].value
+    if not isinstance(counter, Name):
+        return False
+    binding = [
+        node
+        for scope in (_scope(view, site), _top(view))
+        for root in scope
+        for node in walk(root)
+        if counter.name in bound_by(node)
+    ]
+    return bool(binding) and all(
+        isinstance(one, Assign)
+        and isinstance(one.value, Call)
+        and dotted_name(view, one.value.callee) == "itertools.count"
+        for one in binding
+    )
+
+
+def _top(view: FileView) -> tuple[Node, ...]:
+    shapes = (view.facts.blocks[key].shape for key in view.facts.top)
+    return tuple(one for one in shapes if not isinstance(one, (FunctionDef, ClassDef)))
+
+
 def _scope(view: FileView, site: Site) -> tuple[Node, ...]:
     """Returns the function around a place, or the statements of the top level."""
     root = tree(view, site.path, site.block)
     if root is None or isinstance(root, FunctionDef) or site.block not in view.facts.top:
         return (root,) if root is not None else ()
-    shapes = (view.facts.blocks[key].shape for key in view.facts.top)
-    return tuple(one for one in shapes if not isinstance(one, (FunctionDef, ClassDef)))
+    return _top(view)
 
 
 def _is_part(scope: tuple[Node, ...], value: Node, depth: int) -> bool:
@@ -109,7 +142,7 @@ def _is_source(value: Node) -> bool:
     """Returns whether an expression names what gives data, or calls it."""
     if isinstance(value, Call):
         if last_name(value.callee) == "next":
-            return bool(value.arguments)
+            return bool(value.arguments) and _is_source(value.arguments[0].value)
         return _is_source(value.callee) or (isinstance(value.callee, Attribute) and _is_source(value.callee.object))
     if isinstance(value, Subscript):
         return _is_source(value.object)

@@ -5,9 +5,9 @@ It does not know shapes: an array with rows has them first, an unknown function 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from meshlens.facts.nodes import (
     Attribute,
@@ -29,6 +29,7 @@ from meshlens.facts.nodes import (
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, definitions, name_of_block, names_used, walk
 from meshlens.project.view import FileView
+from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.kinds import (
     LINEAR,
     Kind,
@@ -39,6 +40,7 @@ from meshlens.refactoring.following.kinds import (
     kept,
     together,
 )
+from meshlens.refactoring.reading.decorators import is_transparent
 from meshlens.refactoring.reading.functions import dotted_name, functions_called
 from meshlens.refactoring.reading.made import MAKES, kind_outside, made_outside, times_bound, used_as_arrays
 from meshlens.refactoring.reading.scopes import home_of
@@ -60,11 +62,25 @@ Env = dict[str, Kind]
 Functions: TypeAlias = "dict[str, tuple[Node, Follow | None]]"
 
 
+class Constructs(NamedTuple):
+    """What follows the constructs that hold each other: a call enters a function, whose statements hold calls.
+
+    Attributes:
+        call: returns the kind of what a call gives: where it is called, where the names in the callee mean what they
+            mean, the callee, the call.
+        run: follows the statements of a function.
+    """
+
+    call: Callable[[Follow, Follow, Node, Node], Kind]
+    run: Callable[[Follow, Iterable[Node]], None]
+
+
 @dataclass(slots=True)
 class Follow:
     """What is known while a function is followed.
 
     Attributes:
+        constructs: what follows calls and statements.
         view: the file.
         env: the kinds of variables.
         local: the functions that are defined in it, with the variables that they see.
@@ -84,6 +100,7 @@ class Follow:
         returned: the kinds that it returns.
     """
 
+    constructs: Constructs
     view: FileView
     env: Env
     local: Functions = field(default_factory=dict)
@@ -172,11 +189,19 @@ class Follow:
     def outside(self) -> Follow:
         """The scope around a function of the file that is followed from here."""
         made: Functions = {**made_outside(self.view, self.home)}
-        return Follow(self.view, {}, depth=self.depth, made=made, home=self.home)
+        return Follow(self.constructs, self.view, {}, depth=self.depth, made=made, home=self.home)
 
     def frozen(self) -> Follow:
         """The scope as it is now, for a function that takes from it what it needs when it is made."""
-        inner = Follow(self.view, dict(self.env), dict(self.local), self.depth, dict(self.made), dict(self.imports))
+        inner = Follow(
+            self.constructs,
+            self.view,
+            dict(self.env),
+            dict(self.local),
+            self.depth,
+            dict(self.made),
+            dict(self.imports),
+        )
         inner.home, inner.arrays = self.home, self.arrays
         return inner
 
@@ -201,7 +226,7 @@ def returns_function(follow: Follow, callee: Node) -> bool:
     """Whether a function of the file returns one that it defines or makes."""
     known = function_defined(follow, callee)
     if known is None or not isinstance(known[0], FunctionDef):
-        return known is not None and isinstance(known[0][3], Lambda)
+        return known is not None and isinstance(known[0].body, Lambda)
     inside = {
         name_of_block(one.key) if isinstance(one, SeparateDef) else one.function.name
         for one in definitions(known[0].function.body)
@@ -231,13 +256,11 @@ def called(
         arguments: the kinds of the arguments, with their keywords.
         handed: the arguments themselves, where they are known.
     """
-    from meshlens.refactoring.following.following_statements import follow_body
-
     if follow.depth >= DEPTH or any(label in ("*", "**") for label, _ in arguments):
         return "same" if applied(kind for _, kind in arguments) == "same" else "mixed"
     parameters = function.function.parameters if isinstance(function, FunctionDef) else function.parameters
     scope = around.frozen() if around is not None else follow.outside()
-    inner = Follow(scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
+    inner = Follow(scope.constructs, scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
     inner.home = scope.home
     inner.arrays = used_as_arrays(function)
     positional = [kind for label, kind in arguments if label is None]
@@ -259,7 +282,7 @@ def called(
             inner.made[name] = made
     if isinstance(function, Lambda):
         return inner.kind(function.body)
-    follow_body(inner, function.function.body)
+    follow.constructs.run(inner, function.function.body)
     result = inner.returned[0] if inner.returned else "same"
     for other in inner.returned[1:]:
         result = either(result, other)
@@ -312,7 +335,7 @@ def _of_another_file(follow: Follow, callee: Node) -> tuple[Node, Follow] | None
     found = imported_function(follow.view, callee)
     if found is None or times_bound(found[0], None, found[1].name) > 1:
         return None
-    scope = Follow(found[0], {}, depth=follow.depth, made={**made_outside(found[0], None)})
+    scope = Follow(follow.constructs, found[0], {}, depth=follow.depth, made={**made_outside(found[0], None)})
     return found[1].node, scope
 
 
@@ -323,8 +346,9 @@ def _is_plain(view: FileView, decorator: Node) -> bool:
         and dotted_name(view, decorator.callee) == "functools.partial"
         and decorator.arguments
     ):
-        decorator = decorator.arguments[0][2]
-    return dotted_name(view, decorator.callee if isinstance(decorator, Call) else decorator) in _PLAIN_DECORATORS
+        decorator = decorator.arguments[0].value
+    dotted = dotted_name(view, decorator.callee if isinstance(decorator, Call) else decorator)
+    return dotted in _PLAIN_DECORATORS or is_transparent(view, decorator)
 
 
 def _attribute(follow: Follow, node: Node) -> Kind:
@@ -372,7 +396,11 @@ def _rows_of(follow: Follow, index: Node) -> Kind:
     items = index.items if isinstance(index, TupleDisplay) else (index,)
     first, rest = items[0], [flat(follow.kind(one)) for one in items[1:]]
     if isinstance(first, Constant) and first.value is None:
-        return "turned" if all(isinstance(one, Slice) or one[2:] == (...,) for one in items[1:]) else "mixed"
+        return (
+            "turned"
+            if all(isinstance(one, Slice) or (isinstance(one, Constant) and one.value is ...) for one in items[1:])
+            else "mixed"
+        )
     if isinstance(first, Slice):
         is_whole = all(part is None for part in (first.lower, first.upper, first.step))
         return "rows" if is_whole and set(rest) <= {"same"} else "mixed"
@@ -393,8 +421,6 @@ def _binary(follow: Follow, node: Node) -> Kind:
 
 def _operand(follow: Follow, node: Node) -> Kind:
     """The kind of an operand; gradients are reduced before they meet anything else, as people write it."""
-    from meshlens.refactoring.following.gradients import takes
-
     kind = follow.kind(node)
     is_gradient = isinstance(node, Call) and takes(follow.view, node.callee)
     return follow.settled(node, kind) if is_gradient else kind
@@ -427,9 +453,11 @@ def _walrus(follow: Follow, node: Node) -> Kind:
 
 
 def _call(follow: Follow, node: Node) -> Kind:
-    from meshlens.refactoring.following.following_calls import call_kind
-
-    return call_kind(follow, node)
+    callee = node.callee
+    if isinstance(callee, Walrus):
+        follow.kind(callee)
+        callee = Name("name", callee.site, callee.name)
+    return follow.constructs.call(follow, *follow.meant(callee), node)
 
 
 def _each(follow: Follow, nodes: tuple[Node, ...]) -> Kind:
@@ -447,9 +475,9 @@ _EXPRESSIONS: dict[str, Callable[[Follow, Node], Kind]] = {
     "tuple": lambda follow, node: tuple(follow.kind(item) for item in node.items),
     "list": lambda follow, node: tuple(follow.kind(item) for item in node.items),
     "dict": lambda follow, node: kept(follow.kind(value) for _, value in node.pairs),
-    "ifexp": lambda follow, node: either(follow.kind(node[3]), follow.kind(node[4])),
+    "ifexp": lambda follow, node: either(follow.kind(node.then), follow.kind(node.otherwise)),
     "cmp": lambda follow, node: _each(follow, node.operands),
-    "bool": lambda follow, node: _each(follow, node[3]),
+    "bool": lambda follow, node: _each(follow, node.items),
     "comp": _comprehension,
     "walrus": _walrus,
 }

@@ -16,11 +16,12 @@ from meshlens.facts.nodes import (
     Slice,
     Subscript,
     TupleDisplay,
-    Walrus,
     last_name,
 )
 from meshlens.project.trees import Node
 from meshlens.refactoring.following.following import Follow, called, function_defined, function_of, returns_function
+from meshlens.refactoring.following.grad_calls import takes
+from meshlens.refactoring.following.gradients import gradient_kind, maker_above
 from meshlens.refactoring.following.kinds import (
     MEANS,
     OVER_DEVICES,
@@ -35,6 +36,7 @@ from meshlens.refactoring.following.kinds import (
     over_rows,
     reduced,
 )
+from meshlens.refactoring.following.random import random_kind
 from meshlens.refactoring.following.row_by_row import (
     Given,
     is_of_arrays,
@@ -43,6 +45,7 @@ from meshlens.refactoring.following.row_by_row import (
     may_couple,
     row_by_row,
 )
+from meshlens.refactoring.following.running import decorated_kind, transformed_kind
 from meshlens.refactoring.reading.layers import layers_of
 from meshlens.refactoring.reading.mentions import bound_at_top
 
@@ -55,15 +58,6 @@ _PLAIN = ("axis", "keepdims", "dtype")
 _WITH_ROWS = frozenset({"rows", "turned"})
 
 
-def call_kind(follow: Follow, node: Node) -> Kind:
-    """The kind of what a call gives."""
-    callee = node.callee
-    if isinstance(callee, Walrus):
-        follow.kind(callee)
-        callee = Name("name", *callee[1:3])
-    return call_of(follow, *follow.meant(callee), node)
-
-
 def call_of(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
     """The kind of what a call gives.
 
@@ -73,14 +67,9 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
         callee: what is called.
         node: the call.
     """
-    from meshlens.refactoring.following.gradients import gradient_kind, maker_above, takes
-    from meshlens.refactoring.following.random import random_kind
-    from meshlens.refactoring.following.running import decorated_kind, transformed_kind
-
     dotted = home.dotted(callee)
     if dotted.startswith("jax.random."):
         return random_kind(follow, dotted.rsplit(".", 1)[-1], node)
-
     if takes(home.view, callee):
         return gradient_kind(follow, callee, home, node)
     known = function_of(home, callee)
@@ -145,7 +134,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
     is_array = is_method and flat(kinds[0]) in _WITH_ROWS and is_of_arrays(name)
     if is_known or is_array:
         return row_by_row(Given(name, positional, named, kinds, follow.kind)) if _is_plain(node) else "mixed"
-    return _of_anything(follow, home, callee, name, node, is_method, kinds)
+    couples_rows = couples(name, over_rows(_axis(node, is_method, 1))) and not is_product(name)
+    return "mixed" if couples_rows else _of_anything(follow, home, callee, name, kinds)
 
 
 def _closes_over_rows(follow: Follow, value: Node) -> bool:
@@ -167,16 +157,13 @@ def _keeps_nothing(follow: Follow) -> bool:
     return bool(layers.classes) and not layers.keeps
 
 
-def _of_anything(
-    follow: Follow, home: Follow, callee: Node, name: str, node: Node, is_method: bool, kinds: list[Kind]
-) -> Kind:
-    """The kind of what a model or another object makes of rows: those of networks keep them apart."""
+def _of_anything(follow: Follow, home: Follow, callee: Node, name: str, kinds: list[Kind]) -> Kind:
+    """Returns the kind of what a model or another object makes of rows: those of networks keep them apart."""
     maker = (
         str(last_name(callee.callee))
         if isinstance(callee, Call) and isinstance(callee.callee, (Name, Attribute))
         else ""
     )
-    axis = over_rows(_axis(node, is_method, 1))
     if isinstance(callee, Call) and returns_function(home, callee.callee):
         return "mixed"
     dotted = home.dotted(callee)
@@ -185,7 +172,7 @@ def _of_anything(
     rebound = isinstance(callee, Name) and (
         name in follow.bound - follow.together if name in follow.env else bound_at_top(follow.view, name) > 1
     )
-    if rebound or may_couple(name) or may_couple(maker) or (couples(name, axis) and not is_product(name)):
+    if rebound or may_couple(name) or may_couple(maker):
         return "mixed"
     found = applied(kinds, coupled=is_product(name))
     return "tree" if found == "rows" else found
@@ -205,7 +192,7 @@ def _updates_rows(follow: Follow, update: Node) -> bool:
     index, array = update.key, update.object.object
     first = index.items[0] if isinstance(index, TupleDisplay) and index.items else index
     if isinstance(first, Slice):
-        return all(part is None for part in first[2:5])
+        return all(part is None for part in (first.lower, first.upper, first.step))
     is_ellipsis = isinstance(first, Constant) and first.value is ...
     return is_ellipsis or (flat(follow.kind(first)) == "places" and flat(follow.kind(array)) == "rows")
 

@@ -82,7 +82,7 @@ def _assign(follow: Follow, statement: Node) -> None:
         isinstance(value, Name)
         and value.name in follow.arrays
         and flat(kind) == "rows"
-        and isinstance(statement[2][0], TupleDisplay)
+        and isinstance(statement.targets[0], TupleDisplay)
     ):
         kind = "mixed"
     if kind == "tree" and _is_named_as_scalar(follow, statement):
@@ -111,17 +111,17 @@ def _is_named_as_scalar(follow: Follow, statement: Node) -> bool:
 
 def _fold(follow: Follow, statement: Node) -> None:
     """Has each device make its own of the keys that a statement of the step itself binds, in the line below it."""
-    if follow.lines is None or not follow.folds or len(statement[2]) != 1:
+    if follow.lines is None or not follow.folds or len(statement.targets) != 1:
         return
-    target = statement[2][0]
+    target = statement.targets[0]
     items = target.items if isinstance(target, (TupleDisplay, ListDisplay)) else (target,)
     names = tuple(
         one.name
         for one in items
         if isinstance(one, Name) and one.name in follow.folds and follow.env.get(one.name) == "key"
     )
-    if names and makes_one_key(follow, statement[3], len(items) if not isinstance(target, Name) else 0):
-        follow.folded.setdefault(statement[1], (statement, names))
+    if names and makes_one_key(follow, statement.value, len(items) if not isinstance(target, Name) else 0):
+        follow.folded.setdefault(statement.site, (statement, names))
         follow.env |= dict.fromkeys(names, "own")
 
 
@@ -142,12 +142,12 @@ def _functions_in(follow: Follow, target: Node, value: Node) -> Functions:
 
 
 def _annotated(follow: Follow, statement: Node) -> None:
-    if statement[4] is not None:
-        kind, made = follow.kind(statement[4]), made_by(follow, statement[4])
-        _bind(follow, statement[2], kind)
-        if made is not None and isinstance(statement[2], Name):
-            follow.made[statement[2].name] = made
-        _reduce(follow, statement, (statement[2],))
+    if statement.value is not None:
+        kind, made = follow.kind(statement.value), made_by(follow, statement.value)
+        _bind(follow, statement.target, kind)
+        if made is not None and isinstance(statement.target, Name):
+            follow.made[statement.target.name] = made
+        _reduce(follow, statement, (statement.target,))
 
 
 def _augmented(follow: Follow, statement: Node) -> None:
@@ -312,15 +312,15 @@ def _function(follow: Follow, statement: Node) -> None:
 
 
 def _block(follow: Follow, statement: Node) -> None:
-    found = tree(follow.view, str(follow.view.path), statement[2])
+    found = tree(follow.view, str(follow.view.path), statement.key)
     if found is not None:
-        follow.forget(name_of_block(statement[2]))
-        follow.local[name_of_block(statement[2])] = (found, follow)
+        follow.forget(name_of_block(statement.key))
+        follow.local[name_of_block(statement.key)] = (found, follow)
 
 
 def _class(follow: Follow, statement: Node) -> None:
     kind = applied(follow.names(statement))
-    _bind(follow, Name("name", 0, statement[2]), kind)
+    _bind(follow, Name("name", 0, statement.name), kind)
 
 
 def _import(follow: Follow, statement: Node) -> None:

@@ -19,19 +19,11 @@ from meshlens.facts.nodes import (
 from meshlens.project.trees import Node, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.following import Follow, called, function_of
+from meshlens.refactoring.following.grad_calls import TAKES, takes
 from meshlens.refactoring.following.kinds import SAME, Kind, applied, flat
 from meshlens.refactoring.maps.pmap import Obstacle
-from meshlens.refactoring.reading.functions import Target, dotted_name
+from meshlens.refactoring.reading.functions import Target
 from meshlens.refactoring.reading.scopes import home_of
-
-TAKES = {
-    "jax.grad": False,
-    "jax.value_and_grad": True,
-    "equinox.filter_grad": False,
-    "equinox.filter_value_and_grad": True,
-    "flax.nnx.grad": False,
-    "flax.nnx.value_and_grad": True,
-}
 
 
 def differentiated(view: FileView, target: Target) -> frozenset[str]:
@@ -56,11 +48,6 @@ def maker_of(view: FileView, callee: Node, named: dict[str, Node]) -> Node | Non
     return named.get(callee.name) if isinstance(callee, Name) else None
 
 
-def takes(view: FileView, node: Node) -> bool:
-    """Whether an expression makes a function that takes gradients."""
-    return isinstance(node, Call) and dotted_name(view, node.callee) in TAKES
-
-
 def maker_above(follow: Follow, function: Node) -> Node | None:
     """The `grad(…)` that decorates a function, as the call that it stands for."""
     decorators = function.function.decorators
@@ -69,11 +56,11 @@ def maker_above(follow: Follow, function: Node) -> Node | None:
     one = decorators[0]
     callee, given = (one.callee, one.arguments) if isinstance(one, Call) else (one, ())
     if follow.dotted(callee) == "functools.partial" and given:
-        callee, given = given[0][2], given[1:]
+        callee, given = given[0].value, given[1:]
     if follow.dotted(callee) not in TAKES or any(label is None for label, _, _ in given):
         return None
     name = Name("name", function.function.site, function.function.name)
-    return Call("call", one[1], callee, (Argument(None, function.function.site, name), *given))
+    return Call("call", one.site, callee, (Argument(None, function.function.site, name), *given))
 
 
 def gradient_kind(
@@ -91,8 +78,6 @@ def gradient_kind(
     Raises:
         Obstacle: it is taken of something that is not known to be a mean or a sum over the rows.
     """
-    from meshlens.refactoring.following.following_calls import call_of
-
     given = [(label, follow.kind(value)) for label, _, value in node.arguments]
     operand = next((value for label, _, value in maker.arguments if label is None), None)
     seen = home.names(operand) if operand is not None and decorated is None else []
@@ -105,7 +90,7 @@ def gradient_kind(
     known = decorated if decorated is not None else function_of(scope, loss_function)
     loss: Kind = called(follow, *known, given) if known is not None else "mixed"
     if isinstance(loss_function, Call) and operand is not None and decorated is None:
-        loss = call_of(follow, scope, loss_function, node)
+        loss = follow.constructs.call(follow, scope, loss_function, node)
     with_aux = any(label == "has_aux" and value.value is not False for label, _, value in maker.arguments)
     aux: Kind = "mixed"
     if with_aux and isinstance(loss, tuple) and len(loss) == 2:

@@ -88,7 +88,7 @@ def jitting(view: FileView, target: Target, calls: tuple[tuple[HostCall, tuple[G
     ]
     static += [name for _, given in calls for name in _text_arguments(given) if name not in static]
     seen = traced(view, target, static)
-    changeable = _changeable(view, calls) | ({str(target.node[2][2][0][0])} if owner == "nnx" else set())
+    changeable = _changeable(view, calls) | ({target.node.function.parameters[0].name} if owner == "nnx" else set())
     while (problem := next((one for one in seen.problems if one.changed not in changeable), None)) is not None:
         if problem.cure is None or problem.cure in static or not _is_python(view, target, problem.cure, calls):
             raise _refusal(target, problem.code, problem.message)
@@ -109,7 +109,7 @@ def jitting(view: FileView, target: Target, calls: tuple[tuple[HostCall, tuple[G
 
 def compiled(view: FileView, target: Target, jitting: Jitting, spelling: Spelling) -> FileEdit:
     """Returns the edit that puts a `jit` above a function."""
-    sites = [target.at(node[1]) for node in target.node.function.decorators]
+    sites = [target.at(node.site) for node in target.node.function.decorators]
     start = min(view.span(site).start for site in (*sites, target.site))
     line = view.source.rfind(b"\n", 0, start) + 1
     head = view.source[line:start]
@@ -144,7 +144,7 @@ def _owner(view: FileView, target: Target) -> str:
     """
     if not target.is_method:
         return ""
-    home = class_around(view, target.at(target.node[1]))
+    home = class_around(view, target.at(target.node.site))
     kind = kind_of_class(view, home) if home else None
     if kind in _OBJECTS:
         return kind or ""
@@ -181,7 +181,11 @@ def _is_choice(
     view: FileView, target: Target, parameter: Node, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]
 ) -> bool:
     """Returns whether an argument is a switch, a word or a count that the calls spell out, so it chooses the code."""
-    if parameter.annotation is not None and isinstance(parameter[4], Name) and parameter[4].name in ("bool", "str"):
+    if (
+        parameter.annotation is not None
+        and isinstance(parameter.annotation, Name)
+        and parameter.annotation.name in ("bool", "str")
+    ):
         return True
     values = [one.node for _, given in calls for one in given if one.name == parameter.name]
     values += [parameter.default] if parameter.default is not None else []
@@ -236,16 +240,17 @@ def _objects(
     """
     found: dict[str, str] = {}
     for name in sorted(seen.objects):
-        if target.is_method and target.node[2][2] and name == target.node[2][2][0][0]:
+        parameters = target.node.function.parameters
+        if target.is_method and parameters and name == parameters[0].name:
             continue
-        parameter = next(one for one in target.node.function.parameters if one.name == name)
+        parameter = next(one for one in parameters if one.name == name)
         kinds = {
             kind_of_argument(view_of(view, call.site.path), call, one.node)
             for call, given in calls
             for one in given
             if one.name == name
         }
-        if parameter.annotation is not None and (said := kind_of_class(view, "", parameter[4])) is not None:
+        if parameter.annotation is not None and (said := kind_of_class(view, "", parameter.annotation)) is not None:
             kinds = {said}
         if len(kinds) != 1 or None in kinds:
             raise _refusal(target, "unknown-object", f'calls "{name}", and it is not known here what that is')
@@ -366,10 +371,10 @@ def _changes_in(view: FileView, root: Node, name: str) -> bool:
 
 def _is_living(view: FileView, call: Node) -> bool:
     """Returns whether a call makes an object that is changed in place."""
-    dotted = dotted_name(view, call[2])
+    dotted = dotted_name(view, call.callee)
     if dotted.startswith("flax.nnx."):
         return dotted.rsplit(".", 1)[-1][:1].isupper()
-    return isinstance(call[2], Name) and kind_of_class(view, str(call[2].name)) in ("nnx", "plain")
+    return isinstance(call.callee, Name) and kind_of_class(view, call.callee.name) in ("nnx", "plain")
 
 
 def _root(node: Node) -> str:

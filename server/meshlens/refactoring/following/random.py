@@ -82,7 +82,7 @@ def bundles_of(target: Target) -> tuple[str, ...]:
         for label, _, value in node.arguments
         if label == "rngs" and isinstance(value, Name)
     }
-    return tuple(one[0] for one in target.parameters if holds_keys(one.name) and one.name in found)
+    return tuple(one.name for one in target.parameters if holds_keys(one.name) and one.name in found)
 
 
 def makes_one_key(follow: Follow, value: Node, count: int) -> bool:

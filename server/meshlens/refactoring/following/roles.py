@@ -76,7 +76,7 @@ def underlying(view: FileView, callee: Callee) -> Target | None:
     above = parent_of(view, callee.site)
     node: Node = above.value if isinstance(above, Assign) else NOTHING
     while isinstance(node, Call) and node.arguments:
-        node = node.arguments[0][2]
+        node = node.arguments[0].value
     if not isinstance(node, (Name, Attribute)):
         return None
     return function_at(view, view.span(Site(callee.site.path, callee.site.block, node.site)))
@@ -137,7 +137,7 @@ def batches_made(view: FileView, target: Target) -> tuple[Site, ...]:
         is_batch = all(_MADE.fullmatch(name) for name in names)
         is_keys = dotted_name(view, node.value.callee) == "jax.random.split" and isinstance(node.targets[0], Name)
         if is_batch or (
-            is_keys and len(node.value.arguments) > 1 and not isinstance(node.value.arguments[1][2], Constant)
+            is_keys and len(node.value.arguments) > 1 and not isinstance(node.value.arguments[1].value, Constant)
         ):
             found.append(target.at(node.value.site))
     return tuple(found)
@@ -196,9 +196,13 @@ def _role_of_name(view: FileView, target: Target | None, name: str) -> Role:
 
 
 def _second_thought(view: FileView, target: Target | None, call: HostCall, given: Given) -> Given:
-    """A state that nothing but its name speaks for is a batch where there is no other, as in reinforcement learning."""
+    """A state that nothing but its name speaks for is a batch where there is no other, as in reinforcement learning.
+
+    So is what has the name of a batch and gets a new value by the call, as in the steps of a sampler.
+    """
     is_named_only = given.role == "state" and not given.is_carried and given.name in _WEAK
-    if not is_named_only or (target is not None and _is_taken_apart(view, target, given.name)):
+    is_renewed = given.is_carried and BATCH.fullmatch(given.name) is not None
+    if not (is_named_only or is_renewed) or (target is not None and _is_taken_apart(view, target, given.name)):
         return given
     return Given(given.node, given.name, "batch", False)
 
@@ -305,7 +309,10 @@ def _is_carried(view: FileView, call: HostCall, node: Node) -> bool:
 
 
 def _same_attribute(one: Node, other: Node) -> bool:
-    return bool(one[0] == other[0] == "attr" and one[3] == other[3] and one[2][-1] == other[2][-1])
+    if not isinstance(one, Attribute) or not isinstance(other, Attribute) or one.name != other.name:
+        return False
+    objects = one.object, other.object
+    return all(isinstance(each, (Name, Attribute)) for each in objects) and len(set(map(last_name, objects))) == 1
 
 
 def _is_counter(view: FileView, call: HostCall, node: Node) -> bool:
@@ -318,7 +325,7 @@ def _is_counter(view: FileView, call: HostCall, node: Node) -> bool:
             or (
                 last_name(one.iterable.callee) == "enumerate"
                 and isinstance(one.target, TupleDisplay)
-                and one.target.items[0][-1] == node.name
+                and last_name(one.target.items[0]) == node.name
             )
         )
         for one in path_to(view, call.site)

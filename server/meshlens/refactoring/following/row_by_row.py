@@ -266,7 +266,7 @@ def _reshape(given: Given) -> str:
 def _is_own_size(size: Node) -> bool:
     """Tells whether what a row holds certainly divides by a size: 1, or one that the array itself has."""
     is_shape = isinstance(size, Subscript) and isinstance(size.object, Attribute) and size.object.name == "shape"
-    return _number(size) == 1 or (is_shape and _number(size[3]) != 0)
+    return _number(size) == 1 or (is_shape and _number(size.key) != 0)
 
 
 def _flat_rows(given: Given) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from meshlens.facts.nodes import Call, Constant, ListDisplay, TupleDisplay
+from meshlens.facts.nodes import Argument, Call, Constant, ListDisplay, TupleDisplay
 from meshlens.project.trees import Node
 from meshlens.refactoring.following.following import Follow, called, function_defined, function_of
 from meshlens.refactoring.following.kinds import Kind, applied, either, flat
@@ -28,8 +28,6 @@ def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Node) -> 
         callee: what is called.
         node: the call.
     """
-    from meshlens.refactoring.following.following_calls import call_of
-
     runner = _RUNNERS.get(home.dotted(callee))
     if runner is not None:
         return runner(follow, node)
@@ -40,20 +38,22 @@ def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Node) -> 
     if operand is None:
         return None
     if maker in _TRANSPARENT:
-        return call_of(follow, *home.meant(operand), node)
+        return follow.constructs.call(follow, *home.meant(operand), node)
     if maker == "functools.partial":
         held = tuple(callee.arguments[1:])
         known = function_of(home, operand)
         if known is None:
-            return call_of(follow, *home.meant(operand), node._replace(arguments=(*held, *node.arguments)))
+            return follow.constructs.call(
+                follow, *home.meant(operand), node._replace(arguments=(*held, *node.arguments))
+            )
         given: _Labelled = [(label, home.kind(value)) for label, _, value in held]
-        return called(follow, *known, [*given, *((label, follow.kind(value)) for label, _, value in node[3])])
+        return called(follow, *known, [*given, *((label, follow.kind(value)) for label, _, value in node.arguments)])
     if maker in _VMAPS:
         return _mapped(follow, home.names(operand), callee.arguments, node)
     if maker in _VECTORIZE:
         return _vectorized(follow, home.names(operand), callee.arguments, node)
     if maker.startswith("jax."):
-        kinds = [*(follow.kind(value) for _, _, value in node[3]), *home.names(callee)]
+        kinds = [*(follow.kind(value) for _, _, value in node.arguments), *home.names(callee)]
         return "same" if applied(kinds) == "same" else "mixed"
     return None
 
@@ -73,13 +73,13 @@ def decorated_kind(follow: Follow, function: Node, around: Follow | None, node: 
         given = one.arguments if isinstance(one, Call) else ()
         maker = follow.dotted(one.callee if isinstance(one, Call) else one)
         if maker == "functools.partial" and given:
-            maker, given = follow.dotted(given[0][2]), given
+            maker, given = follow.dotted(given[0].value), given
         if maker in _VMAPS:
-            seen = [around.look_up(function[2][0])] if around is not None else []
-            return _mapped(follow, seen, given if given else ((None, 0, one),), node)
+            seen = [around.look_up(function.function.name)] if around is not None else []
+            return _mapped(follow, seen, given if given else (Argument(None, 0, one),), node)
         if maker in _VECTORIZE:
             return _vectorized(follow, [], given, node)
-    found = flat(called(follow, function, around, [(label, follow.kind(value)) for label, _, value in node[3]]))
+    found = flat(called(follow, function, around, [(label, follow.kind(value)) for label, _, value in node.arguments]))
     return found if found in ("same", "rows") else "mixed"
 
 
@@ -120,7 +120,7 @@ def _vectorized(follow: Follow, seen: list[Kind], given: tuple[Node, ...], node:
     is_small = signature is None or (
         isinstance(signature, Constant) and _LAST_AXES.fullmatch(str(signature.value)) is not None
     )
-    kinds = [flat(follow.settled(value, follow.kind(value))) for _, _, value in node[3]]
+    kinds = [flat(follow.settled(value, follow.kind(value))) for _, _, value in node.arguments]
     found = applied((*kinds, *seen))
     return found if found == "same" or (found == "rows" and is_small and applied(seen) == "same") else "mixed"
 
@@ -191,22 +191,20 @@ def _while_loop(follow: Follow, node: Node) -> Kind:
 
 def _cond(follow: Follow, node: Node) -> Kind:
     test, then, otherwise = _arguments(node, "pred", "true_fun", "false_fun")
-    if test is None or flat(follow.kind(test)) != "same" or any(label is not None for label, _, _ in node[3]):
+    if test is None or flat(follow.kind(test)) != "same" or any(label is not None for label, _, _ in node.arguments):
         return "same" if applied(follow.kind(value) for _, _, value in node.arguments) == "same" else "mixed"
-    operands = [follow.kind(value) for _, _, value in node[3][3:]]
+    operands = [follow.kind(value) for _, _, value in node.arguments[3:]]
     return either(_run(follow, then, operands), _run(follow, otherwise, operands))
 
 
 def _map(follow: Follow, node: Node) -> Kind:
-    function = node[3][0][2] if node[3] else None
+    function = node.arguments[0].value if node.arguments else None
     if function is None:
         return "mixed"
-    return _mapped(follow, follow.names(function), (), node._replace(arguments=node[3][1:2]))
+    return _mapped(follow, follow.names(function), (), node._replace(arguments=node.arguments[1:2]))
 
 
 def _tree_map(follow: Follow, node: Node) -> Kind:
-    from meshlens.refactoring.following.following_calls import call_of
-
     if not node.arguments or any(label in ("*", "**") for label, _, _ in node.arguments):
         return "mixed"
     function, trees = node.arguments[0].value, tuple(one for one in node.arguments[1:] if one.label is None)
@@ -217,7 +215,7 @@ def _tree_map(follow: Follow, node: Node) -> Kind:
     kinds = [follow.kind(value) for _, _, value in trees]
     known = function_of(home, callee)
     if known is None:
-        return flat(call_of(follow, home, callee, node._replace(arguments=trees)))
+        return flat(follow.constructs.call(follow, home, callee, node._replace(arguments=trees)))
     found = flat(called(follow, *known, [(None, flat(kind)) for kind in kinds]))
     if found == "mixed" and follow.reduce is not None:
         settled = [flat(follow.settled(value, kind)) for (_, _, value), kind in zip(trees, kinds, strict=True)]

@@ -10,6 +10,7 @@ from meshlens.facts.nodes import (
     NOTHING,
     Assign,
     Attribute,
+    BinaryOperation,
     Call,
     Constant,
     For,
@@ -17,11 +18,13 @@ from meshlens.facts.nodes import (
     Name,
     Subscript,
     TupleDisplay,
+    UnaryOperation,
+    is_node,
     last_name,
 )
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.drawn import is_drawn
+from meshlens.refactoring.following.drawn import is_counted, is_drawn
 from meshlens.refactoring.following.random import bundles_of, is_key, streams_of
 from meshlens.refactoring.following.roles import _PLAIN, _STATE, is_setting
 from meshlens.refactoring.following.shared_evidence import UNCLEAR, evidence
@@ -43,6 +46,7 @@ _ARRAYS = frozenset({"ndarray", "Array", "ArrayLike", "DeviceArray"})
 _WEAK = frozenset({"state", "states"})
 _WITH_PARAMETERS = frozenset({"params", "parameters", "variables", "model", "weights"})
 _SCALARS = frozenset({"int", "float", "bool", "str"})
+_NUMBERS = frozenset({"int", "float", "array", "asarray", "float32", "int32"})
 _SAID_STATE = ("TrainState", "OptState", "Params", "FrozenDict", "Module", "Optimizer", "Model", "GraphDef", "PRNGKey")
 _OF_STATE = frozenset({"params", "apply_gradients", "opt_state", "apply_fn", "replace"})
 
@@ -128,25 +132,62 @@ def _said_names(target: Target, said: tuple[tuple[str, int], ...]) -> frozenset[
     return frozenset(name for name, _ in said)
 
 
+def _is_array(annotation: Node | None) -> bool:
+    """Tells whether an annotation is the class of arrays."""
+    if isinstance(annotation, Constant):
+        return annotation.value in _ARRAYS
+    return last_name(annotation) in _ARRAYS
+
+
 def _second_thought(
     view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], axes: tuple[int | None, ...]
 ) -> tuple[int | None, ...]:
-    """Takes what is called a state for the batch where there is no other, as for an agent that looks at states."""
+    """Takes for the batch, where there is no other, what else may be one.
+
+    That is what is called a state, as for an agent that looks at states, and rows that a call gives a new value, as
+    the steps of a sampler do.
+    """
+    renewed = [
+        place
+        for place, parameter in enumerate(target.parameters[: len(axes)])
+        if _is_batch(parameter.name)
+        and parameter.name not in learned
+        and any(_is_carried(view, use, place) for use in uses)
+        and not _is_model(view, target, parameter)
+        and not _has_parts_of_state(target, parameter.name)
+        and not _is_multiplied_from_left(target, parameter.name)
+    ]
+    if renewed:
+        return tuple(0 if place in renewed else axis for place, axis in enumerate(axes))
     weak = [
         place
         for place, parameter in enumerate(target.parameters[: len(axes)])
         if parameter.name in _WEAK
-        and parameter[4] is not None
-        and parameter[4][-1] in _ARRAYS
-        and parameter[0] not in learned
+        and _is_array(parameter.annotation)
+        and parameter.name not in learned
         and not _is_model(view, target, parameter)
         and not any(_is_carried(view, use, place) for use in uses)
-        and not _has_parts_of_state(target, parameter[0])
+        and not _has_parts_of_state(target, parameter.name)
     ]
     beside = {parameter.name for parameter in target.parameters} & _WITH_PARAMETERS
     if len(weak) != 1 or not beside or learned:
         return axes
     return tuple(0 if place in weak else axis for place, axis in enumerate(axes))
+
+
+def _is_multiplied_from_left(target: Target, name: str) -> bool:
+    """Whether a function multiplies a matrix by a parameter, which then may be a vector and have no rows."""
+    return any(
+        isinstance(node, BinaryOperation) and node.operator == "@" and _part_of(node.right) == name
+        for statement in target.body
+        for node in walk(statement)
+    ) or any(
+        isinstance(node, Call)
+        and last_name(node.callee) in ("dot", "matmul", "tensordot", "einsum")
+        and any(_part_of(one.value) == name for one in node.arguments[1:])
+        for statement in target.body
+        for node in walk(statement)
+    )
 
 
 def _has_parts_of_state(target: Target, name: str) -> bool:
@@ -310,7 +351,9 @@ def _has_split_siblings(view: FileView, target: Target, uses: tuple[Use, ...], p
     def is_sibling(call: Node) -> bool:
         own = _source(view, call.arguments[place].value) if place < len(call.arguments) else ""
         return bool(own) and any(
-            own == _source(view, call[3][other][2]) for other in batches if other < len(call[3]) and other != place
+            own == _source(view, call.arguments[other].value)
+            for other in batches
+            if other < len(call.arguments) and other != place
         )
 
     return bool(calls) and all(map(is_sibling, calls))
@@ -366,28 +409,36 @@ def _without_sites(part: Any) -> Any:
     """Returns a node as it is wherever it stands."""
     if not isinstance(part, tuple):
         return part
-    is_node = len(part) > 1 and isinstance(part[0], str) and type(part[1]) is int
-    return tuple(_without_sites(one) for one in ((part[0], *part[2:]) if is_node else part))
+    parts = tuple(part)
+    return tuple(_without_sites(one) for one in ((parts[0], *parts[2:]) if is_node(part) else parts))
 
 
 def _is_number(view: FileView, use: Use, place: int) -> bool:
-    """Whether a call hands over what counts the turns of a loop."""
+    """Whether a call hands over what counts the turns of a loop, or a number that is made of that alone."""
     given: Node = (
         use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING
     )
-    return isinstance(given, Name) and any(
-        isinstance(node, For)
-        and isinstance(node.iterable, Call)
-        and (
-            (last_name(node.iterable.callee) in ("range", "arange", "trange") and given.name in bound_by(node))
-            or (
-                last_name(node.iterable.callee) == "enumerate"
-                and isinstance(node.target, TupleDisplay)
-                and given.name == last_name(node.target.items[0])
-            )
-        )
-        for node in path_to(view, use.site)
-    )
+    if is_counted(view, use.site, given):
+        return True
+    while isinstance(given, Call) and len(given.arguments) == 1 and last_name(given.callee) in _NUMBERS:
+        given = given.arguments[0].value
+    parts = tuple(walk(given))
+    if not all(isinstance(one, (Name, Constant, BinaryOperation, UnaryOperation)) for one in parts):
+        return False
+    names = {one.name for one in parts if isinstance(one, Name)}
+    return bool(names) and names <= _counters(view, use)
+
+
+def _counters(view: FileView, use: Use) -> set[str]:
+    """The variables that count the turns of the loops around a call."""
+    found: set[str] = set()
+    for node in path_to(view, use.site):
+        called = last_name(node.iterable.callee) if isinstance(node, For) and isinstance(node.iterable, Call) else ""
+        if called in ("range", "arange", "trange"):
+            found |= bound_by(node)
+        elif called == "enumerate" and isinstance(node, For) and isinstance(node.target, TupleDisplay):
+            found.add(last_name(node.target.items[0]))
+    return found
 
 
 def _is_carried(view: FileView, use: Use, place: int) -> bool:

@@ -86,7 +86,7 @@ def _shapes(walk: Walk, dotted: str, node: Node) -> None:
     """Notes arguments that say how many there are of something."""
     module, _, name = dotted.rpartition(".")
     places = _NEEDS_PYTHON.get(module, {}).get(name, ())
-    if module == "jax.numpy" and name in _OF_DATA and all(label != "size" for label, _, _ in node[3]):
+    if module == "jax.numpy" and name in _OF_DATA and all(label != "size" for label, _, _ in node.arguments):
         walk.problem("python-value", f"calls {dotted}, whose result has a shape that depends on values")
     is_module = dotted.startswith(_MODULES) and name[:1].isupper()
     if "." not in dotted and isinstance(node.callee, Name):
@@ -180,7 +180,7 @@ def _method(walk: Walk, callee: Node, *, is_statement: bool) -> Kind:
         root = root.object
     name = str(root.name) if isinstance(root, Name) else ""
     if callee.name in _ITEMS and own != "python":
-        walk.problem("python-value", f"calls .{callee[3]}() on a traced value; return the array instead")
+        walk.problem("python-value", f"calls .{callee.name}() on a traced value; return the array instead")
     if name and walk.is_from_outside(name):
         changes = callee.name in _CHANGES or (is_statement and callee.name in ("update", "reset"))
         if changes and not dotted_name(walk.at.view, callee.object):

@@ -37,6 +37,7 @@ from meshlens.facts.nodes import (
     Name,
     Nonlocal,
     Not,
+    Pair,
     Pass,
     Raise,
     Return,
@@ -146,10 +147,10 @@ class Walk:
                     self.bind(item.target, kind, item.value)
             self.run(node.body)
         elif isinstance(node, Try):
-            self.branches(node.body, *(handler[2] for handler in node.handlers), node.orelse, node.final)
+            self.branches(node.body, *(handler.body for handler in node.handlers), node.orelse, node.final)
         elif isinstance(node, Match):
             self.needs(node.subject, "matches on")
-            self.branches(*(arm[2] for arm in node.arms))
+            self.branches(*(arm.body for arm in node.arms))
         elif isinstance(node, Assert):
             self.test(node.test)
         elif isinstance(node, (Global, Nonlocal)):
@@ -168,8 +169,8 @@ class Walk:
 
     def imports(self, node: Node) -> None:
         """Notes the modules that an import binds."""
-        for name, alias, _ in node[-1]:
-            module = name if isinstance(node, Import) else node[3]
+        for name, alias, _ in node.names:
+            module = name if isinstance(node, Import) else node.module
             if module.split(".")[0] not in LIBRARIES:
                 self.problem("unknown-function", f'imports "{module}" while it runs')
             self.at.names[alias or name.split(".")[0]] = "python"
@@ -179,9 +180,9 @@ class Walk:
         if isinstance(node, FunctionDef):
             self.at.names[node.function.name] = Function(self.at.view, self.at.block, node, self.at)
             return
-        root = tree(self.at.view, str(self.at.view.path), node[2])
+        root = tree(self.at.view, str(self.at.view.path), node.key)
         if root is not None:
-            self.at.names[name_of_block(node[2])] = Function(self.at.view, node[2], root, self.at)
+            self.at.names[name_of_block(node.key)] = Function(self.at.view, node.key, root, self.at)
 
     def branches(self, *suites: tuple[Node, ...]) -> None:
         """Runs what may or may not run; what one of them binds to a value is a value."""
@@ -354,14 +355,14 @@ class Walk:
         """Returns the kind of a comprehension, in which its names are bound."""
         found: list[Kind] = []
         before = dict(self.at.names)
-        for target, iterable, conditions in node[4]:
+        for target, iterable, conditions in node.clauses:
             kind = self.kind(iterable)
             self.bind(target, "value" if kind != "python" else "python", iterable)
             for condition in conditions:
                 self.test(condition)
             found.append(kind)
-        element = node[3]
-        parts = element if isinstance(element[0], tuple) else (element,)
+        element = node.element
+        parts = element if isinstance(element, Pair) else (element,)
         found += [self.kind(part) for part in parts]
         self.at.names = before
         return "python" if all(one == "python" for one in found) else "value"

@@ -114,7 +114,7 @@ def _is_traced(view: FileView, site: Site, depth: int = 0) -> bool:
         return False
     node = around[-1]
     decorators = [one.callee if isinstance(one, Call) else one for one in node.function.decorators]
-    partials = [one.arguments[0][2] for one in node.function.decorators if isinstance(one, Call) and one.arguments]
+    partials = [one.arguments[0].value for one in node.function.decorators if isinstance(one, Call) and one.arguments]
     if any(
         dotted_name(view, one).startswith(_TRACES)
         for one in (*decorators, *partials)

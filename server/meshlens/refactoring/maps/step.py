@@ -258,8 +258,8 @@ def _is_along_features(node: Node) -> bool:
     if axis is None or over_rows(axis) is not False:
         return False
     # The last axis of arrays with one axis is that of the rows, of a stack it is a new one.
-    return node[2][-1] == "stack" or (
-        isinstance(axis, Constant) and node[2][-1] in ("concatenate", "concat", "squeeze")
+    return last_name(node.callee) == "stack" or (
+        isinstance(axis, Constant) and last_name(node.callee) in ("concatenate", "concat", "squeeze")
     )
 
 

@@ -13,6 +13,7 @@ from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.decorators import is_transparent
 from meshlens.refactoring.reading.functions import Target, dotted_name
 from meshlens.refactoring.writing.writing import comments_in
 
@@ -57,11 +58,16 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
     decorators: tuple[Node, ...] = target.node.function.decorators
     if not decorators:
         return None
-    applied = _applied(view, decorators[0]) if len(decorators) == 1 else None
-    if applied is None:
-        raise Obstacle("decorators", f'"{target.name}" has decorators whose work is not known')
-    library, arguments = applied
-    site = target.at(decorators[0].site)
+    jits = [(one, applied) for one in decorators if (applied := _applied(view, one)) is not None]
+    others = [one for one in decorators if not any(one is jit for jit, _ in jits)]
+    unknown = next((one for one in others if not is_transparent(view, one)), None)
+    if unknown is not None or len(jits) > 1:
+        text = view.text(target.at((unknown or jits[1][0]).site))
+        raise Obstacle("decorators", f'"{target.name}" is decorated with "{text}", whose work is not known')
+    if not jits:
+        return None
+    decorator, (library, arguments) = jits[0]
+    site = target.at(decorator.site)
     if library == "equinox":
         if any(label not in ("donate", "fun") for label, _, _ in arguments):
             raise Obstacle("jit-arguments", "filter_pmap has no equivalent of the arguments of this filter_jit")
@@ -69,7 +75,7 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
     call = next((one for one in view.records.calls if one.call == site and _is_jit(one.dotted)), None)
     if call is not None:
         return folded_jit(view, target, call, is_bound=False)
-    given = [(label, target.at(value[1]), _value(value)) for label, _, value in arguments]
+    given = [(label, target.at(value.site), _value(value)) for label, _, value in arguments]
     return _folded(view, target, site, given, is_bound=False, library=library)
 
 

@@ -71,7 +71,7 @@ def _of_decorator(view: FileView, node: Node) -> tuple[Node, ...] | None:
         return tuple(node.arguments)
     if not node.arguments or dotted_name(view, node.callee) != "functools.partial":
         return None
-    return tuple(node.arguments[1:]) if dotted_name(view, node.arguments[0][2]) in COMPILES else None
+    return tuple(node.arguments[1:]) if dotted_name(view, node.arguments[0].value) in COMPILES else None
 
 
 def _at(site: Site, index: int) -> Site:

@@ -119,7 +119,7 @@ def _classes(view: FileView) -> Iterator[str]:
     for _ in range(4):
         for shape in shapes:
             bases = [base.value for base in shape.bases]
-            if any(dotted_name(view, base) == "flax.nnx.Module" or base[-1] in found for base in bases):
+            if any(dotted_name(view, base) == "flax.nnx.Module" or last_name(base) in found for base in bases):
                 found.add(shape.name)
     yield from found
 
@@ -145,12 +145,8 @@ def _draws(view: FileView, node: Node, in_init: bool) -> bool:
         return any(label == "rngs" for label, _, _ in node.arguments)
     if dotted == "flax.nnx.MultiHeadAttention":
         return any(label == "dropout_rate" for label, _, _ in node.arguments)
-    is_drawn = (
-        isinstance(node.callee, Attribute)
-        and isinstance(node.callee.object, (Name, Attribute))
-        and last_name(node.callee.object) in ("rngs", "rng")
-    )
-    return is_drawn and not in_init and isinstance(node.callee[2], Attribute)
+    stream = node.callee.object if isinstance(node.callee, Attribute) else None
+    return isinstance(stream, Attribute) and last_name(stream) in ("rngs", "rng") and not in_init
 
 
 def _kept(root: Node) -> Iterator[str]:

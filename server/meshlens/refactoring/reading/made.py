@@ -79,7 +79,7 @@ def kind_outside(view: FileView, home: str | None, name: str) -> str:
 def _arrays_outside(view: FileView, home: str | None) -> Iterator[str]:
     around = tree(view, str(view.path), home) if home is not None else None
     if around is not None and isinstance(around, FunctionDef):
-        yield from (one[0] for one in around.function.parameters if BATCH.fullmatch(one[0]) is not None)
+        yield from (one.name for one in around.function.parameters if BATCH.fullmatch(one.name) is not None)
     for scope in (None, home) if home is not None else (None,):
         for statement in _every(_statements(view, scope)):
             if not isinstance(statement, (Assign, AnnAssign, For, With)):
@@ -189,7 +189,7 @@ def used_as_arrays(function: Node) -> frozenset[str]:
             items.setdefault(node.object.name, set()).add(node.key.value)
         parts: tuple[Node, ...] = ()
         if isinstance(node, BinaryOperation):
-            parts = node[3:5]
+            parts = (node.left, node.right)
         elif isinstance(node, UnaryOperation):
             parts = (node.operand,)
         elif (isinstance(node, Attribute) and node.name in _OF_ARRAYS) or (

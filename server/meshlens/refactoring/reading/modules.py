@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from meshlens.axes.domain.values import Site
-from meshlens.facts.nodes import Attribute, Call, Constant, Name
+from meshlens.facts.nodes import Attribute, Call, Constant, Name, last_name
 from meshlens.project.trees import Node, tree, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.gradients import TAKES
+from meshlens.refactoring.following.grad_calls import TAKES
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import (
     Target,
@@ -109,7 +109,7 @@ def _run_on_one_device(view: FileView, target: Target, inside: list[Node], layer
     """The line and the name of what uses batch statistics where no axis is bound."""
     mention = _called_on_one_device(view, layers)
     if mention is not None:
-        return line_of(view, mention.site), str(mention.node[-1])
+        return line_of(view, mention.site), last_name(mention.node)
     other = _trained_by(view, target, inside)
     return (line_of(view, other.site), other.name) if other is not None else None
 
@@ -136,7 +136,8 @@ def _paths(view: FileView, layers: Layers) -> set[str]:
 def _is_updating(node: Node) -> bool:
     """Tells whether a call of a module of flax.linen updates what it keeps."""
     return isinstance(node, Call) and any(
-        label == "mutable" and value[-1] is not False for label, _, value in node.arguments
+        label == "mutable" and not (isinstance(value, Constant) and value.value is False)
+        for label, _, value in node.arguments
     )
 
 
@@ -167,9 +168,9 @@ def _called_on_one_device(view: FileView, layers: Layers) -> Mention | None:
 
 def _every(view: FileView) -> Iterator[tuple[Site, Node]]:
     for entry in entries(view):
-        for node in walk(tree(view, str(view.path), entry.key) or ("", 0)):
-            if len(node) > 1 and isinstance(node[1], int):
-                yield Site(str(view.path), entry.key, node[1]), node
+        root = tree(view, str(view.path), entry.key)
+        for node in walk(root) if root is not None else ():
+            yield Site(str(view.path), entry.key, node.site), node
 
 
 def joined(norm: Norm, axis: str) -> FileEdit:

@@ -9,6 +9,7 @@ from meshlens.facts.nodes import Call, FunctionDef, Lambda, Name
 from meshlens.project.trees import Node, path_to, tree
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.decorators import is_transparent
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, functions_called, line_of
 from meshlens.refactoring.reading.made import compiled_under_its_name
 from meshlens.refactoring.reading.mentions import (
@@ -159,4 +160,4 @@ def _may_trace(view: FileView, decorator: Node) -> bool:
     if isinstance(decorator, Name) and decorator.name in ("property", "staticmethod", "classmethod"):
         return False
     dotted = dotted_name(view, decorator.callee if isinstance(decorator, Call) else decorator)
-    return not dotted or dotted.startswith(_TRACES)
+    return (not dotted or dotted.startswith(_TRACES)) and not is_transparent(view, decorator)

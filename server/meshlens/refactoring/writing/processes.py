@@ -122,7 +122,7 @@ def _run(node: Node) -> Iterator[Node]:
     below = children(node)
     if isinstance(node, FunctionDef):
         parameters, decorators = node.function.parameters, node.function.decorators
-        below = iter([*decorators, *(one[3] for one in parameters if one.default is not None)])
+        below = iter([*decorators, *(one.default for one in parameters if one.default is not None)])
     for child in below:
         yield from _run(child)
 

@@ -46,7 +46,7 @@ def {name}(tree):
 
     def split(x):
         if x.shape[0] % count:
-            return {broadcast_to}(x, (count, *x.shape))
+            return {broadcast_to}({device_get}(x), (count, *x.shape))
         return x.reshape(count, -1, *x.shape[1:])
 
     return {tree_map}(split, tree)'''
@@ -58,7 +58,7 @@ def {name}(tree):
 
     def split(x):
         if x.shape[0] % count:
-            return x[None]
+            return {device_get}(x)[None]
         return x.reshape(count, -1, *x.shape[1:])
 
     return {tree_map}(split, tree)'''
@@ -79,7 +79,8 @@ def split_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
         count: the number of devices as code.
     """
     tree_map, broadcast_to = spelling.tree_map(), spelling.jax_numpy("broadcast_to")
-    return with_helper(view, "shard", _SPLIT, spelling.at, count=count, broadcast_to=broadcast_to, tree_map=tree_map)
+    names = {"broadcast_to": broadcast_to, "tree_map": tree_map, "device_get": spelling.of("jax", "device_get")}
+    return with_helper(view, "shard", _SPLIT, spelling.at, count=count, **names)
 
 
 def split_or_alone_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
@@ -92,7 +93,8 @@ def split_or_alone_helper(view: FileView, spelling: Spelling, count: str) -> Hel
         spelling: spells the names.
         count: the number of devices as code.
     """
-    return with_helper(view, "shard", _SPLIT_OR_ALONE, spelling.at, count=count, tree_map=spelling.tree_map())
+    names = {"tree_map": spelling.tree_map(), "device_get": spelling.of("jax", "device_get")}
+    return with_helper(view, "shard", _SPLIT_OR_ALONE, spelling.at, count=count, **names)
 
 
 def merge_helper(view: FileView, spelling: Spelling) -> Helper:

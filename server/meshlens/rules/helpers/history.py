@@ -13,12 +13,20 @@ from meshlens.axes.worth.words import said_by
 from meshlens.checking.spelled_names import spelled_names
 from meshlens.facts.nodes import Call, ClassDef, FunctionDef, If, SeparateDef, Try
 from meshlens.facts.walking import nodes, nodes_around
-from meshlens.jaxapi.history import NEWEST, Change, KeywordChange, change, functions_with_dated_keywords, keyword_change
+from meshlens.jaxapi.history import (
+    NEWEST,
+    Change,
+    KeywordChange,
+    change,
+    changed_keywords,
+    functions_with_dated_keywords,
+    keyword_change,
+)
 from meshlens.jaxapi.keywords import keywords
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.project.writing.import_statements import local_name
-from meshlens.rules.helpers.uses_of_names import uses_of_expression
+from meshlens.rules.helpers.uses_of_names import UsesOfNames
 from meshlens.text import Span
 
 
@@ -85,15 +93,17 @@ def dated_keywords(view: FileView, wanted: Callable[[KeywordChange], bool]) -> I
         view: the file.
         wanted: says which changes matter.
     """
-    written = functions_with_dated_keywords(view.source)
-    if not written:
+    functions = changed_keywords()
+    if not any(mention.dotted in functions for mention in chain(view.records.mentions, spelled_names(view))):
         return
+    written = functions_with_dated_keywords(view.source)
+    names = UsesOfNames(view)
     for mention in _reported(view, lambda mention: _takes_dated_keywords(mention, written)).values():
         whole = change(mention.dotted)
         if whole is not None and whole.removed is not None and whole.removed <= view.jax_version:
             continue
         name = local_name(view, mention.site) if mention.imported else None
-        calls = _calls_of(view, name) if name is not None else _call_at(view, mention.site)
+        calls = _calls_of(names, name) if name is not None else _call_at(view, mention.site)
         for site, call in calls:
             for label, whole, _ in call.arguments:
                 row = keyword_change(mention.dotted, label) if label else None
@@ -105,8 +115,8 @@ def _takes_dated_keywords(mention: ApiMention, written: frozenset[str]) -> bool:
     return mention.dotted in written and keywords(canonical(mention.dotted), NEWEST) is None
 
 
-def _calls_of(view: FileView, name: str) -> list[tuple[Site, Any]]:
-    return [(use.site, use.call) for use in uses_of_expression(view, name) if use.call is not None and not use.partial]
+def _calls_of(names: UsesOfNames, name: str) -> list[tuple[Site, Any]]:
+    return [(use.site, use.call) for use in names.of(name) if use.call is not None and not use.partial]
 
 
 def _call_at(view: FileView, site: Site) -> list[tuple[Site, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from meshlens.checking.model import Finding, Fix
 from meshlens.jaxapi.history import change, spell_version
@@ -10,7 +11,7 @@ from meshlens.project.view import FileView
 from meshlens.project.writing.import_statements import import_from_elsewhere, local_name, name_of_module
 from meshlens.rules.helpers.history import Dated, DatedKeyword
 from meshlens.rules.helpers.renames import renamed, respelled
-from meshlens.rules.helpers.uses_of_names import UseOfName, uses_of_expression, with_keywords
+from meshlens.rules.helpers.uses_of_names import UseOfName, UsesOfNames, with_keywords
 from meshlens.text import Edit, FileEdit, Span
 
 _OLD_SHARD_MAP = (("mesh", "in_specs", "out_specs", "check_vma"), {"check_rep": "check_vma"})
@@ -47,20 +48,26 @@ def replaced_by(dated: Dated, version: tuple[int, ...]) -> str | None:
     return None if since is not None and since > version else to
 
 
-def history_fixes(view: FileView, dated: Dated) -> tuple[Fix, ...]:
-    """The fixes for one place."""
+def history_fixes(view: FileView, dated: Dated, names: UsesOfNames) -> tuple[Fix, ...]:
+    """Returns the fixes for one place.
+
+    Args:
+        view: the file.
+        dated: the place.
+        names: what the file says by names.
+    """
     to = replaced_by(dated, view.jax_version)
     row = dated.change
     if to is None:
         return ()
     if row.dotted in _SIGNATURES:
-        return _with_signature(view, dated, to)
+        return _with_signature(view, dated, to, names)
     if row.rewrite == "pvary":
-        return _pcast(view, dated, to)
+        return _pcast(view, dated, to, names)
     if row.rewrite in ("rename", "tree"):
         return renamed(view, dated, to)
     if row.dotted in _COPIES:
-        return _copies(view, dated)
+        return _copies(view, dated, names)
     return ()
 
 
@@ -74,12 +81,12 @@ def keyword_finding(view: FileView, dated: DatedKeyword, message: str) -> Findin
     return Finding(span, f'{message}; use "{row.replacement}"', (fix,))
 
 
-def _uses(view: FileView, dated: Dated) -> list[UseOfName] | None:
+def _uses(view: FileView, dated: Dated, names: UsesOfNames) -> Sequence[UseOfName] | None:
     if dated.mention.imported:
         local = local_name(view, dated.mention.site)
-        return list(uses_of_expression(view, local)) if local is not None else None
-    site = dated.mention.site
-    return [use for use in uses_of_expression(view, view.text(site)) if use.site == site]
+        return names.of(local) if local is not None else None
+    use = names.at(dated.mention.site)
+    return (use,) if use is not None else ()
 
 
 def _name_edits(view: FileView, dated: Dated, to: str) -> tuple[FileEdit, ...]:
@@ -89,14 +96,14 @@ def _name_edits(view: FileView, dated: Dated, to: str) -> tuple[FileEdit, ...]:
     return (FileEdit(view.path, Edit(dated.span, text)),) if text is not None else ()
 
 
-def _with_signature(view: FileView, dated: Dated, to: str) -> tuple[Fix, ...]:
-    names, other = _SIGNATURES[dated.change.dotted]
-    uses = _uses(view, dated)
+def _with_signature(view: FileView, dated: Dated, to: str, names: UsesOfNames) -> tuple[Fix, ...]:
+    parameters, other = _SIGNATURES[dated.change.dotted]
+    uses = _uses(view, dated, names)
     edits = list(_name_edits(view, dated, to))
     if uses is None or not edits:
         return ()
     for use in uses:
-        changed = with_keywords(view, use, names, other)
+        changed = with_keywords(view, use, parameters, other)
         # What a partial holds may get its function by name wherever it is called.
         if changed is None or (use.partial and _FUNCTION_BY_NAME.search(view.source) is not None):
             return ()
@@ -104,8 +111,8 @@ def _with_signature(view: FileView, dated: Dated, to: str) -> tuple[Fix, ...]:
     return (Fix(f'use "{to}"', tuple(edits)),)
 
 
-def _pcast(view: FileView, dated: Dated, to: str) -> tuple[Fix, ...]:
-    uses = _uses(view, dated)
+def _pcast(view: FileView, dated: Dated, to: str, names: UsesOfNames) -> tuple[Fix, ...]:
+    uses = _uses(view, dated, names)
     name = to
     if dated.mention.imported and local_name(view, dated.mention.site) != "pvary":
         return ()
@@ -126,10 +133,10 @@ def _pcast(view: FileView, dated: Dated, to: str) -> tuple[Fix, ...]:
     return (Fix(f'use "{to}"', tuple(edits)),)
 
 
-def _copies(view: FileView, dated: Dated) -> tuple[Fix, ...]:
+def _copies(view: FileView, dated: Dated, names: UsesOfNames) -> tuple[Fix, ...]:
     template, count = _COPIES[dated.change.dotted]
     jax = name_of_module(view, "jax")
-    uses = _uses(view, dated)
+    uses = _uses(view, dated, names)
     if dated.mention.imported or jax is None or not uses or uses[0].call is None or uses[0].partial:
         return ()
     call = uses[0].call

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from meshlens.axes.domain.values import Site
@@ -30,29 +31,49 @@ class UseOfName:
     partial: bool
 
 
-def uses_of_expression(view: FileView, text: str) -> Iterator[UseOfName]:
-    """Every use of a name or of a dotted name, as it is written."""
-    for key, block in view.facts.blocks.items():
-        called: dict[int, tuple[Any, bool]] = {}
-        for node in nodes(block.shape):
-            if isinstance(node, Call):
-                callee = node.callee
-                called[callee.site] = (node, False)
-                is_partial = isinstance(callee, (Name, Attribute)) and callee.name == "partial"
-                if is_partial and node.arguments and node.arguments[0].label is None:
-                    called[node.arguments[0].value.site] = (node, True)
-            elif _says(node, text):
-                call, partial = called.get(node.site, (None, False))
-                yield UseOfName(key, Site(str(view.path), key, node.site), call, partial)
+class UsesOfNames:
+    """What a file says by names and dotted names; the file is walked once, when the first use is asked for."""
+
+    def __init__(self, view: FileView) -> None:
+        self._view = view
+
+    def of(self, text: str) -> Sequence[UseOfName]:
+        """Returns every use of a name or of a dotted name, as it is written."""
+        return self._by_text.get(text, ())
+
+    def at(self, site: Site) -> UseOfName | None:
+        """Returns the use that lies at a site, None if no name is there."""
+        return self._by_site.get(site)
+
+    @cached_property
+    def _by_site(self) -> dict[Site, UseOfName]:
+        return {use.site: use for uses in self._by_text.values() for use in uses}
+
+    @cached_property
+    def _by_text(self) -> dict[str, list[UseOfName]]:
+        found: dict[str, list[UseOfName]] = {}
+        for key, block in self._view.facts.blocks.items():
+            called: dict[int, tuple[Any, bool]] = {}
+            for node in nodes(block.shape):
+                if isinstance(node, Call):
+                    callee = node.callee
+                    called[callee.site] = (node, False)
+                    is_partial = isinstance(callee, (Name, Attribute)) and callee.name == "partial"
+                    if is_partial and node.arguments and node.arguments[0].label is None:
+                        called[node.arguments[0].value.site] = (node, True)
+                elif (text := _dotted(node)) is not None:
+                    call, partial = called.get(node.site, (None, False))
+                    site = Site(str(self._view.path), key, node.site)
+                    found.setdefault(text, []).append(UseOfName(key, site, call, partial))
+        return found
 
 
-def _says(node: Any, text: str) -> bool:
-    if isinstance(node, Name):
-        return bool(node.name == text)
-    if isinstance(node, Attribute):
-        head, _, last = text.rpartition(".")
-        return bool(head) and node.name == last and _says(node.object, head)
-    return False
+def _dotted(node: Any) -> str | None:
+    parts: list[str] = []
+    while isinstance(node, Attribute):
+        parts.append(node.name)
+        node = node.object
+    return ".".join([node.name, *reversed(parts)]) if isinstance(node, Name) else None
 
 
 def with_keywords(
