@@ -329,6 +329,11 @@ class EditorSettings:
     )
 
 
+def names_rules(settings: Settings) -> bool:
+    """Whether a configuration says which rules run, so that it may name one that there is not."""
+    return bool(settings.select or settings.extend_select or settings.ignore or settings.per_file_ignores)
+
+
 def keys() -> dict[str, Field[Any]]:
     """Every key as users write it, with the field that holds it."""
     return {entry.name.replace("_", "-"): entry for entry in fields(Settings) if entry.metadata}

@@ -165,6 +165,9 @@ SHARDS: dict[str, int] = {
 }
 """What gives every device its part along a leading axis; the position of the data."""
 
+SPLITS_ROWS: frozenset[str] = frozenset({"flax.training.common_utils.shard"})
+"""Those that give each device other rows of the same arrays."""
+
 UNREPLICATES: dict[str, int] = {
     "flax.jax_utils.unreplicate": 0,
     "flax.training.common_utils.get_metrics": 0,
@@ -173,6 +176,9 @@ UNREPLICATES: dict[str, int] = {
     "kfac_jax.utils.get_sum": 0,
 }
 """What takes the leading axis over the devices away; the position of the tree."""
+
+TAKES_FIRST: frozenset[str] = frozenset({"flax.jax_utils.unreplicate", "kfac_jax.utils.get_first"})
+"""Those that keep what device 0 has."""
 
 FRESH_STATE: frozenset[str] = frozenset(
     {
@@ -192,6 +198,9 @@ KEEPS_FRESH: frozenset[str] = frozenset(
     {"flax.core.freeze", "flax.core.frozen_dict.freeze", "optax.GradientTransformation.init"}
 )
 """Those whose result has a leading axis over the devices where their argument has one."""
+
+APPLY = "flax.training.train_state.TrainState.apply_fn"
+"""The model's `apply`, which a training state holds."""
 
 INIT_METHODS: frozenset[str] = frozenset({"init", "init_with_output", "lazy_init"})
 """Methods of library objects that return such state."""

@@ -159,3 +159,6 @@ GRID_SPECS: dict[str, int] = {
     "jax.experimental.pallas.tpu.PrefetchScalarGridSpec": 1,
 }
 """What describes the grid of a `pallas_call`, with the position of its parameter `grid`."""
+
+PARTITIONED = frozenset({"flax.linen.with_logical_partitioning", "flax.linen.LogicallyPartitioned"})
+"""What says the logical names of an array's dimensions."""

@@ -47,6 +47,10 @@ def _names(modules: str, names: str) -> tuple[str, ...]:
     return tuple(f"jax.{module}.{name}" for module in modules.split() for name in names.split())
 
 
+def _of_flax(names: str) -> tuple[str, ...]:
+    return tuple(f"flax.{module}.{name}" for module in ("linen", "nnx") for name in names.split())
+
+
 _ELEMENTS = (
     "abs absolute acos acosh angle arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh cbrt ceil "
     "conj conjugate cos cosh deg2rad degrees exp exp2 expm1 fabs floor frexp i0 log log10 log1p log2 "
@@ -155,6 +159,9 @@ OPERATIONS: dict[str, Kind] = {
     **dict.fromkeys(_names("scipy.stats.norm", "cdf logcdf logpdf pdf ppf"), "rowwise"),
     **dict.fromkeys(_names("tree", "leaves"), "linear"),
     **dict.fromkeys(_names("tree", "unflatten"), "second"),
+    **dict.fromkeys(_of_flax(f"{_ACTIVATIONS} relu6 sigmoid tanh one_hot"), "rowwise"),
+    **dict.fromkeys(_of_flax("softmax log_softmax glu standardize"), "along"),
+    **dict.fromkeys(_of_flax("avg_pool max_pool min_pool"), "along"),
     "optax.global_norm": "mixed",
     "optax.tree.norm": "mixed",
     "optax.apply_updates": "added",

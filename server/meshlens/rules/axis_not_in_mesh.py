@@ -34,7 +34,7 @@ from collections.abc import Iterator
 
 from meshlens.axes.domain.specs import possible_specs, sharding_parts, spec_names
 from meshlens.axes.domain.values import Arg, Const, Mesh, Seq, Site, Spec, Value
-from meshlens.axes.jax.logical_rules import PARTITIONED, TO_SHARDINGS, assigned
+from meshlens.axes.jax.logical_rules import TO_SHARDINGS, assigned
 from meshlens.axes.jax.meshes import takes_mesh_in_force
 from meshlens.axes.jax.naming import names_in
 from meshlens.axes.runs.context import Context
@@ -43,7 +43,7 @@ from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.places import quoted
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain
-from meshlens.jaxapi.meshes import OUT_SHARDING, TAKE_SPECS
+from meshlens.jaxapi.meshes import OUT_SHARDING, PARTITIONED, TAKE_SPECS
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.project.writing.did_you_mean import closest

@@ -63,7 +63,13 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
     seen: set[Span] = set()
     for use in view.records.random_uses:
         binder = _device_map(use)
-        if binder is None or use.how == "draw" or use.call in differing or not view.is_here(use.key):
+        is_copied = ("copied", use.key) in use.labels
+        if (
+            binder is None
+            or use.how == "draw"
+            or not view.is_here(use.key)
+            or (use.call in differing and not is_copied)
+        ):
             continue
         if use.context.guarded or use.context.expected or use.context.skip or not use.context.sure:
             continue
@@ -77,7 +83,9 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
         place = Related(view.path_of(binder.site), view.span(binder.site), "mapped over devices here")
         message = f"every device draws the same random numbers with {what}"
         severity = Severity.HINT if _WRITTEN_OUT.search(view.text(use.key)) else None
-        yield Finding(span, message, _fixes(view, use, span, binder), (place,), severity)
+        # Copies are made outside of the map, where no device has an index.
+        fixes = () if is_copied else _fixes(view, use, span, binder)
+        yield Finding(span, message, fixes, (place,), severity)
 
 
 def _device_map(use: RandomUse) -> Binder | None:

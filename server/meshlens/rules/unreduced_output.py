@@ -5,6 +5,8 @@
 with the check on, it raises `ValueError: … out_specs which require replication which can't be statically inferred`.
 Either way it is reported.
 Reduce the value in the map (`pmean`, `psum`), or declare the axis along which it differs.
+Where the host takes `x[0]` or `unreplicate(x)` of a mean or sum that no device has reduced, it reads device 0's alone:
+that is a hint.
 
 ```python
 import jax
@@ -26,7 +28,7 @@ from meshlens.axes.domain.values import Arg, Binder, Const, Dict, Seq, Site, Spe
 from meshlens.axes.domain.variation import SOME_AXIS, VARYING, is_different
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.records import MappedCall
-from meshlens.checking.model import Finding, Severity
+from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.specs import mesh_axes
@@ -36,7 +38,8 @@ from meshlens.text import Span
 
 @rule("AX405", Severity.WARNING, reads="places")
 def unreduced_output(view: FileView) -> Iterator[Finding]:
-    """Compares what the operand of a map returns with what its out_axes or out_specs say."""
+    """Compares what the operand of a map returns with what its out_axes or out_specs say, or what the host takes."""
+    yield from _first_of_devices(view)
     if not any(_declared(binding.binder) for binding in view.records.bindings):
         return
     lacking = maps_that_lack_an_axis(view.solution)
@@ -61,6 +64,23 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
         text = verdicts[span][0]
         if text is not None and None not in verdicts[span]:
             yield Finding(span, text)
+
+
+def _first_of_devices(view: FileView) -> Iterator[Finding]:
+    """Means and sums that each device has of its own, of which the host keeps one."""
+    seen: set[Span] = set()
+    for use in view.records.gradient_uses:
+        context = use.context
+        if use.kind != "first-of-devices" or use.other is None or not view.is_here(use.site):
+            continue
+        if not context.sure or context.guarded or context.expected:
+            continue
+        span = view.span(use.site)
+        if span not in seen:
+            seen.add(span)
+            place = Related(view.path_of(use.other), view.span(use.other), "each device returns its own here")
+            text = "each device has its own mean or sum; this keeps only that of device 0"
+            yield Finding(span, text, (), (place,), Severity.HINT)
 
 
 def _declared(binder: Binder) -> tuple[str, Arg] | None:

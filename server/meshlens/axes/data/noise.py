@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.values import Arg, Dict, Site, Value
+from meshlens.axes.domain.values import Arg, Dict, Seq, Site, Value
 from meshlens.axes.domain.variation import is_same
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.context import Context
@@ -44,6 +44,26 @@ def summed_on_host(run: Run, labels: frozenset[Any], site: Site, ctx: Context) -
         return frozenset()
     run.records.gradient_uses.append(GradientUse("host-reduced", site, None, ctx))
     return frozenset({("host-sum", site)})
+
+
+def note_first_device(run: Run, value: Value, site: Site, ctx: Context) -> None:
+    """Notes that, outside all maps, only device 0's own mean or sum is kept, in the function that calls the map."""
+    if ctx.env.maps:
+        return
+    if isinstance(value, (Seq, Dict)):
+        for part in value.items:
+            note_first_device(run, part[1] if isinstance(part, tuple) else part, site, ctx)
+        return
+    for label in labels_of(value):
+        if isinstance(label, tuple) and label[0] == "apart":
+            places = [site, *(step.site for step in reversed(ctx.route))]
+            place = next((one for one in places if _is_beside(one, label[1])), None)
+            if place is not None:
+                run.records.gradient_uses.append(GradientUse("first-of-devices", place, label[1], ctx))
+
+
+def _is_beside(one: Site, other: Site) -> bool:
+    return (one.path, one.block) == (other.path, other.block)
 
 
 def meet(run: Run, parts: tuple[frozenset[Any], ...], ctx: Context) -> None:

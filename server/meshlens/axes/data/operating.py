@@ -95,7 +95,7 @@ def of_network(value: Value, args: tuple[Arg, ...]) -> Variation:
     """The variation of what a model gives: what running it told, else rows of what it is given rows of."""
     own = variation_of(value)
     parts = tuple(dict.fromkeys(one for arg in args for one in variations_in(arg.value)))
-    return own if own != ANYTHING or not parts else across(transfer.rowwise, *parts)
+    return own if own != ANYTHING or not parts else across(transfer.networked, *parts)
 
 
 def _of_kind(kind: Kind, args: tuple[Arg, ...], dotted: str) -> Variation:

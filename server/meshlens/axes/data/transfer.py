@@ -219,6 +219,14 @@ def within_rows(part: Along) -> Along:
     return Along(DIFFERS if part.truth == COLUMNS else _rowwise(part.truth), part.typed)
 
 
+def networked(*parts: Along) -> Along:
+    """A network of some parameters and inputs: inputs that differ are not made up for by parameters not known."""
+    known = [part for part in parts if part.truth != UNTOLD]
+    if len(known) == len(parts) or not any(is_different(part.truth) for part in known):
+        return rowwise(*parts)
+    return Along(DIFFERS, typed(*parts))
+
+
 def picked(part: Along) -> Along:
     """Some entries along other dimensions than the first, or their sum."""
     kept = part.truth in (SUM, MEAN, RATIO, PAIRS_MEAN) or is_same(part.truth)

@@ -35,6 +35,8 @@ the others describe one value and end at the first operation on it.
     version                says which JAX this is, or what it has
     same                   certainly the same on every device of the innermost map
     uniform                an array that may hold the same along every axis
+    sharded                rows that were split over the devices along a leading axis
+    ("apart", call)        result of a map in which each device has its own mean, sum or count
     key, keys              one PRNG key; an array of them
     fresh                  state just made by an `init`, one copy
     devices                an array or list of devices

@@ -85,12 +85,17 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         )
     if name in libraries.REPLICATES or name in libraries.UNREPLICATES:
         state = args[0].value if args else UNKNOWN
+        if name in libraries.TAKES_FIRST:
+            noise.note_first_device(run, state, site, ctx)
         if isinstance(state, Made) and is_state(state):
             made = NONE | {("copies", site, 1)} if name in libraries.REPLICATES else NONE
             return replace(state, labels=travelling(state.labels) | made)
     if name in libraries.REPLICATES or name in libraries.SHARDS:
-        made = NONE | {("copies", site, 1)} if name in libraries.REPLICATES else NONE
-        return Data((travelling(labels_of(args[0].value)) if args else NONE) | made)
+        given = labels_of(args[0].value) if args else NONE
+        made = _split_over_devices(name, given)
+        if name in libraries.REPLICATES:
+            made = NONE | {("copies", site, 1)}
+        return Data(travelling(given) | made)
     if name in libraries.FRESH_STATE:
         first = labels_of(args[0].value) if args else frozenset()
         fresh = frozenset({"fresh"}) & first if name in libraries.KEEPS_FRESH else frozenset({"fresh"})
@@ -122,6 +127,11 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
     return _array(run, name, args, labels, frame, ctx) if name.startswith(_OF_ARRAYS) else None
 
 
+def _split_over_devices(name: str, given: frozenset[object]) -> frozenset[object]:
+    """The label of rows that each device gets some of, unless they may all be alike."""
+    return NONE if "uniform" in given or name not in libraries.SPLITS_ROWS else NONE | {"sharded"}
+
+
 def _device_count(run: Run, which: str, site: Site) -> int | None:
     """How many devices the file is meant for, of all processes or of one."""
     target = run.world.devices_of(site.path)
@@ -150,6 +160,10 @@ def _array(run: Run, name: str, args: tuple[Arg, ...], labels: frozenset[object]
     known = name.rsplit(".", 1)[-1] in libraries.GIVES_ARRAY
     shape = _elementwise(name, args)
     labels |= _step(run, args, labels, frame, ctx)
+    is_whole = len(args) == 1 and args[0].label is None and name in libraries.MEANS | libraries.SUMS
+    if shape is None and ctx.env.maps and is_whole:
+        # Without an axis it is one number, whatever the shape was.
+        shape = ()
     if shape is None and (shape := shape_of_result(name, args)) is not None:
         labels |= _MAY_REPEAT
     return Data(labels, shape, name if known else None, known)
@@ -226,7 +240,8 @@ def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) 
     if key is not None and key.site is not None and is_alike:
         copied = [label[1] for label in labels if isinstance(label, tuple) and label[0] == "copied"]
         place = copied[0] if len(copied) == 1 else key.site
-        labels |= {("drawn", site, place), ("alike", site, place)}
+        # A key of which each device has a copy is mapped, and yet the numbers are the same.
+        labels = labels - {"varying", "data"} | {("drawn", site, place), ("alike", site, place)}
         if name.rsplit(".", 1)[-1] not in ("permutation", "choice", "shuffle"):
             others = tuple(labels_of(arg.value) for arg in args if arg is not key)
             noise.meet(run, (labels, *others), ctx)

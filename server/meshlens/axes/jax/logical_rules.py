@@ -6,7 +6,6 @@ from meshlens.axes.domain.values import Arg, Const, Seq, Site, Spec, Union, Valu
 from meshlens.axes.jax.naming import names_in
 
 TO_SPEC = frozenset({"flax.linen.logical_to_mesh_axes", "flax.linen.partitioning.logical_to_mesh_axes"})
-PARTITIONED = frozenset({"flax.linen.with_logical_partitioning", "flax.linen.LogicallyPartitioned"})
 TO_SHARDINGS = "flax.linen.logical_to_mesh_sharding"
 
 

@@ -10,21 +10,40 @@ from meshlens.axes.data.arrays import is_array
 from meshlens.axes.data.sharded_shapes import part_of, whole_of
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.values import UNKNOWN, Arg, Binder, Const, Data, Dict, Instance, Made, Seq, Spec, Union, Value
+from meshlens.axes.domain.values import (
+    UNKNOWN,
+    Arg,
+    Binder,
+    Const,
+    Data,
+    Dict,
+    Instance,
+    Made,
+    Seq,
+    Site,
+    Spec,
+    Union,
+    Value,
+)
 from meshlens.axes.domain.variation import (
     ALIKE,
     ANYTHING,
     APART,
     DIFFERS,
     GIVEN,
+    MEAN,
     NOT_KNOWN,
+    PAIRS_MEAN,
+    RATIO,
     ROW,
     ROWS,
     SOME_AXIS,
+    SUM,
     VARYING,
     ZERO,
     Along,
     Variation,
+    is_different,
     with_axes,
     without_axes,
 )
@@ -123,7 +142,7 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
             return value
         if isinstance(value, Const) and not isinstance(value.value, (int, float)):
             return value
-        labels = (value.labels if isinstance(value, Data) else frozenset()) - {"varying", "fresh", "reduced"}
+        labels = (value.labels if isinstance(value, Data) else frozenset()) - {"varying", "fresh", "reduced", "sharded"}
         over = given_over(binder, value, entry)
         labels, copied = _without_copy(labels, shared, entry, binder)
         if shared:
@@ -180,6 +199,8 @@ def _split(value: Data | Const, over: Variation, entry: Const) -> str:
     if over.rest.truth == ZERO:
         return ZERO
     shape = value.shape if isinstance(value, Data) else None
+    if shape is None and "sharded" in labels_of(value) and entry.value == 0:
+        return ROWS
     if shape is None or "uniform" in labels_of(value) or entry.value != 0:
         return APART
     return ROWS if len(shape) > 1 else ROW
@@ -268,3 +289,25 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
     whole = whole_of(shape, spec, binder.mesh) if shape is not None and isinstance(spec, Spec) else None
     kept |= {"uniform"} if whole is not None else set()
     return Data(kept, whole, None, is_array(returned), inner_over)
+
+
+_OF_ROWS = frozenset({SUM, MEAN, RATIO, PAIRS_MEAN})
+
+
+def one_per_device(binder: Binder, returned: Value, result: Value, call: Site) -> Value:
+    """The same result of a map, where each device's own mean, sum or count is labelled as such."""
+    if binder.kind != "pmap" or not binder.names or binder.argument("out_axes") is not None:
+        return result
+    if isinstance(returned, Seq) and isinstance(result, Seq):
+        parts = zip(returned.items, result.items, strict=True)
+        return replace(result, items=tuple([one_per_device(binder, one, other, call) for one, other in parts]))
+    if isinstance(returned, Dict) and isinstance(result, Dict):
+        pairs = zip(returned.items, result.items, strict=True)
+        entries = [(key, one_per_device(binder, one, other, call)) for (_, one), (key, other) in pairs]
+        return replace(result, items=tuple(entries))
+    if not isinstance(returned, Data) or not isinstance(result, Data):
+        return result
+    truths = [variation_of(returned).over(axis).truth for axis in axes_of(binder)]
+    if any(truth in _OF_ROWS or (returned.shape == () and is_different(truth)) for truth in truths):
+        return replace(result, labels=result.labels | {("apart", call)})
+    return result

@@ -24,7 +24,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.domain.values import Bound as BoundMethod
-from meshlens.axes.jax.mapped_values import entering, stacked
+from meshlens.axes.jax.mapped_values import entering, one_per_device, stacked
 from meshlens.axes.jax.meshes import grid_names, mesh_names, with_mesh_in_force
 from meshlens.axes.jax.naming import by_parameter, names_in, value_of
 from meshlens.axes.python.outside import from_outside
@@ -181,7 +181,7 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
     returned = run_operand(run, binder, inner_args, site, ctx)
     exact = all(arg.label not in ("*", "**") for arg in args)
     run.records.mapped_calls.append(MappedCall(binder, site, args, exact, ctx, as_data(run, returned)))
-    return stacked(run, binder, returned)
+    return one_per_device(binder, returned, stacked(run, binder, returned), site)
 
 
 def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:

@@ -93,6 +93,8 @@ def of_data(value: Data, name: str) -> Value:
     if not value.labels and value.shape is None and value.over is ANYTHING:
         if name in ARRAY_METHODS:
             return Bound(value, ext(f"array.{name}"))
+        if name == "apply_fn":
+            return data_attribute(value, name)
         return value if name == "at" else UNKNOWN
     if name == "shape" and value.shape is not None:
         return Seq("tuple", tuple(Const(size) if size is not None else STATIC for size in value.shape))

@@ -294,6 +294,8 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "jax.tree.leaves": _leaves,
     "jax.tree.flatten": _flattened,
     "typing.cast": lambda values, args: values[1] if len(values) > 1 else UNKNOWN,
+    "flax.nnx.List": _sequence("list"),
+    "flax.nnx.Dict": _dict,
     "flax.nnx.clone": lambda values, args: values[0] if values else UNKNOWN,
     "copy.copy": lambda values, args: values[0] if values else UNKNOWN,
     "copy.deepcopy": lambda values, args: values[0] if values else UNKNOWN,

@@ -34,6 +34,7 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.heap import altered, attributes_of, through
 from meshlens.axes.runs.invocation import Invocation, from_inside
 from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.libraries import APPLY
 
 
 def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:
@@ -191,4 +192,5 @@ def _make_defaults(run: Run, held: dict[str, Value], call: Invocation) -> None:
 
 def data_attribute(value: Data, name: str) -> Value:
     """An attribute of a value that is not followed: it travels with the value."""
-    return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=value.over)
+    made_by = APPLY if name == "apply_fn" else None
+    return Data(travelling(value.labels) | (value.labels & {"fresh"}), None, made_by, over=value.over)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from meshlens.axes.data.gradients import drift, gradient_step, may_reduce, without_gradient
+from meshlens.axes.data.operating import of_network
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import (
@@ -25,6 +26,7 @@ from meshlens.axes.runs.context import AxisEnv, Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.libraries import APPLY
 
 
 def call_unknown(run: Run, call: Invocation) -> Value:
@@ -50,6 +52,8 @@ def call_unknown(run: Run, call: Invocation) -> Value:
         labels |= drift([arg.value for arg in call.args])
     if "varying" in labels:
         labels |= {"opaque"}
+    if type(call.callee) is Data and call.callee.made_by == APPLY:
+        return Data(labels, over=of_network(UNKNOWN, call.args))
     return Data(labels)
 
 

@@ -166,7 +166,7 @@ class GradientUse:
             "carried" (what a loop carries varies after a step, and did not at the start), "ratio-averaged" (a `pmean`
             of quotients of sums), "pairs-averaged" (a `pmean` of means over pairs of rows), "of-one-device" (a total
             over the devices is divided by a count of one of them), "divided-twice" (an average is divided by the
-            count of all devices).
+            count of all devices), "first-of-devices" (of each device's own mean or sum, device 0's alone is kept).
         site: the place.
         other: the place where the value came about: the `psum` that was divided or differentiated.
         context: the circumstances.

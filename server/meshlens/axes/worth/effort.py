@@ -45,6 +45,7 @@ from meshlens.facts.nodes import (
     Call,
     ClassDef,
     DictDisplay,
+    Expression,
     FunctionDef,
     FunctionShape,
     Lambda,
@@ -282,6 +283,9 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         return False
     if run.api_guard > run.broad_guard and run.world.is_worth_a_root(function.path, function.block, starts=False):
         return False
+    if ctx.skip and run.world.is_worth_a_root(function.path, function.block, starts=False):
+        # A model that is initialized says how its arrays are laid out.
+        return False
     if any(_holds_function(arg.value) or arg.label in _HOLD_NAMES for arg in args):
         return False
     if function.frame.parent is not None and _closes_over_axes(run, function):
@@ -416,7 +420,7 @@ def _alters(statements: tuple[Any, ...], names: frozenset[str]) -> bool:
     return False
 
 
-def _root_of(node: Any) -> str:
+def _root_of(node: Expression) -> str:
     while isinstance(node, (Attribute, Subscript)):
         node = node.object
     return str(node.name) if isinstance(node, Name) else ""

@@ -10,7 +10,7 @@ from meshlens.jaxapi.collectives import COLLECTIVES, PROCESS_COLLECTIVES
 from meshlens.jaxapi.consumers import CONSUMERS
 from meshlens.jaxapi.history import CHANGES, changed_keywords, changed_names
 from meshlens.jaxapi.libraries import DEVICE_COUNTS, DEVICE_LISTS, DRAWS
-from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES, SPECS
+from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES, PARTITIONED, SPECS
 
 _COMPILERS = frozenset("jit grad value_and_grad vmap filter_vmap P set_mesh use_mesh axis".split())
 
@@ -45,7 +45,7 @@ def using_words() -> frozenset[str]:
 @cache
 def root_words() -> frozenset[str]:
     """Names that make a function worth running for itself."""
-    tables = (CHANGES, DEVICE_LISTS, DEVICE_COUNTS, SPECS, DEVICE_GRIDS, PROCESS_COLLECTIVES)
+    tables = (CHANGES, DEVICE_LISTS, DEVICE_COUNTS, SPECS, DEVICE_GRIDS, PROCESS_COLLECTIVES, PARTITIONED)
     words = {_last(dotted) for table in tables for dotted in table}
     return frozenset(words) | using_words() | _COMPILERS
 
