@@ -330,7 +330,7 @@ class EditorSettings:
 
 
 def names_rules(settings: Settings) -> bool:
-    """Whether a configuration says which rules run, so that it may name one that there is not."""
+    """Returns whether a configuration names rules, and so could name unknown ones."""
     return bool(settings.select or settings.extend_select or settings.ignore or settings.per_file_ignores)
 
 
