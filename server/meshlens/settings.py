@@ -330,7 +330,7 @@ class EditorSettings:
 
 
 def names_rules(settings: Settings) -> bool:
-    """Returns whether a configuration names rules, and so could name unknown ones."""
+    """Tells if a configuration selects rules, and so may name one that does not exist."""
     return bool(settings.select or settings.extend_select or settings.ignore or settings.per_file_ignores)
 
 

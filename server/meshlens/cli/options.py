@@ -16,12 +16,13 @@ def read_by(parse: Callable[[object], Any]) -> Callable[[click.Context, click.Pa
     """A callback that reads a value, or each of several, with a function of the settings."""
 
     def read(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(read(ctx, param, one) for one in value)
         try:
-            if isinstance(value, tuple):
-                return tuple(parse(one) for one in value)
             return None if value is None else parse(value)
         except BadSetting as error:
-            raise click.BadParameter(f'{error}, not "{value}"', ctx, param) from None
+            said = str(error)
+            raise click.BadParameter(said if ', not "' in said else f'{said}, not "{value}"', ctx, param) from None
 
     return read
 
