@@ -13,7 +13,7 @@ def shard(tree):
 
     def split(x):
         if x.shape[0] % count:
-            return jnp.broadcast_to(x, (count, *x.shape))
+            return jnp.broadcast_to(jax.device_get(x), (count, *x.shape))
         return x.reshape(count, -1, *x.shape[1:])
 
     return jax.tree.map(split, tree)

@@ -103,6 +103,7 @@ from meshlens.refactoring.reading.functions import (
     uses_libraries,
 )
 from meshlens.refactoring.reading.mentions import mentions_of
+from meshlens.refactoring.reading.parameters import without_star
 from meshlens.refactoring.reading.scopes import parent_of
 from meshlens.refactoring.writing.devices import count_of_devices, pmap_devices
 from meshlens.refactoring.writing.mapped_by_pmap import mapped_by_pmap
@@ -144,7 +145,7 @@ def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tupl
 def _with(view: FileView, target: Target, wishes: Wishes, form: Form) -> tuple[str, tuple[FileEdit, ...]]:
     step = read_step(view, target, wishes, form)
     spelling = Spelling(view, view.span(target.at(target.node.site)).start)
-    averages = averaged(view, target, step, spelling)
+    averages = [*without_star(view, target), *averaged(view, target, step, spelling)]
     if form.around:
         shard, split = _shard(view, spelling, wishes, step)
         merge, joined = merge_helper(view, spelling)

@@ -279,5 +279,6 @@ def _size(node: Node) -> int | str | None:
     if isinstance(node, (TupleDisplay, ListDisplay)):
         return _size(node.items[0]) if node.items else None
     if isinstance(node, Constant):
-        return node.value if type(node.value) is int and node.value > 0 else None
+        is_size = type(node.value) in (int, float) and node.value > 0 and node.value == int(node.value)
+        return int(node.value) if is_size else None
     return "".join(sorted(names_used(node))) if isinstance(node, Name) else None
