@@ -18,7 +18,7 @@ def nodes(shape: Any) -> Iterator[Any]:
         node = waiting.pop()
         if type(node) is not tuple:
             yield node
-        waiting.extend([part for part in reversed(node) if isinstance(part, tuple)])
+        waiting.extend([part for part in node[::-1] if isinstance(part, tuple)])
 
 
 def nodes_around(block: Block, site: int) -> Iterator[Any]:

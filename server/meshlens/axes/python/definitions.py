@@ -104,7 +104,7 @@ def make_function(run: Run, shape: FunctionShape, sites: Frame, frame: Frame, ct
     )
     run.made.setdefault(function.site, (function, ctx))
     value: Value = function
-    for decorator in reversed(decorators):
+    for decorator in decorators[::-1]:
         callee = evaluate_decorator(run, decorator, sites, ctx)
         special = _method_kind(callee)
         if special is not None and isinstance(value, Function):
@@ -133,7 +133,7 @@ def define_class(run: Run, node: ClassDef, frame: Frame, ctx: Context) -> None:
     text, name_site, bases, decorators, body = node.name, node.name_site, node.bases, node.decorators, node.body
     inner = Frame(frame.path, frame.block, frame)
     values = tuple(evaluate(run, expression, frame, ctx) for label, _, expression in bases if label is None)
-    callees = [(evaluate_decorator(run, decorator, frame, ctx), decorator) for decorator in reversed(decorators)]
+    callees = [(evaluate_decorator(run, decorator, frame, ctx), decorator) for decorator in decorators[::-1]]
     fields = tuple(
         statement.target.name
         for statement in body
