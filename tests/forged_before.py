@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from meshlens.project.disk.cache import fingerprint
+from meshlens.project.disk.fingerprint import fingerprint
 
 FOLDER = ".meshlens_cache"
 

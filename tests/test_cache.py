@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,8 @@ from meshlens.facts.disk.restored import restored
 from meshlens.facts.disk.stored import stored
 from meshlens.facts.extract import extract
 from meshlens.project.disk import cache as caching
-from meshlens.project.disk.cache import FactsCache, fingerprint
+from meshlens.project.disk.cache import FactsCache
+from meshlens.project.disk.fingerprint import fingerprint
 from meshlens.project.disk.results import ResultsCache, question
 from own_cache import KEY, cache_in
 
@@ -257,3 +260,15 @@ def test_damaged_results(tmp_path):
     for place in range(len(raw)):
         _file(tmp_path / "c", "results").write_bytes(raw[:place] + bytes([raw[place] ^ 1]) + raw[place + 1 :])
         assert cache.get("q", [], list) is None
+
+
+def test_a_check_in_which_nothing_has_changed_does_not_load_the_analysis(tmp_path):
+    project, cache = tmp_path / "project", tmp_path / "cache"
+    project.mkdir()
+    (project / "pyproject.toml").write_text("[tool.meshlens]\n")
+    (project / "train.py").write_text(TYPO)
+    os.utime(project / "train.py", (1, 1))
+    command = [sys.executable, "-X", "importtime", "-m", "meshlens", "check", "--cache-dir", str(cache)]
+    first, second = (subprocess.run(command, cwd=project, capture_output=True, check=False) for _ in range(2))
+    assert first.stdout == second.stdout != b""
+    assert [b" meshlens.axes.interpreter\n" in one.stderr for one in (first, second)] == [True, False]

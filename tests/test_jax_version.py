@@ -10,10 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from command_line import meshlens, write
-from meshlens.jaxapi.changes import NEWEST
+from meshlens.jaxapi.changes import NEWEST, spell_version
 from meshlens.project.settings.jax_folders import find_jax_folders, nearest_jax_version, version_in
+from meshlens.project.settings.jax_requirements import RELEASES, _plain_bounds
 from meshlens.project.settings.jax_version import find_jax_version, locate_jax_version
 from meshlens.settings import Settings, parse_version
 
@@ -234,3 +236,16 @@ def test_changes_that_a_project_may_not_have_met_accuse_nobody(tmp_path, require
     files = {"meshlens.toml": "", "requirements.txt": f"{requirement}\n", "young.py": YOUNG, "gone.py": GONE}
     found = meshlens("check", "--output-format", "json", cwd=write(tmp_path, files)).out
     assert {(Path(one["filename"]).name, one["code"]) for one in json.loads(found)} == codes
+
+
+@pytest.mark.parametrize("how", ["==", "!=", "<", "<=", ">", ">="])
+@pytest.mark.parametrize("version", ["0.4", "0.4.30", "0.10.2", "1"])
+def test_plain_bounds_mean_what_they_mean_to_pip(how, version):
+    plain, known = _plain_bounds(f"{how} {version}, !=0.7.1"), SpecifierSet(f"{how}{version},!=0.7.1")
+    assert plain is not None
+    assert [plain.allow(one) for one in RELEASES] == [known.contains(spell_version(one)) for one in RELEASES]
+
+
+@pytest.mark.parametrize("bounds", ["~=0.4", "==0.4.*", ">=0.4rc1", ">=0.4.30.1", "===0.4", ">=0.4 <1", "==0.4+cuda"])
+def test_what_is_more_than_plain_bounds_is_left_to_packaging(bounds):
+    assert _plain_bounds(bounds) is None

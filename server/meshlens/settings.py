@@ -329,6 +329,11 @@ class EditorSettings:
     )
 
 
+def names_rules(settings: Settings) -> bool:
+    """Tells if a configuration selects rules, and so may name one that does not exist."""
+    return bool(settings.select or settings.extend_select or settings.ignore or settings.per_file_ignores)
+
+
 def keys() -> dict[str, Field[Any]]:
     """Every key as users write it, with the field that holds it."""
     return {entry.name.replace("_", "-"): entry for entry in fields(Settings) if entry.metadata}

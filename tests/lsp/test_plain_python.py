@@ -48,7 +48,7 @@ def server(tmp_path_factory: pytest.TempPathFactory):
         yield made
 
 
-@pytest.mark.parametrize("name", depth.some([*FILES], 4))
+@pytest.mark.parametrize("name", depth.some([*FILES], 1))
 def test_nothing_is_answered(server: Wire, name: str):
     name = f"{name}.py"
     document = {"textDocument": {"uri": server.open(name)}}

@@ -62,6 +62,7 @@ def test_a_table_by_line():
     assert re.search(r"at least [\d.]+ µs of communication and [\d.]+ µs of computation", run.stdout)
 
 
+@pytest.mark.deep
 def test_json():
     run = meshlens("cost", "fsdp.py::entry", "--devices", "8", "--output-format", "json")
     found = json.loads(run.stdout)
@@ -73,6 +74,7 @@ def test_json():
     assert found["compute_seconds"] is None
 
 
+@pytest.mark.deep
 def test_several_targets_in_one_table():
     run = meshlens("cost", "data_parallel.py::entry", "--devices", "1,8,v5e-16,7")
     assert run.returncode == 2
@@ -84,6 +86,7 @@ def test_several_targets_in_one_table():
     assert "divisible" in run.stdout
 
 
+@pytest.mark.deep
 def test_what_each_line_computes():
     run = meshlens("trace", "tensor_parallel.py::two_axes", "--devices", "2x4")
     row = next(line for line in run.stdout.splitlines() if "bfloat16[8,128,8,64]" in line)
@@ -91,6 +94,7 @@ def test_what_each_line_computes():
     assert "all-reduce" in row
 
 
+@pytest.mark.deep
 def test_an_entry_of_the_configuration(tmp_path):
     (tmp_path / "step.py").write_text(STEP)
     (tmp_path / "meshlens.toml").write_text('devices = 4\nentries = { small = "step.py::entry" }\n')
@@ -103,6 +107,7 @@ def test_an_entry_of_the_configuration(tmp_path):
     )
 
 
+@pytest.mark.deep
 def test_a_machine_of_the_configuration(tmp_path):
     (tmp_path / "step.py").write_text(STEP)
     (tmp_path / "meshlens.toml").write_text("machines.lab = { flops = 1e12, bandwidth = 1e9, link = 'wire' }\n")
@@ -124,6 +129,7 @@ def test_a_limit(tmp_path):
     assert "expected a kind" in meshlens("cost", "step.py::entry", "--fail-on", "gather", cwd=tmp_path).stderr
 
 
+@pytest.mark.deep
 def test_a_baseline(tmp_path):
     program, arguments = tmp_path / "step.py", ("cost", "step.py::entry", "--devices", "4", "--baseline", "costs.json")
     program.write_text(STEP)
@@ -141,6 +147,7 @@ def test_a_baseline(tmp_path):
     assert re.search(r"step\.py:10: new all-(gather|to-all) over data", new.stderr)
 
 
+@pytest.mark.deep
 def test_an_entry_to_paste(tmp_path):
     (tmp_path / "step.py").write_text(STEP)
     run = meshlens("trace", "step.py::step", cwd=tmp_path)
@@ -152,6 +159,7 @@ def test_an_entry_to_paste(tmp_path):
     assert meshlens("trace", "pasted.py::entry", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.deep
 def test_the_arguments_of_the_first_call(tmp_path):
     (tmp_path / "step.py").write_text(STEP + MAIN)
     run = meshlens("cost", "step.py::step", "--run-main", "--devices", "4", cwd=tmp_path)

@@ -21,6 +21,17 @@ import jax, jax.numpy as jnp
 def entry():
     return jax.jit(lambda x: x * 2), (jax.ShapeDtypeStruct((8,), jnp.float32),)
 """
+STEP = """\
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+def step(x, y):
+    return x + y
+
+
+def entry():
+"""
 NAP = "import time; time.sleep(600)"
 
 pytestmark = [
@@ -87,6 +98,17 @@ def one_fault(found):
         ("import os\nos.kill(os.getpid(), 11)\n", "Killed", "SIGSEGV", None),
         ("x = 1\n", "NoEntry", 'no function "entry"', None),
         ("entry = 1\n", "NoEntry", "is not a function", None),
+        ("def entri():\n    return 3\n", "NoEntry", 'did you mean "entri"?', None),
+        ("def step(x):\n    return x\n", "NoEntry", 'no function "entry"; it has step', None),
+        (f"{STEP}    return step(jnp.ones(2), 1)\n", "BadEntry", "returned an array; an entry returns", None),
+        (f"{STEP}    return jax.jit(step), (1.0,)\n", "TypeError", "; check the arguments of the entry", None),
+        (f"{STEP}    return step, (jnp.ones(2), jnp.ones(3))\n", "TypeError", "; check the entry's shapes", 6),
+        (
+            f"{STEP}    np.array(jax.devices()).reshape(4, 4)\n",
+            "ValueError",
+            "; build the mesh from jax.device_count()",
+            10,
+        ),
         ("def entry():\n    return 3\n", "BadEntry", "returned an int; an entry returns (function, args)", None),
         ("def entry():\n    return print, 3\n", "BadEntry", "put them in a tuple", None),
         ("def entry(x):\n    return print, (x,)\n", "NoArguments", "needs 1 argument", None),
@@ -111,6 +133,17 @@ def test_a_fault_of_the_program(program, workers, source, kind, said, row):
     assert fault.type == kind
     assert said in fault.message
     assert (fault.place and fault.place.row) == row
+
+
+def test_an_argument_that_the_devices_cannot_share(program, workers):
+    source = (
+        f"{STEP}    mesh = jax.sharding.Mesh(np.array(jax.devices()), 'x')\n"
+        "    split = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec('x'))\n"
+        "    return jax.jit(step), (jax.ShapeDtypeStruct((3,), jnp.float32, sharding=split), 1.0)\n"
+    )
+    (fault,) = trace(program(source), workers).errors
+    # Before 0.10 JAX says it in other words, which stay.
+    assert "divisible by" in fault.message
 
 
 def test_what_it_prints_disturbs_nobody(program, workers):
@@ -175,6 +208,7 @@ def test_a_worker_that_is_killed_is_replaced(program):
         workers.end_all()
 
 
+@pytest.mark.deep
 def test_a_worker_that_is_halted_is_given_up(program, monkeypatch):
     monkeypatch.setattr("meshlens.tracing.warm._ANSWERING", 1.0)
     workers = WarmWorkers()
@@ -220,6 +254,7 @@ def test_the_warm_process_ends_with_whoever_keeps_it(program):
     assert children() < before
 
 
+@pytest.mark.deep
 def test_without_a_warm_process_the_answer_is_the_same(program, workers):
     source = GOOD
     warm, alone = trace(program(source), workers), trace(program(source), None)

@@ -209,6 +209,22 @@ def test_a_value_that_is_gathered_to_change_its_sharding(traced, tmp_path):
     assert [(error.type, error.place.row) for error in found.errors] == [("Rematerialization", 11)]
 
 
+@pytest.mark.skipif(VERSION < (0, 7), reason="jax.set_mesh")
+def test_a_mesh_that_an_entry_has_entered_stays_entered(traced, tmp_path):
+    source = (
+        "import jax, jax.numpy as jnp, numpy as np\nfrom jax.sharding import Mesh, NamedSharding\n"
+        "from jax.sharding import PartitionSpec as P\n\n\ndef f(x):\n"
+        "    spec = P(None) if jax.sharding.get_abstract_mesh().empty else P('x')\n"
+        "    return jax.lax.with_sharding_constraint(x * 2, NamedSharding(MESH, spec))\n\n\n"
+        "MESH = Mesh(np.array(jax.devices()), ('x',))\n\n\ndef entry():\n"
+        "    x = jax.ShapeDtypeStruct((64, 16), jnp.float32, sharding=NamedSharding(MESH, P('x')))\n"
+    )
+    (tmp_path / "yields.py").write_text(source + "    with jax.set_mesh(MESH):\n        yield f, (x,)\n")
+    assert traced(tmp_path / "yields.py").totals == ()
+    (tmp_path / "returns.py").write_text(source + "    return f, (x,)\n")
+    assert [kind for kind, _ in traced(tmp_path / "returns.py").totals] == ["all-gather"]
+
+
 def test_the_files_that_were_read(traced):
     found = traced("fsdp.py")
     assert [file.path.rpartition("/")[2] for file in found.files] == ["fsdp.py"]

@@ -21,6 +21,7 @@ from meshlens.cli.request import STDIN, Group, Request, absolute, ask, shown
 from meshlens.cli.run import Outcome, no_cache, run
 from meshlens.foreign_files import NOTEBOOK, SOURCE, Unread, too_large
 from meshlens.project.disk.python_text import as_utf8
+from meshlens.settings import names_rules
 
 CLEAN, FOUND, BROKEN = 0, 1, 2
 _MOST_COMPLAINTS = 20
@@ -58,7 +59,7 @@ class _Check(click.Command):
 @click.option(
     "--cache-dir",
     metavar="FOLDER",
-    help=f"The folder for caches, instead of the user's; {VARIABLE} says the same.",
+    help=f"The folder for caches, instead of the user's; {VARIABLE} does the same.",
 )
 @click.option("--stdin-filename", metavar="PATH", help="The file name of the text on stdin, which the path - reads.")
 def command(paths: tuple[str, ...], **options: Any) -> int:
@@ -136,6 +137,8 @@ def _safeties(options: Mapping[str, Any]) -> Any:
 
 def _without_bad_selectors(request: Request) -> Request:
     """The request without groups whose configuration names rules that there are not."""
+    if not any(names_rules(group.settings) for group in request.groups):
+        return request
     from meshlens.checking.select import unknown_selectors
 
     kept: list[Group] = []

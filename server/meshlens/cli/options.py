@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from meshlens.settings import BadSetting, parse_devices, parse_version
+from meshlens.settings import BadSetting, Settings, names_rules, parse_devices, parse_version
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
@@ -16,12 +16,13 @@ def read_by(parse: Callable[[object], Any]) -> Callable[[click.Context, click.Pa
     """A callback that reads a value, or each of several, with a function of the settings."""
 
     def read(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(read(ctx, param, one) for one in value)
         try:
-            if isinstance(value, tuple):
-                return tuple(parse(one) for one in value)
             return None if value is None else parse(value)
         except BadSetting as error:
-            raise click.BadParameter(f'{error}, not "{value}"', ctx, param) from None
+            said = str(error)
+            raise click.BadParameter(said if ', not "' in said else f'{said}, not "{value}"', ctx, param) from None
 
     return read
 
@@ -64,12 +65,13 @@ def options_from(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, .
     Raises:
         click.BadParameter: a selector names no rule.
     """
-    from meshlens.checking.select import unknown_selectors
-    from meshlens.settings import Settings
-
     lists = {key: tuple(one for part in given[key] for one in part) for key in ("select", "extend_select", "ignore")}
     chosen = Settings(select=lists["select"], extend_select=lists["extend_select"], ignore=lists["ignore"])
-    for key, message in unknown_selectors(chosen):
-        raise click.BadParameter(message, param_hint=f"--{key}")
+    if names_rules(chosen):
+        # The registry holds every rule, and with them all of the analysis: it is not needed where nothing has changed.
+        from meshlens.checking.select import unknown_selectors
+
+        for key, message in unknown_selectors(chosen):
+            raise click.BadParameter(message, param_hint=f"--{key}")
     exclude = tuple(one for part in given["exclude"] for one in part)
     return {**lists, "devices": given["devices"], "jax_version": given["jax_version"]}, exclude

@@ -13,13 +13,12 @@ if TYPE_CHECKING:
 
 def nodes(shape: Any) -> Iterator[Any]:
     """Every node of a shape, a node before its children."""
-    waiting = [shape]
+    waiting = [shape] if isinstance(shape, tuple) else []
     while waiting:
         node = waiting.pop()
-        if isinstance(node, tuple):
-            if type(node) is not tuple:
-                yield node
-            waiting.extend(reversed(node))
+        if type(node) is not tuple:
+            yield node
+        waiting.extend([part for part in reversed(node) if isinstance(part, tuple)])
 
 
 def nodes_around(block: Block, site: int) -> Iterator[Any]:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from meshlens.devices import failures
 from meshlens.tracing.model import Fault, Place
 from meshlens.tracing.request import Limits, TraceRequest
 
+NO_MESSAGE = "raised without a message"
 _LONGEST = 2000
+_FEW = 8
+_INDIVISIBLE = re.compile(r"array axis (\d+) is partitioned (\d+) times, but the dimension size is (\d+)")
 _STAGES = {
     "importing": "while it was imported",
     "building the arguments": "while its entry built the arguments",
@@ -24,7 +28,7 @@ _STAGES = {
 
 def untrusted(request: TraceRequest) -> Fault:
     """Says why nothing was run."""
-    return Fault(f"{request.root} is not trusted, so nothing in it is run; trust the folder to trace it", "NotTrusted")
+    return Fault(f"{request.root} is not trusted, so nothing in it runs; trust it to trace this", "NotTrusted")
 
 
 def without_jax(interpreter: str, failure: Mapping[str, Any]) -> Fault:
@@ -45,7 +49,7 @@ def not_started(interpreter: str, error: OSError | ValueError) -> Fault:
 def lost(complaint: str) -> Fault:
     """Says that the warm process is gone."""
     more = f": {_line(complaint)}" if complaint else ""
-    return Fault(f"the process that traces has ended{more}; trace again to start another", "WorkerLost")
+    return Fault(f"the tracing process has ended{more}; trace again to start another", "WorkerLost")
 
 
 def stopped(why: str, stage: str, limits: Limits) -> Fault:
@@ -53,24 +57,24 @@ def stopped(why: str, stage: str, limits: Limits) -> Fault:
     where = _STAGES.get(stage, "")
     if why == "timeout":
         text = f"it took longer than {limits.seconds:g} s {where}".rstrip()
-        remedy = "move what takes long out of the import, or pass --timeout"
+        remedy = 'put slow code under if __name__ == "__main__", or pass --timeout'
         if stage in ("lowering", "partitioning", "tracing"):
             remedy = "pass --timeout to wait longer"
         return Fault(f"{text}; {remedy}", "Timeout")
     if why == "memory":
         amount = f"{limits.memory / 2**30:g} GiB"
         return Fault(
-            f"it took more than {amount} of memory {where}; use jax.ShapeDtypeStruct for large arrays, "
+            f"{f'it took more than {amount} of memory {where}'.rstrip()}; use jax.ShapeDtypeStruct for large arrays, "
             "or pass --memory",
             "OutOfMemory",
         )
-    return Fault(f"it printed without end {where}".rstrip(), "Flood")
+    return Fault(f"it never stopped printing {where}".rstrip(), "Flood")
 
 
 def unreadable(error: Exception) -> Fault:
     """Says that an answer is not what a worker writes."""
     what = f"{type(error).__name__}: {error}"[:200]
-    return Fault(f"what the program left as its trace cannot be read ({what}); trace again", "BadAnswer")
+    return Fault(f"the program's trace cannot be read ({what}); trace again", "BadAnswer")
 
 
 def ended(status: int, stage: str) -> Fault:
@@ -94,7 +98,7 @@ def raised(answer: Mapping[str, Any], request: TraceRequest) -> Fault:
         return without_jax(request.interpreter, answer)
     if kind != "raised":
         return Fault(
-            message,
+            message + _nearest(answer.get("more")),
             {"no-arguments": "NoArguments", "no-entry": "NoEntry", "no-call": "NoCall", "no-plugin": "NoPlugin"}.get(
                 kind, "BadEntry"
             ),
@@ -106,7 +110,7 @@ def raised(answer: Mapping[str, Any], request: TraceRequest) -> Fault:
     if name == "SystemExit":
         code = answer.get("code")
         shown = f"sys.exit({code if code is not None else _line(message)})"
-        message = f'the program called {shown} {where}; put what ends it under if __name__ == "__main__"'
+        message = f'the program called {shown} {where}; put that call under if __name__ == "__main__"'
     elif name == "EOFError" and "input" in message:
         message = f'the program asks for input {where}, and nobody can answer; put that under if __name__ == "__main__"'
     elif name in ("ModuleNotFoundError", "ImportError"):
@@ -115,7 +119,42 @@ def raised(answer: Mapping[str, Any], request: TraceRequest) -> Fault:
             f"; install it: {request.interpreter} -m pip install {missing}" if _is_package(missing, request) else ""
         )
         message = f"{_line(message)}{install}"
+    else:
+        message = _with_remedy(_line(message), stage, name)
     return Fault(message, name, place, route)
+
+
+def _with_remedy(message: str, stage: str, name: str) -> str:
+    """Adds what to do where JAX's own words do not say so."""
+    if found := _INDIVISIBLE.search(message):
+        axis, number, size = found.groups()
+        return (
+            f"axis {axis} of an argument has {size} elements, not divisible by the {number} devices that share them; "
+            f"make it a multiple of {number}, change its spec, or trace with other --devices"
+        )
+    remedies = (
+        (stage == "tracing" and name == "TypeError" and "argument" in message, "check the arguments of the entry"),
+        (stage == "tracing" and "shape" in message and name in ("TypeError", "ValueError"), "check the entry's shapes"),
+        (
+            message.startswith(("cannot reshape array of size", "Number of devices")),
+            "build the mesh from jax.device_count(), or trace with other --devices",
+        ),
+        (message == NO_MESSAGE, "`meshlens check` may say why"),
+    )
+    remedy = next((f"; {text}" for applies, text in remedies if applies), "")
+    return message.rstrip(".") + remedy if remedy else message
+
+
+def _nearest(more: object) -> str:
+    """Names the functions that a file has instead of the one that was asked for."""
+    if not isinstance(more, dict) or not isinstance(more.get("functions"), list):
+        return ""
+    functions = [name for name in more["functions"] if isinstance(name, str)]
+    close = get_close_matches(str(more.get("wanted")), functions, n=1)
+    if close:
+        return f'; did you mean "{close[0]}"?'
+    listed = ", ".join(functions[:_FEW]) + (", …" if len(functions) > _FEW else "")
+    return f"; it has {listed}" if functions else ""
 
 
 def _is_package(missing: object, request: TraceRequest) -> bool:

@@ -67,11 +67,26 @@ def test_the_step_of_the_action_runs_nothing_of_the_repository(repository: Path,
     assert not caught.exists(), caught.read_text()
 
 
-def _step(repository: Path, tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    step = re.search(r"^ +run: \|\n((?: {8,}.*\n)+)", (ROOT / "action.yml").read_text("utf-8"), re.MULTILINE)
-    assert step
-    told = {"ARGUMENTS": ".", "VERSION": "", "GITHUB_ACTION_PATH": str(ROOT), "PIPX_HOME": str(tmp_path / "pipx")}
-    bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step[1]]
+def test_the_action_compares_costs_with_a_baseline(repository: Path, tmp_path: Path):
+    program = Path(__file__).parents[2] / "tracing" / "programs" / "data_parallel.py"
+    write(repository, {"train.py": program.read_text("utf-8")})
+    cost = f"train.py::entry --devices 8 --timeout 120 --interpreter {sys.executable} --baseline costs.json"
+    written = _step(repository, tmp_path, "COST", f"{cost} --write-baseline")
+    assert written.returncode == 0, written.stderr
+    assert _step(repository, tmp_path, "COST", cost).returncode == 0
+    write(repository, {"train.py": program.read_text("utf-8").replace("1024", "2048")})
+    grown = _step(repository, tmp_path, "COST", cost)
+    assert grown.returncode == 1
+    assert "has grown" in grown.stderr
+
+
+def _step(
+    repository: Path, tmp_path: Path, name: str = "ARGUMENTS", value: str = "."
+) -> subprocess.CompletedProcess[str]:
+    steps = re.findall(r"^ +run: \|\n((?: {8,}.*\n)+)", (ROOT / "action.yml").read_text("utf-8"), re.MULTILINE)
+    (step,) = (one for one in steps if f'<<< "${name}"' in one)
+    told = {name: value, "VERSION": "", "GITHUB_ACTION_PATH": str(ROOT), "PIPX_HOME": str(tmp_path / "pipx")}
+    bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step]
     return _run(bash, repository, **told)
 
 

@@ -11,7 +11,15 @@ from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 from meshlens.axes.worth.words import mentions
-from meshlens.facts.nodes import Attribute, BoolOperation, Comparison, Name, Not
+from meshlens.facts.nodes import (
+    Attribute,
+    BoolOperation,
+    Comparison,
+    Expression,
+    Name,
+    Not,
+    Statements,
+)
 from meshlens.jaxapi.collectives import COLLECTIVES
 
 
@@ -25,7 +33,7 @@ def mentions_reductions(node: Any) -> bool:
     return mentions(node, _reductions())
 
 
-def note_skipped(run: Run, test: Any, skipped: tuple[Any, ...], frame: Frame, ctx: Context) -> None:
+def note_skipped(run: Run, test: Expression, skipped: Statements, frame: Frame, ctx: Context) -> None:
     """Notes statements with a reduction that do not run since an axis name is None, under a map that binds a name.
 
     Args:
@@ -42,7 +50,7 @@ def note_skipped(run: Run, test: Any, skipped: tuple[Any, ...], frame: Frame, ct
         run.records.gradient_uses.append(GradientUse("skipped", site, None, ctx))
 
 
-def _who_gave_none(run: Run, test: Any, frame: Frame, ctx: Context) -> Site | None:
+def _who_gave_none(run: Run, test: Expression, frame: Frame, ctx: Context) -> Site | None:
     """The call that could have given the axis name: of the function that is running, or of its object's class."""
     for node in _names_in(test):
         if run.evaluate(node, frame, ctx) != Const(None):
@@ -56,7 +64,7 @@ def _who_gave_none(run: Run, test: Any, frame: Frame, ctx: Context) -> Site | No
     return None
 
 
-def _names_in(test: Any) -> list[Any]:
+def _names_in(test: Expression) -> list[Name | Attribute]:
     if isinstance(test, (Name, Attribute)):
         return [test]
     if isinstance(test, Not):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from meshlens.axes.domain.joining import join, labels_of, options
 from meshlens.axes.domain.keys import key_of
@@ -14,12 +13,20 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.heap import attributes_of, set_attribute
 from meshlens.axes.runs.run import Run
-from meshlens.facts.nodes import Attribute, ListDisplay, Name, Starred, Subscript, TupleDisplay
+from meshlens.facts.nodes import (
+    Attribute,
+    Expression,
+    ListDisplay,
+    Name,
+    Starred,
+    Subscript,
+    TupleDisplay,
+)
 
 _DEEPEST_TABLE = 6
 
 
-def assign(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
+def assign(run: Run, target: Expression, value: Value, frame: Frame, ctx: Context) -> None:
     """Assigns a value to a target; a list or tuple of targets unpacks it."""
     if isinstance(target, Name):
         home = frame.home(target.name)
@@ -39,7 +46,7 @@ def assign(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> N
             assign(run, item.value if isinstance(item, Starred) else item, part, frame, ctx)
 
 
-def delete(target: Any, frame: Frame, ctx: Context) -> None:
+def delete(target: Expression, frame: Frame, ctx: Context) -> None:
     """Forgets a name."""
     if isinstance(target, Name):
         if target.name in frame.given:
@@ -58,13 +65,13 @@ def _rebind(name: str, frame: Frame, ctx: Context) -> None:
         frame.given -= {name}
 
 
-def _to_attribute(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
+def _to_attribute(run: Run, target: Attribute, value: Value, frame: Frame, ctx: Context) -> None:
     whole = run.evaluate(target.object, frame, ctx)
     receivers = options(whole)
     if len(receivers) > 1 and all(map(is_table, receivers)):
-        after = changed(whole, lambda table: with_entry(table, target[3], value))
+        after = changed(whole, lambda table: with_entry(table, target.name, value))
         if after is not None:
-            change_in_place(run, target[2], whole, after, frame, ctx)
+            change_in_place(run, target.object, whole, after, frame, ctx)
         return
     for receiver in receivers:
         if isinstance(receiver, Instance):
@@ -82,7 +89,7 @@ def _to_attribute(run: Run, target: Any, value: Value, frame: Frame, ctx: Contex
             assign(run, target.object, other, frame, ctx)
 
 
-def _to_item(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) -> None:
+def _to_item(run: Run, target: Subscript, value: Value, frame: Frame, ctx: Context) -> None:
     container = run.evaluate(target.object, frame, ctx)
     index = run.evaluate(target.key, frame, ctx)
     after: Value
@@ -112,7 +119,7 @@ def _to_item(run: Run, target: Any, value: Value, frame: Frame, ctx: Context) ->
     change_in_place(run, target.object, container, after, frame, ctx)
 
 
-def change_in_place(run: Run, target: Any, before: Value, after: Value, frame: Frame, ctx: Context) -> None:
+def change_in_place(run: Run, target: Expression, before: Value, after: Value, frame: Frame, ctx: Context) -> None:
     """Puts a container as it is after a change where a target finds it, be that outside of the function that runs.
 
     Args:

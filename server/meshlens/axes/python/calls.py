@@ -49,7 +49,9 @@ def invoke(run: Run, call: Invocation) -> Value:
     """Returns what calling a value gives."""
     run.calls += 1
     run.work += 1
-    if not run.may_call():
+    limit = run.limit
+    if limit is not None and (run.calls > limit.calls or run.work > limit.work):
+        run.refused += 1
         return UNKNOWN
     callee = call.callee
     if run.too_deep(call.ctx):
@@ -59,9 +61,9 @@ def invoke(run: Run, call: Invocation) -> Value:
         return call_external(run, callee.dotted, call)
     if type(callee) is Data:
         return call_unknown(run, call)
-    if isinstance(callee, Function):
+    if type(callee) is Function:
         return enter(run, callee, call)
-    if isinstance(callee, Bound):
+    if type(callee) is Bound:
         return _call_bound(run, callee, call)
     if run.depth >= DEEPEST:
         run.is_brief = True

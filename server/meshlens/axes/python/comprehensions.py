@@ -17,17 +17,27 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.run import Run
 from meshlens.axes.worth.forgetting import forget
-from meshlens.facts.nodes import BinaryOperation, Call, Constant, Name, TupleDisplay, UnaryOperation
+from meshlens.facts.nodes import (
+    BinaryOperation,
+    Call,
+    Comprehension,
+    Constant,
+    Expression,
+    Name,
+    Pair,
+    TupleDisplay,
+    UnaryOperation,
+)
 
 _MOST_PAIRS = 64
 
 
-def _is_pair(node: Any) -> bool:
+def _is_pair(node: Expression | Pair) -> bool:
     """Whether an element is a pair of numbers that is worked out without calls, as in a permutation."""
     return isinstance(node, TupleDisplay) and len(node.items) == 2 and all(map(_is_arithmetic, node.items))
 
 
-def _is_arithmetic(node: Any) -> bool:
+def _is_arithmetic(node: Expression) -> bool:
     if isinstance(node, BinaryOperation):
         return _is_arithmetic(node.left) and _is_arithmetic(node.right)
     if isinstance(node, UnaryOperation):
@@ -35,7 +45,7 @@ def _is_arithmetic(node: Any) -> bool:
     return isinstance(node, (Name, Constant))
 
 
-def _numbers(run: Run, iterable: Any, frame: Frame, ctx: Context) -> tuple[list[Value], bool]:
+def _numbers(run: Run, iterable: Expression, frame: Frame, ctx: Context) -> tuple[list[Value], bool]:
     """The numbers of a `range`, and whether they are known."""
     if (
         not isinstance(iterable, Call)
@@ -55,7 +65,7 @@ def _numbers(run: Run, iterable: Any, frame: Frame, ctx: Context) -> tuple[list[
     return ([Const(turn) for turn in turns], True) if counted(turns) <= _MOST_PAIRS else ([], False)
 
 
-def comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> Value:
     """The list, set, dictionary or generator that a comprehension gives."""
     kind, element_node, clauses = node.kind, node.element, node.clauses
     inner = Frame(frame.path, frame.block, frame)
@@ -85,12 +95,12 @@ def comprehension(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
         exact = exact and None not in verdicts
         for test in tests:
             conditions.refine(run, test, True, inner, ctx)
-        if kind == "dict":
+        if isinstance(element_node, Pair) and element_node.key is not None:
             key = key_of(run.evaluate(element_node.key, inner, ctx))
             exact = exact and key is not None
             keys.append(key[0] if key is not None else None)
             results.append(run.evaluate(element_node.value, inner, ctx))
-        else:
+        elif not isinstance(element_node, Pair):
             results.append(run.evaluate(element_node, inner, ctx))
     run.end_loop(share)
     if kind == "dict":

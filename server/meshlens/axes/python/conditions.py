@@ -31,7 +31,16 @@ from meshlens.axes.python.enums import is_same
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.run import Run
-from meshlens.facts.nodes import BoolOperation, Call, Comparison, Constant, Name, Not
+from meshlens.facts.nodes import (
+    Argument,
+    BoolOperation,
+    Call,
+    Comparison,
+    Constant,
+    Expression,
+    Name,
+    Not,
+)
 
 _NEVER_FALSE = (Function, Bound, Class, Module, Partial, Mesh, Mapped, Wrapped)
 
@@ -142,7 +151,7 @@ def _contains(item: Value, container: Value) -> bool | None:
     return None
 
 
-def refine(run: Run, test: Any, outcome: bool, frame: Frame, ctx: Context) -> None:
+def refine(run: Run, test: Expression, outcome: bool, frame: Frame, ctx: Context) -> None:
     """Narrows variables by what a test's outcome says about them.
 
     Knows `x`, `not x`, `x is None`, `x is not None`, `x == constant`, `isinstance(x, …)`, and `and`/`or` of these.
@@ -174,7 +183,7 @@ def refine(run: Run, test: Any, outcome: bool, frame: Frame, ctx: Context) -> No
         _refine_kind(run, test.arguments, outcome, frame, ctx)
 
 
-def _refine_kind(run: Run, arguments: Any, outcome: bool, frame: Frame, ctx: Context) -> None:
+def _refine_kind(run: Run, arguments: tuple[Argument, ...], outcome: bool, frame: Frame, ctx: Context) -> None:
     if len(arguments) != 2 or any(label is not None for label, _, _ in arguments):
         return
     subject, kinds = arguments[0].value, arguments[1].value

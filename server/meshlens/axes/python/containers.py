@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from meshlens.axes.data.arrays import is_array
 from meshlens.axes.data.operating import of_picked, of_sliced
@@ -20,12 +19,12 @@ from meshlens.axes.python.unpacking import element
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.run import Run
-from meshlens.facts.nodes import Attribute, Name, Subscript
+from meshlens.facts.nodes import Attribute, Expression, Name, Subscript
 
 MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "add", "pop"})
 
 
-def item(container: Value, index: Value, index_node: Any, site: Site) -> Value:
+def item(container: Value, index: Value, index_node: Expression, site: Site) -> Value:
     """What `container[index]` gives."""
     if isinstance(container, Union):
         items = (item(option, index, index_node, site) for option in container.options)
@@ -102,7 +101,7 @@ def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | Non
     return (counted(range(*slice(*bounds).indices(shape[0]))), *shape[1:])
 
 
-def mutate(run: Run, callee: Any, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value | None:
+def mutate(run: Run, callee: Attribute, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value | None:
     """Runs `name.append(x)` and other methods of `MUTATORS` on a container; None if it is not known."""
     receiver = run.evaluate(callee.object, frame, ctx)
     method = callee.name

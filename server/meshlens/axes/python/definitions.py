@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from meshlens.axes.domain.values import Arg, Class, Const, Ext, Function, Made, Mapped, Partial, Value
 from meshlens.axes.python.enums import number_members
@@ -15,7 +14,15 @@ from meshlens.axes.runs.frames import Frame, numbered, site_of
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.axes.worth.words import mentions
-from meshlens.facts.nodes import AnnAssign, Name
+from meshlens.facts.nodes import (
+    AnnAssign,
+    ClassDef,
+    Expression,
+    FunctionDef,
+    FunctionShape,
+    Name,
+    SeparateDef,
+)
 
 _DATACLASS_WORDS = (
     "dataclass",
@@ -36,7 +43,7 @@ _FIELD_BASES = (
 )
 
 
-def define_block(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+def define_block(run: Run, node: SeparateDef, frame: Frame, ctx: Context) -> None:
     """A function that is a block of its own."""
     facts = run.world.facts(frame.path)
     block = facts.blocks.get(node.key) if facts is not None else None
@@ -44,13 +51,13 @@ def define_block(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
         return
     own = Frame(frame.path, node.key, frame)
     header = block.header
-    shape = header[2] if len(header) == 3 else header
+    shape = header.function if isinstance(header, FunctionDef) else header
     run.deps.add(header_of(frame.path, node.key))
     value = make_function(run, shape, own, frame, ctx, separate=True)
     frame.home(shape.name).vars[shape.name] = value
 
 
-def define_function(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+def define_function(run: Run, node: FunctionDef, frame: Frame, ctx: Context) -> None:
     """A function inside the running block, or a top-level one."""
     function = node.function
     facts = run.world.facts(frame.path) if frame.parent is None else None
@@ -61,7 +68,7 @@ def define_function(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     frame.home(function.name).vars[function.name] = make_function(run, function, frame, frame, ctx, separate=separate)
 
 
-def make_function(run: Run, shape: Any, sites: Frame, frame: Frame, ctx: Context, *, separate: bool) -> Value:
+def make_function(run: Run, shape: FunctionShape, sites: Frame, frame: Frame, ctx: Context, *, separate: bool) -> Value:
     """The value of a `def`: the function, then its decorators applied from the inside out.
 
     Args:
@@ -121,7 +128,7 @@ def _method_kind(decorator: Value) -> str | None:
     return None
 
 
-def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+def define_class(run: Run, node: ClassDef, frame: Frame, ctx: Context) -> None:
     """Runs a class body in a frame of its own and binds the class."""
     text, name_site, bases, decorators, body = node.name, node.name_site, node.bases, node.decorators, node.body
     inner = Frame(frame.path, frame.block, frame)
@@ -154,7 +161,7 @@ def define_class(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     frame.home(text).vars[text] = value
 
 
-def _class_variable(annotation: Any) -> bool:
+def _class_variable(annotation: Expression) -> bool:
     return mentions(annotation, frozenset({"ClassVar"}))
 
 

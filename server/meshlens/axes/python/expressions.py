@@ -31,15 +31,41 @@ from meshlens.axes.runs.same_names import note_compared
 from meshlens.axes.worth import words
 from meshlens.axes.worth.forgetting import too_deep
 from meshlens.axes.worth.unread import unread
-from meshlens.facts.nodes import Attribute, Call, Constant, Name, Starred
+from meshlens.facts.nodes import (
+    Argument,
+    Attribute,
+    BinaryOperation,
+    BoolOperation,
+    Call,
+    Comparison,
+    Constant,
+    DictDisplay,
+    Expression,
+    FString,
+    IfExpression,
+    ListDisplay,
+    Name,
+    Not,
+    Opaque,
+    SetDisplay,
+    Slice,
+    Starred,
+    Subscript,
+    TupleDisplay,
+    UnaryOperation,
+    Walrus,
+    Yield,
+)
 
 _BUILTINS = frozenset(dir(builtins))
 _MOST_ITEMS = 64
 _UNSEEN = frozenset({"locals", "globals", "vars", "eval", "exec"})
 
 
-def evaluate(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def evaluate(run: Run, expression: Expression, frame: Frame, ctx: Context) -> Value:
     """The value of an expression."""
+    # Its class is asked for once, by what no type checker can follow.
+    node: Any = expression
     kind = type(node)
     # Nine in ten expressions are these; compiled, they are called without the detour through the table.
     if kind is Name:
@@ -58,14 +84,14 @@ def evaluate(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     return value
 
 
-def evaluate_decorator(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def evaluate_decorator(run: Run, node: Expression, frame: Frame, ctx: Context) -> Value:
     """The value of an expression that stands behind an `@`."""
     if isinstance(node, Call):
         return _call(run, node, frame, ctx, decorator=True)
     return evaluate(run, node, frame, ctx)
 
 
-def _name(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _name(run: Run, node: Name, frame: Frame, ctx: Context) -> Value:
     name: str = node.name
     value = frame.find(name)
     if value is not None:
@@ -82,14 +108,14 @@ def _name(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     return UNKNOWN
 
 
-def _format(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _format(run: Run, node: FString, frame: Frame, ctx: Context) -> Value:
     values = [evaluate(run, part, frame, ctx) for part in node.parts]
     known = [value.value for value in values if isinstance(value, Const)]
     text = concatenated(known) if len(known) == len(values) else None
     return Const(text, site_of(frame, node)) if text is not None else UNKNOWN
 
 
-def _attr(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _attr(run: Run, node: Attribute, frame: Frame, ctx: Context) -> Value:
     receiver = evaluate(run, node.object, frame, ctx)
     if type(receiver) is Data:
         return attributes.of_data(receiver, node.name)
@@ -101,8 +127,8 @@ def _attr(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     return attributes.attribute(run, receiver, node.name, site_of(frame, node), ctx)
 
 
-def _call(run: Run, node: Any, frame: Frame, ctx: Context, decorator: bool = False) -> Value:
-    callee_node: Any = node.callee
+def _call(run: Run, node: Call, frame: Frame, ctx: Context, decorator: bool = False) -> Value:
+    callee_node = node.callee
     if type(callee_node) is Name and callee_node.name == "super" and frame.find("super") is None:
         owner = frame.owner
         return Super(frame.receiver, owner) if owner is not None and frame.receiver is not None else UNKNOWN
@@ -122,7 +148,9 @@ def _call(run: Run, node: Any, frame: Frame, ctx: Context, decorator: bool = Fal
     return value
 
 
-def _pick_up(run: Run, begun: int, nodes: tuple[Any, ...], args: tuple[Arg, ...], frame: Frame, ctx: Context) -> None:
+def _pick_up(
+    run: Run, begun: int, nodes: tuple[Argument, ...], args: tuple[Arg, ...], frame: Frame, ctx: Context
+) -> None:
     """Puts containers that a call was given, and changed, where they came from."""
     changes = run.altered[begun:]
     del run.altered[begun:]
@@ -134,12 +162,12 @@ def _pick_up(run: Run, begun: int, nodes: tuple[Any, ...], args: tuple[Arg, ...]
                 assign.change_in_place(run, node, before, after, frame, ctx)
 
 
-def arguments(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> tuple[Arg, ...]:
+def arguments(run: Run, nodes: tuple[Argument, ...], frame: Frame, ctx: Context) -> tuple[Arg, ...]:
     """The arguments of a call, with known splats opened."""
     out: list[Arg] = []
     for given in nodes:
         label: str | None = given.label
-        node: Any = given.value
+        node = given.value
         site = numbered(frame, node.site)
         value = Const(node.value, site) if type(node) is Constant else evaluate(run, node, frame, ctx)
         if label is None:
@@ -157,7 +185,7 @@ def arguments(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> t
     return limited(out)
 
 
-def _sequence(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _sequence(run: Run, node: ListDisplay | SetDisplay | TupleDisplay, frame: Frame, ctx: Context) -> Value:
     items: list[Value] = []
     is_open = False
     for item in node.items:
@@ -175,7 +203,7 @@ def _sequence(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     return Seq(node.tag, tuple(items), is_open)
 
 
-def _dict(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _dict(run: Run, node: DictDisplay, frame: Frame, ctx: Context) -> Value:
     items: dict[Any, Value] = {}
     is_open = False
     for key, expression in node.pairs:
@@ -195,7 +223,7 @@ def _dict(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     return Dict(tuple(items.items()), is_open)
 
 
-def _if_expression(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _if_expression(run: Run, node: IfExpression, frame: Frame, ctx: Context) -> Value:
     test, then, otherwise = node.test, node.then, node.otherwise
     value = evaluate(run, test, frame, ctx)
     truth = conditions.truth(value)
@@ -215,7 +243,7 @@ def _if_expression(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     return join(left, right)
 
 
-def _bool(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _bool(run: Run, node: BoolOperation, frame: Frame, ctx: Context) -> Value:
     operator, items = node.operator, node.items
     possible: list[Value] = []
     inner = ctx
@@ -235,7 +263,7 @@ def _bool(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     return join_all([*possible, decided] if decided is not None else possible)
 
 
-def _not(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _not(run: Run, node: Not, frame: Frame, ctx: Context) -> Value:
     value = evaluate(run, node.operand, frame, ctx)
     truth = conditions.truth(value)
     if truth is not None:
@@ -244,7 +272,7 @@ def _not(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     return Data(travelling(labels_of(value)), over=over)
 
 
-def _unary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _unary(run: Run, node: UnaryOperation, frame: Frame, ctx: Context) -> Value:
     value = evaluate(run, node.operand, frame, ctx)
     if isinstance(value, Const) and isinstance(value.value, (int, float)) and node.operator in ("-", "+"):
         return Const(-value.value if node.operator == "-" else value.value, site_of(frame, node))
@@ -254,13 +282,13 @@ def _unary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     return Data(travelling(labels_of(value)), arrays.shape_of(value), None, is_array, over)
 
 
-def _binary(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _binary(run: Run, node: BinaryOperation, frame: Frame, ctx: Context) -> Value:
     left = evaluate(run, node.left, frame, ctx)
     right = evaluate(run, node.right, frame, ctx)
     return binary(run, Operation(node.operator, left, right, (node.left, node.right), site_of(frame, node)), frame, ctx)
 
 
-def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _compare(run: Run, node: Comparison, frame: Frame, ctx: Context) -> Value:
     items = [evaluate(run, item, frame, ctx) for item in node.operands]
     outcome = conditions.compare(node.operators, items)
     if outcome is not None:
@@ -276,7 +304,7 @@ def _compare(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     return Data(frozenset().union(*map(of_verdict, labels)), over=over)
 
 
-def _subscript(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     container = evaluate(run, node.object, frame, ctx)
     index = evaluate(run, node.key, frame, ctx)
     site = site_of(frame, node)
@@ -285,7 +313,7 @@ def _subscript(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     return containers.item(container, index, node.key, site)
 
 
-def _slice(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _slice(run: Run, node: Slice, frame: Frame, ctx: Context) -> Value:
     parts = [
         evaluate(run, part, frame, ctx) if part is not None else Const(None)
         for part in (node.lower, node.upper, node.step)
@@ -293,22 +321,22 @@ def _slice(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
     return Seq("slice", tuple(parts))
 
 
-def _walrus(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _walrus(run: Run, node: Walrus, frame: Frame, ctx: Context) -> Value:
     value = evaluate(run, node.value, frame, ctx)
     frame.home(node.name).vars[node.name] = value
     return value
 
 
-def _yield(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _yield(run: Run, node: Yield, frame: Frame, ctx: Context) -> Value:
     frame.yielded.append(evaluate(run, node.value, frame, ctx) if node.value is not None else Const(None))
     return UNKNOWN
 
 
-def _star(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _star(run: Run, node: Starred, frame: Frame, ctx: Context) -> Value:
     return evaluate(run, node.value, frame, ctx)
 
 
-def _opaque(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def _opaque(run: Run, node: Opaque, frame: Frame, ctx: Context) -> Value:
     labels: frozenset[Any] = frozenset()
     for child in node.children:
         if child.tag in _EXPRESSIONS or isinstance(child, Constant):

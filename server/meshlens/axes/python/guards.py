@@ -13,7 +13,15 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame, site_of
 from meshlens.axes.runs.run import Run
 from meshlens.axes.worth.words import mentions
-from meshlens.facts.nodes import Attribute, Name, Raise, TupleDisplay
+from meshlens.facts.nodes import (
+    Attribute,
+    Handler,
+    Name,
+    Raise,
+    Try,
+    TupleDisplay,
+    With,
+)
 
 _NARROW = frozenset({"ImportError", "AttributeError", "ModuleNotFoundError", "TypeError"})
 _API_ERRORS = _NARROW | {"Exception", "BaseException"}
@@ -27,7 +35,7 @@ _EXPECTED_TO_RAISE = frozenset(
 )
 
 
-def run_with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
+def run_with(run: Run, node: With, frame: Frame, ctx: Context) -> str | None:
     """Runs a `with` statement."""
     ambient = len(run.ambient)
     may_raise = False
@@ -58,7 +66,7 @@ def run_with(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     return None if left == RAISED and may_raise else left
 
 
-def run_try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
+def run_try(run: Run, node: Try, frame: Frame, ctx: Context) -> str | None:
     """Runs a `try` statement; a handler that expects an unbound axis guards the body."""
     body, handlers, orelse, final = node.body, node.handlers, node.orelse, node.final
     caught = frozenset().union(*(_caught(handler) for handler in handlers)) if handlers else frozenset()
@@ -97,7 +105,7 @@ def run_try(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     return None if going_on else results[0][1]
 
 
-def _caught(handler: Any) -> frozenset[str]:
+def _caught(handler: Handler) -> frozenset[str]:
     kind, body = handler.type, handler.body
     if body and isinstance(body[-1], Raise):
         return frozenset()

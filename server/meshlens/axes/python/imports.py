@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 from meshlens.axes.domain.values import UNKNOWN, Dict, Ext, Module, Site, Value
 from meshlens.axes.python.tables_of_modules import as_seen, take_over
@@ -11,10 +11,11 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame, numbered
 from meshlens.axes.runs.records import ApiMention
 from meshlens.axes.runs.run import Run
+from meshlens.facts.nodes import Import, ImportFrom
 from meshlens.jaxapi.history import change, changed_keywords
 
 
-def import_modules(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+def import_modules(run: Run, node: Import, frame: Frame, ctx: Context) -> None:
     """`import a.b as c, d`."""
     for dotted, alias, site in node.names:
         if not dotted:
@@ -27,7 +28,7 @@ def import_modules(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
         note_mention(run, dotted, numbered(frame, site), ctx, "import")
 
 
-def import_names(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+def import_names(run: Run, node: ImportFrom, frame: Frame, ctx: Context) -> None:
     """`from a.b import c as d`; a star import makes every unknown name of the module unknown."""
     level, dotted, names = node.level, node.module, node.names
     module = run.world.locate(frame.path, level, dotted)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from meshlens.axes.domain.values import Function, Value
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame, numbered
 from meshlens.axes.runs.run import Run
-from meshlens.facts.nodes import Return
+from meshlens.facts.nodes import Lambda, Return
 
 
 def enclosing(frame: Frame) -> Frame:
@@ -18,7 +16,7 @@ def enclosing(frame: Frame) -> Frame:
     return frame
 
 
-def make_lambda(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def make_lambda(run: Run, node: Lambda, frame: Frame, ctx: Context) -> Value:
     """The value of a `lambda`."""
     index, parameters, body = node.site, node.parameters, node.body
     defaults = tuple(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from meshlens.axes.domain.joining import join_all
 from meshlens.axes.domain.leaving import LEFT_LOOP, RAISED, RETURNED, joined
 from meshlens.axes.domain.values import UNKNOWN
@@ -15,9 +13,10 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.run import Run
 from meshlens.axes.worth.forgetting import forget
+from meshlens.facts.nodes import For, While
 
 
-def run_for(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
+def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
     """Runs a `for` loop."""
     target, iterable, body, orelse = node.target, node.iterable, node.body, node.orelse
     values, exact = elements(evaluate(run, iterable, frame, ctx))
@@ -54,7 +53,7 @@ def run_for(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
     return run.execute(orelse, frame, ctx) if orelse else None
 
 
-def run_while(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
+def run_while(run: Run, node: While, frame: Frame, ctx: Context) -> str | None:
     """Runs a `while` loop."""
     test, body, orelse = node.test, node.body, node.orelse
     truth = conditions.truth(evaluate(run, test, frame, ctx))

@@ -68,7 +68,7 @@ def bind(function: Function, args: tuple[Arg, ...]) -> dict[str, Value]:
 def through(arg: Arg) -> Value:
     """A value as it is inside the callee: a constant remembers the argument through which it came."""
     value = arg.value
-    if isinstance(value, Const) and value.via is None and arg.site is not None:
+    if type(value) is Const and value.via is None and arg.site is not None:
         return Const(value.value, value.origin, arg.site)
     return value
 

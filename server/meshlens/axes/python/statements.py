@@ -20,10 +20,28 @@ from meshlens.axes.runs.frames import Frame, site_of
 from meshlens.axes.runs.run import DEEPEST, Run
 from meshlens.axes.worth.forgetting import forget
 from meshlens.axes.worth.words import said_by, speaks_of_axes
-from meshlens.facts.nodes import Assign, Name
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assert,
+    Assign,
+    AugAssign,
+    Break,
+    Continue,
+    Delete,
+    ExpressionStatement,
+    Global,
+    If,
+    Match,
+    Name,
+    Nonlocal,
+    Pass,
+    Raise,
+    Return,
+    Statements,
+)
 
 
-def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context) -> str | None:
+def run_block(run: Run, statements: Statements, frame: Frame, ctx: Context) -> str | None:
     """Runs statements in order.
 
     Returns:
@@ -54,44 +72,43 @@ def run_block(run: Run, statements: tuple[Any, ...], frame: Frame, ctx: Context)
     return None
 
 
-def _expression(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+def _expression(run: Run, node: ExpressionStatement, frame: Frame, ctx: Context) -> None:
     evaluate(run, node.value, frame, ctx)
 
 
-def _assign(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+def _assign(run: Run, node: Assign, frame: Frame, ctx: Context) -> None:
     value = evaluate(run, node.value, frame, ctx)
-    targets: tuple[Any, ...] = node.targets
-    for target in targets:
+    for target in node.targets:
         if type(target) is Name and not frame.globals and not frame.nonlocals and target.name not in frame.given:
             frame.vars[target.name] = value
         else:
             assign(run, target, value, frame, ctx)
 
 
-def _annotated(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+def _annotated(run: Run, node: AnnAssign, frame: Frame, ctx: Context) -> None:
     if node.value is not None:
         assign(run, node.target, evaluate(run, node.value, frame, ctx), frame, ctx)
 
 
-def _augmented(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+def _augmented(run: Run, node: AugAssign, frame: Frame, ctx: Context) -> None:
     left = evaluate(run, node.target, frame, ctx)
     right = evaluate(run, node.value, frame, ctx)
     operation = Operation(node.operator, left, right, (node.target, node.value), site_of(frame, node))
     assign(run, node.target, binary(run, operation, frame, ctx), frame, ctx)
 
 
-def _return(run: Run, node: Any, frame: Frame, ctx: Context) -> str:
+def _return(run: Run, node: Return, frame: Frame, ctx: Context) -> str:
     frame.returned.append(evaluate(run, node.value, frame, ctx) if node.value is not None else Const(None))
     return RETURNED
 
 
-def _raise(run: Run, node: Any, frame: Frame, ctx: Context) -> str:
+def _raise(run: Run, node: Raise, frame: Frame, ctx: Context) -> str:
     if node.value is not None:
         evaluate(run, node.value, frame, ctx)
     return RAISED
 
 
-def _if(run: Run, node: Any, frame: Frame, ctx: Context) -> str | None:
+def _if(run: Run, node: If, frame: Frame, ctx: Context) -> str | None:
     test, body, orelse = node.test, node.body, node.orelse
     value = evaluate(run, test, frame, ctx)
     truth = conditions.truth(value)
@@ -125,7 +142,7 @@ def _as_declared(before: dict[str, Value], declared: dict[str, Value]) -> dict[s
     }
 
 
-def _divergent(ctx: Context, labels: frozenset[object], node: Any, frame: Frame, arm: int) -> Context:
+def _divergent(ctx: Context, labels: frozenset[object], node: If, frame: Frame, arm: int) -> Context:
     if "index" in labels:
         return ctx._replace(branch=(site_of(frame, node.test), arm))
     return ctx
@@ -150,25 +167,25 @@ def _meet(
     return None
 
 
-def _assert(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+def _assert(run: Run, node: Assert, frame: Frame, ctx: Context) -> None:
     evaluate(run, node.test, frame, ctx)
     conditions.refine(run, node.test, True, frame, ctx)
 
 
-def _delete(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+def _delete(run: Run, node: Delete, frame: Frame, ctx: Context) -> None:
     for target in node.targets:
         delete(target, frame, ctx)
 
 
-def _global(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+def _global(run: Run, node: Global, frame: Frame, ctx: Context) -> None:
     frame.globals |= frozenset(node.names)
 
 
-def _nonlocal(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+def _nonlocal(run: Run, node: Nonlocal, frame: Frame, ctx: Context) -> None:
     frame.nonlocals |= frozenset(node.names)
 
 
-def _match(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+def _match(run: Run, node: Match, frame: Frame, ctx: Context) -> None:
     evaluate(run, node.subject, frame, ctx)
     inner = ctx.under_condition(ctx.guarded or speaks_of_axes(node.subject))
     before = frame.vars
@@ -182,15 +199,15 @@ def _match(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
     frame.vars = after
 
 
-def _pass(run: Run, node: Any, frame: Frame, ctx: Context) -> None:
+def _pass(run: Run, node: Pass, frame: Frame, ctx: Context) -> None:
     return None
 
 
-def _break(run: Run, node: Any, frame: Frame, ctx: Context) -> str:
+def _break(run: Run, node: Break, frame: Frame, ctx: Context) -> str:
     return LEFT_LOOP
 
 
-def _continue(run: Run, node: Any, frame: Frame, ctx: Context) -> str:
+def _continue(run: Run, node: Continue, frame: Frame, ctx: Context) -> str:
     return NEXT_TURN
 
 

@@ -26,6 +26,7 @@ from meshlens.axes.worth.spending import (
 )
 from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts, Shape
+from meshlens.facts.nodes import Expression, FunctionDef, Statements
 
 if TYPE_CHECKING:
     from meshlens.axes.runs.spots import Moment
@@ -160,8 +161,8 @@ class Constructs(NamedTuple):
         invoke: returns what a call gives.
     """
 
-    evaluate: Callable[[Run, Any, Frame, Context], Value]
-    execute: Callable[[Run, tuple[Any, ...], Frame, Context], str | None]
+    evaluate: Callable[[Run, Expression, Frame, Context], Value]
+    execute: Callable[[Run, Statements, Frame, Context], str | None]
     invoke: Callable[[Run, Invocation], Value]
 
 
@@ -267,11 +268,11 @@ class Run:
         self.epoch = 0
         self.overlaid = 0
 
-    def evaluate(self, node: Any, frame: Frame, ctx: Context) -> Value:
+    def evaluate(self, node: Expression, frame: Frame, ctx: Context) -> Value:
         """Returns the value of an expression."""
         return self.constructs.evaluate(self, node, frame, ctx)
 
-    def execute(self, statements: tuple[Any, ...], frame: Frame, ctx: Context) -> str | None:
+    def execute(self, statements: Statements, frame: Frame, ctx: Context) -> str | None:
         """Runs statements in order; returns how they were left for certain, None if they ran to their end."""
         return self.constructs.execute(self, statements, frame, ctx)
 
@@ -398,14 +399,6 @@ class Run:
         """Whether a function does here what it does in other runs, given the same."""
         return not (self.is_apart and function.path == self.path)
 
-    def may_call(self) -> bool:
-        """Whether what runs has something left for another call."""
-        limit = self.limit
-        if limit is None or (self.calls <= limit.calls and self.work <= limit.work):
-            return True
-        self.refused += 1
-        return False
-
     def may_enter(self, ctx: Context) -> bool:
         """Whether what runs has something left for the body of another function.
 
@@ -446,7 +439,7 @@ class Run:
         """
         self.deps.add(worth_of(function.path, function.block))
 
-    def body(self, function: Function) -> tuple[Any, ...]:
+    def body(self, function: Function) -> Statements:
         """The statements of a function, noted as something this run depends on."""
         self.deps.add((function.path, function.block))
         if function.body is not None:
@@ -456,6 +449,6 @@ class Run:
         if block is None:
             return ()
         whole = self.world.watched.get((function.path, function.block), block.shape)
-        shape = whole.function if len(whole) == 3 else whole
+        shape = whole.function if isinstance(whole, FunctionDef) else whole
         body = shape.body
         return body if isinstance(body, tuple) else ()

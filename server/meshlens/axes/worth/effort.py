@@ -45,6 +45,7 @@ from meshlens.facts.nodes import (
     Call,
     ClassDef,
     DictDisplay,
+    Expression,
     FunctionDef,
     FunctionShape,
     Lambda,
@@ -419,7 +420,7 @@ def _alters(statements: tuple[Any, ...], names: frozenset[str]) -> bool:
     return False
 
 
-def _root_of(node: Any) -> str:
+def _root_of(node: Expression) -> str:
     while isinstance(node, (Attribute, Subscript)):
         node = node.object
     return str(node.name) if isinstance(node, Name) else ""

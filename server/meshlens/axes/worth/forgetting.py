@@ -64,7 +64,7 @@ def forget(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> None
         waiting.extend(node)
 
 
-def too_deep(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def too_deep(run: Run, node: Expression, frame: Frame, ctx: Context) -> Value:
     """The value of an expression that lies too deep to be worked out."""
     forget(run, (node,), frame, ctx)
     return UNKNOWN

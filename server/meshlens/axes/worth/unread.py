@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from meshlens.axes.domain.values import UNKNOWN, Value
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.run import Run
+from meshlens.facts.nodes import Hole
 
 
-def unread(run: Run, node: Any, frame: Frame, ctx: Context) -> Value:
+def unread(run: Run, node: Hole, frame: Frame, ctx: Context) -> Value:
     """The value of a hole, behind which the variables that it may set can be anything."""
     unsettled = node.unsettled
     for name in unsettled:

@@ -6,11 +6,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from meshlens.checking.check import Diagnosed
-from meshlens.project.notebooks.notebook import Notebook
 from meshlens.text import LineIndex, Span
+
+if TYPE_CHECKING:
+    from meshlens.checking.model import Diagnosed
+    from meshlens.project.notebooks.notebook import Notebook
 
 _BOM = b"\xef\xbb\xbf"
 

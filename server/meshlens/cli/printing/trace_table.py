@@ -35,7 +35,7 @@ def cost_report(traces: Sequence[Trace]) -> str:
     parts: list[RenderableType] = []
     for plain in traces:
         trace = visible_fields(plain)
-        parts += [*_head(trace), *_costs(trace), *_tail(trace), *_suggestion(plain), ""]
+        parts += [*_head(trace), *_blocks(_costs(trace), _tail(trace), _suggestion(plain))]
     if len(traces) > 1:
         parts += [_compared([visible_fields(trace) for trace in traces]), ""]
     return _rendered(parts[:-1])
@@ -46,7 +46,7 @@ def trace_report(traces: Sequence[Trace]) -> str:
     parts: list[RenderableType] = []
     for plain in traces:
         trace = visible_fields(plain)
-        parts += [*_head(trace), *_lines(trace), *_tail(trace), *_suggestion(plain), ""]
+        parts += [*_head(trace), *_blocks(_lines(trace), _tail(trace), _suggestion(plain))]
     return _rendered(parts[:-1])
 
 
@@ -57,12 +57,18 @@ def _head(trace: Trace) -> list[RenderableType]:
     words += [f"JAX {trace.jax}"] if trace.jax else []
     by = f" by XLA for {trace.partitioner}s" if trace.partitioner else ""
     words += [f"level {trace.level}{by}"] if trace.level != "none" else []
-    return [Text.assemble((trace.entry, "bold"), f" on {trace.target}: {', '.join(words)}"), ""]
+    return [Text.assemble((trace.entry, "bold"), f" on {trace.target}: {', '.join(words)}")]
+
+
+def _blocks(*blocks: list[RenderableType]) -> list[RenderableType]:
+    """Each block with an empty line before it, and one at the end."""
+    return [*(part for block in blocks if block for part in ("", *block)), ""]
 
 
 def _costs(trace: Trace) -> list[RenderableType]:
     if not trace.collectives:
-        return ["no collectives"] if trace.level != "none" else []
+        is_whole = not any(error.type != REMATERIALIZATION for error in trace.errors)
+        return ["no collectives"] if is_whole else []
     timed = any(one.seconds is not None for one in trace.collectives)
     table = _table("line", "collective", "axes", "group>", "times>", "per device>", "", *(("time>",) if timed else ()))
     most = max(one.bytes for one in trace.collectives)
@@ -130,11 +136,11 @@ def _tail(trace: Trace) -> list[RenderableType]:
         kind = "warning" if error.type == REMATERIALIZATION else error.type
         parts.append(Text.assemble((f"{where}{kind}", style), f": {error.message}"))
     parts += [f"note: {note}" for note in trace.notes]
-    return ["", *parts] if parts else []
+    return parts
 
 
 def _suggestion(trace: Trace) -> list[RenderableType]:
-    return ["", visible_lines(trace.suggestion.rstrip())] if trace.suggestion else []
+    return [visible_lines(trace.suggestion.rstrip())] if trace.suggestion else []
 
 
 def _compared(traces: Sequence[Trace]) -> Table:

@@ -43,6 +43,7 @@ from meshlens.facts.nodes import (
 
 # The constructors of named tuples take twice as long.
 _new = tuple.__new__
+_NO_SITE = "a site that the block does not have"
 
 
 class Reader:
@@ -88,7 +89,7 @@ class Reader:
 def _site(reader: Reader) -> int:
     site = reader.take()
     if site >= reader.sites:
-        raise NotFacts("a site that the block does not have")
+        raise NotFacts(_NO_SITE)
     return site
 
 
@@ -117,11 +118,16 @@ def _constant(reader: Reader) -> Any:
 
 
 def _expression(reader: Reader) -> Expression:
-    code = reader.take()
-    if code == 0:
-        return _new(Name, ("name", _site(reader), reader.words[reader.take()]))
-    if code == 1:
-        return _new(Constant, ("const", _site(reader), reader.constants[reader.take()]))
+    take = reader.take
+    code = take()
+    # Nine in ten are these; a call for each of their sites would take as long as the rest.
+    if code == 0 or code == 1:
+        site = take()
+        if site >= reader.sites:
+            raise NotFacts(_NO_SITE)
+        if code == 0:
+            return _new(Name, ("name", site, reader.words[take()]))
+        return _new(Constant, ("const", site, reader.constants[take()]))
     reader.room -= 1
     if reader.room < 0:
         raise NotFacts("a shape that is nested too deeply")

@@ -10,12 +10,9 @@ import hashlib
 import logging
 import os
 import struct
-import sys
 from contextlib import suppress
-from functools import cache
 from typing import BinaryIO, NamedTuple
 
-import meshlens
 from meshlens.caches.folder import Cache
 from meshlens.caches.own_files import NotOurs, open_file
 from meshlens.caches.sealed import SEAL, is_sealed, seal, sealing_key, write_cache_file
@@ -23,6 +20,7 @@ from meshlens.facts.disk.grammar import NotFacts
 from meshlens.facts.disk.restored import restored
 from meshlens.facts.disk.stored import stored
 from meshlens.facts.model import FileFacts
+from meshlens.project.disk.fingerprint import fingerprint
 
 _DIGEST = 16
 _COUNT = struct.Struct("<I")
@@ -163,16 +161,3 @@ class FactsCache:
         except (OSError, ValueError, OverflowError):
             return None
         return blob if is_sealed(self._key, digest + blob, entry.seal) else None
-
-
-@cache
-def fingerprint() -> str:
-    """Stands for this program: its version, its own files and the Python that runs it."""
-    parts = [meshlens.__version__, sys.version, sys.byteorder]
-    own = os.path.dirname(meshlens.__file__)
-    for folder in sorted(entry.path for entry in os.scandir(own) if entry.is_dir() and entry.name[0] not in "._"):
-        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-            if entry.name.endswith(".py"):
-                status = entry.stat()
-                parts.append(f"{entry.path}:{status.st_mtime_ns}:{status.st_size}")
-    return hashlib.blake2b("\n".join(parts).encode(), digest_size=6).hexdigest()

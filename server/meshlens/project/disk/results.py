@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from meshlens.caches.folder import Cache
 from meshlens.caches.sealed import read_sealed, write_sealed
-from meshlens.project.disk.cache import fingerprint
+from meshlens.project.disk.fingerprint import fingerprint
 
 _RUNS_KEPT = 12
 _MOST_BYTES = 1 << 26

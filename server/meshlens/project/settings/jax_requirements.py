@@ -1,15 +1,18 @@
 """Reads the version of JAX from requirements: those of pip, of a `pyproject.toml`, a `setup.py`, an `environment.yml`.
 
-`packaging` decides what bounds allow, as it does for pip.  `setup.py` is not run, and of YAML only the lines of a list
-are read: neither takes a parser to find `jax>=0.4`.
+Where bounds are more than comparisons with releases, `packaging` decides what they allow, as it does for pip.
+`setup.py` is not run, and of YAML only the lines of a list are read: neither takes a parser to find `jax>=0.4`.
 """
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from meshlens.foreign_files import CONFIGURATION, read_text
 from meshlens.jaxapi import released
@@ -28,6 +31,15 @@ _LINE = re.compile(r"[\s\"'-]*jax(?![\w.-])[ \t]*(?:\[[^\]]*\])?[ \t]*(?P<bounds
 _STRING = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'")
 _CONDA = re.compile(r"^dependencies:[ \t]*\r?$", re.MULTILINE)
 _CONDA_BOUND = re.compile(r"(?:^|,)[ \t]*=[ \t]*([0-9][0-9.]*)(?:\.\*)?[^,]*")
+_COMPARISON = re.compile(r"(?P<how>[<>=!]=|[<>])[ \t]*(?P<version>[0-9]+(?:\.[0-9]+){0,2})")
+_COMPARES: Mapping[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
 _LONGEST_LINE = 1000
 _LONGEST_BOUNDS = 120
 _MOST_BOUNDS = 100
@@ -116,6 +128,43 @@ def _from_poetry(bound: str) -> str:
     return bound if how in ("<", ">", "=", "!", "~") else "" if bound == "*" else f"=={bound}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """What bounds say.
+
+    Attributes:
+        said: each operator with its version.
+        allow: says whether a release fits all of them.
+    """
+
+    said: tuple[tuple[str, str], ...]
+    allow: Callable[[Version], bool]
+
+
+def _plain_bounds(bounds: str) -> _Bounds | None:
+    """Comparisons with releases, which tuples can be asked: `>=0.4.30, <0.8`; None for anything else."""
+    found = [_COMPARISON.fullmatch(part.strip()) for part in bounds.split(",")]
+    said = tuple([(one["how"], one["version"]) for one in found if one is not None])
+    if len(said) < len(found):
+        return None
+    asked = [(_COMPARES[how], parse_version(version)) for how, version in said]
+    return _Bounds(said, lambda release: all(fits(release, version) for fits, version in asked))
+
+
+def _any_bounds(bounds: str) -> _Bounds:
+    """Any other bounds, as `packaging` reads them.
+
+    Raises:
+        ValueError: they are none.
+    """
+    # It takes a fifth of a check in which nothing has changed.
+    from packaging.specifiers import SpecifierSet
+
+    allowed = SpecifierSet(bounds)
+    said = tuple([(one.operator, one.version) for one in allowed])
+    return _Bounds(said, lambda release: allowed.contains(spell_version(release), prereleases=True))
+
+
 def _meant(bounds: str) -> tuple[Version | None, Version | None]:
     """The version that is pinned, or the newest that is allowed, if the bounds exclude what would be assumed.
 
@@ -123,19 +172,16 @@ def _meant(bounds: str) -> tuple[Version | None, Version | None]:
     """
     if len(bounds) > _LONGEST_BOUNDS or not any(how in bounds for how in ("=", "<", ">", "~")):
         return None, None
-    # It takes a few milliseconds, and most projects say more than bounds.
-    from packaging.specifiers import SpecifierSet
-
     try:
-        allowed = SpecifierSet(bounds)
-        for one in allowed:
-            if one.operator in ("==", "===") and not one.version.endswith(".*"):
-                return parse_version(one.version), None
-        fit = [one for one in RELEASES if allowed.contains(spell_version(one), prereleases=True)]
+        allowed = _plain_bounds(bounds) or _any_bounds(bounds)
     except ValueError:
         return None, None
+    for how, version in allowed.said:
+        if how in ("==", "===") and not version.endswith(".*"):
+            return parse_version(version), None
+    fit = [one for one in RELEASES if allowed.allow(one)]
     if not fit:
-        unknown = (parse_version(one.version) for one in allowed if one.operator.startswith((">", "~")))
+        unknown = (parse_version(version) for how, version in allowed.said if how.startswith((">", "~")))
         return None, max((one for one in unknown if one is not None and one > NEWEST), default=None)
     settled = [one for one in fit if one <= SETTLED]
     if fit[-1] == NEWEST and settled[-1:] == [SETTLED]:

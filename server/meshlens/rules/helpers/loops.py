@@ -122,7 +122,7 @@ def changing_names(view: FileView, site: Site, nodes: tuple[Node, ...], paramete
     """
     uses: dict[str, set[str]] = {}
     for node in definitions(nodes):
-        function = node if isinstance(node, FunctionDef) else tree(view, site.path, node[2])
+        function = node if isinstance(node, FunctionDef) else tree(view, site.path, node.key)
         if function is not None:
             uses[function.function.name] = names_used(function)
     changing = (names_bound(nodes) | set(parameters)) - set(uses)

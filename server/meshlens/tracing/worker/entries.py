@@ -76,14 +76,22 @@ def missing_parameters(function: Any) -> list[inspect.Parameter]:
     ]
 
 
+_ENTERED: list[Any] = []
+"""Entries that yielded: what they have entered stays entered while these are kept."""
+
+
 def program_of(entry: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Returns the function and the arguments that an entry gives."""
-    return checked(entry(), name)
+    """Returns the function and the arguments that an entry returns or yields."""
+    found = entry()
+    if inspect.isgenerator(found):
+        _ENTERED.append(found)
+        found = next(found, None)
+    return checked(found, name)
 
 
 def checked(found: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """Returns what an entry gave, if it is a function with its arguments."""
-    expected = "an entry returns (function, args) or (function, args, kwargs)"
+    expected = "an entry returns (function, args) or (function, args, kwargs) and does not call the function"
     if not isinstance(found, tuple) or len(found) not in (2, 3):
         raise NoProgram("bad-entry", f'"{name}" returned {_described(found)}; {expected}')
     function, args, kwargs = (*found, {}) if len(found) == 2 else found
@@ -103,5 +111,5 @@ def checked(found: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]
 def _described(value: Any) -> str:
     if isinstance(value, tuple):
         return f"a tuple of {len(value)}"
-    kind = type(value).__name__
+    kind = type(value).__name__.replace("ArrayImpl", "array")
     return "None" if value is None else f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}"
