@@ -141,7 +141,7 @@ def _step(view: FileView, target: Target, span: Span, wishes: Wishes) -> Step:
     """Returns what is known of a function; its calls stay as they are if they cannot be read."""
     try:
         if target.is_method:
-            raise Obstacle("method", f'"{target.name}" is a method that nothing compiles')
+            raise Obstacle("method", f'"{target.name}" is a method that is never jitted')
         return read_step(view, target, wishes, _form(view, target, span, wishes))
     except Obstacle as obstacle:
         form = form_around(view, target) if obstacle.code in UNSEEN else None

@@ -77,7 +77,7 @@ def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
     if not inside:
         name = wishes.axis_name or wishes.usual_axis_name or _DEFAULT
         if not name.isprintable() or set(name) & set('"\\'):
-            raise Obstacle("axis-name", "an axis name with quotes or backslashes is best written by hand")
+            raise Obstacle("axis-name", "this axis name has quotes or backslashes; add it by hand")
         return name
     (found,) = inside
     assert found is not None
@@ -208,7 +208,7 @@ def _must_come_together(view: FileView, target: Target, found: Reductions) -> No
         which = f"result {number} of" if len(results) > 1 else "what comes out of"
         raise Obstacle("unreduced-output", f'{which} "{target.name}" differs between the devices, {_WHY.get(one, "")}')
     if may_be_flat(view, target):
-        message = f'"{target.name}" works along the last axis, which is that of the batch if its arrays have one axis'
+        message = f'"{target.name}" works along the last axis, which may be the axis of the batch'
         raise Obstacle("last-axis", message)
 
 
@@ -236,7 +236,7 @@ def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ..
             names_bound([Assign("assign", 0, (one,), Constant("const", 0, None))])
         ):
             name = next(iter(shared & names_bound([Assign("assign", 0, (one,), Constant("const", 0, None))])))
-            raise Obstacle("rows-for-all", f'"{name}" is handed over to all devices and comes back as rows')
+            raise Obstacle("rows-for-all", f'"{name}" is passed to all devices whole but returned as rows')
 
 
 def _whole(kind: Kind) -> str:
@@ -328,5 +328,5 @@ def _must_be_plain(view: FileView, target: Target) -> None:
     known = {*streams_of(view, target), *bundles_of(target)}
     keys = [one.name for one in target.parameters if holds_keys(one.name) and one.name not in known]
     if keys:
-        message = f'"{target.name}" takes several random keys in "{keys[0]}", of which each device needs its own'
+        message = f'"{target.name}" takes several random keys in "{keys[0]}"; each device needs its own'
         raise Obstacle("random-numbers", message)

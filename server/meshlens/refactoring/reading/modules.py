@@ -67,7 +67,7 @@ def care_for(view: FileView, target: Target, library: Library) -> Care:
         return Care()
     linen = tuple(one for one in layers.norms if one.keyword == "axis_name")
     if not linen:
-        message = f'"{target.name}" updates batch statistics, of layers that this project does not make'
+        message = f'"{target.name}" updates batch statistics of layers that this project does not create'
         raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
     _must_update_here_only(view, inside)
     return Care(tuple(one for one in linen if not one.said))
@@ -94,13 +94,13 @@ def _of_modules(view: FileView, target: Target, inside: list[Node], layers: Laye
     if not learns and any(b".eval()" in view.texts[path] for path in _paths(view, layers)):
         return Care()
     if layers.random and library != "nnx":
-        message = "its modules draw random numbers from streams that they hold, the same ones on each device"
+        message = "its modules hold random streams, which would be the same on each device"
         raise Obstacle("random-numbers", f"{message}: {_INSTEAD}")
     open_norms = tuple(one for one in layers.norms if not one.said)
     outside = _run_on_one_device(view, target, inside, layers) if open_norms else None
     if outside is not None and library != "nnx":
         line, name = outside
-        message = f'line {line} runs "{name}" on one device, where BatchNorm has no axis'
+        message = f'line {line} runs "{name}" on one device, but BatchNorm needs an axis'
         raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
     return Care(open_norms if outside is None else (), outside is not None, layers.random)
 
@@ -150,7 +150,7 @@ def _must_update_here_only(view: FileView, inside: list[Node]) -> None:
     known = {id(node) for node in inside}
     for site, node in _every(view):
         if _is_updating(node) and id(node) not in known:
-            message = f"line {line_of(view, site)} updates batch statistics too, where there is one device"
+            message = f"line {line_of(view, site)} also updates batch statistics, but on one device"
             raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
 
 
@@ -183,7 +183,7 @@ def joined(norm: Norm, axis: str) -> FileEdit:
     text = norm.view.source[span.start : span.end].decode("utf-8", "replace")
     body = text[:-1].rstrip()
     if not text.endswith(")") or "#" in body.rpartition("\n")[2]:
-        raise Obstacle("batch-statistics", f"BatchNorm in {norm.view.path.name} has no place for another argument")
+        raise Obstacle("batch-statistics", f"BatchNorm in {norm.view.path.name} cannot take another argument")
     at = span.start + len(body.encode())
     said = f"{norm.keyword}={axis}"
     if body.endswith("("):
