@@ -1,9 +1,9 @@
-"""A mapped step moves its parameters along gradients that it never reduced over the devices.
+"""A mapped step updates its parameters with gradients that it never reduces over the devices.
 
-Each device then trains a copy of its own on its part of the data, and the copies drift apart: no error, only a worse
+Each device then trains its own copy on its part of the data, and the copies drift apart: there is no error, only a worse
 result.
-A step that reduces nothing at all may mean to train independent members of a population and is left alone; one that
-reduces its loss but not its gradients hardly does.
+A step that reduces nothing may train the independent members of a population, so it is not reported; a step that reduces
+its loss but not its gradients is.
 
 ```python
 import jax
