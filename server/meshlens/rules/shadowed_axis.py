@@ -4,8 +4,8 @@ Inside the inner map the name means the inner axis only: a collective over it re
 outer one can no longer be named.
 JAX reports nothing, and the numbers are wrong; inside a checked `shard_map` a collective over the name raises a
 `ValueError` (`psum is a variant->invariant collective`, JAX 0.9 and later).
-If the outer axis is reduced over outside the inner map, or nothing in the inner map uses the name, the code does what it
-should, and this is a hint.
+If the outer axis is reduced over outside the inner map, or nothing in the inner map uses the name, the code is
+right, and this is a hint.
 
 ```python
 import jax

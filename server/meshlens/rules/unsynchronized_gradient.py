@@ -167,7 +167,7 @@ def _returns(call: MappedCall, site: Site) -> bool:
 
 
 def _gradient_span(view: FileView, site: Site) -> Span:
-    """The gradient itself in an expression such as `0.1 * grads`, if one word stands out."""
+    """Returns the span of the gradient in an expression such as `0.1 * grads`, if only one name can be it."""
     whole = view.span(site)
     source = view.texts[site.path][whole.start : whole.end]
     words = [found for found in _WORD.finditer(source) if _GRADIENT_WORD.search(found.group())]

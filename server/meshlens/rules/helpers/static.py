@@ -30,7 +30,7 @@ def static_places(binder: Binder) -> tuple[int, ...]:
 
 
 def integers(value: Value) -> tuple[int, ...] | None:
-    """An int or a tuple of ints as numbers; None where one is not known."""
+    """Returns an int, or the ints of a tuple, as a tuple; None if one is unknown."""
     items = value.items if isinstance(value, Seq) else (value,)
     if isinstance(value, Seq) and value.open:
         return None
