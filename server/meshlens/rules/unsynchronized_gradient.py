@@ -1,8 +1,7 @@
 """A mapped step updates its parameters with gradients that it never reduces over the devices.
 
-Each device then trains its own copy on its part of the data, and the copies drift apart: there is no error, only a worse
-result.
-A step that reduces nothing may train the independent members of a population, so it is not reported; a step that reduces
+Each device then trains its own copy on its part of the data, and the copies drift apart, without an error.
+A step that reduces nothing may train independent members of a population, so it is not reported; a step that reduces
 its loss but not its gradients is.
 
 ```python
