@@ -25,7 +25,7 @@ HABITS = {
     'say how it is known, not "is told by"': re.compile(r"\b(?:is|are) told by\b"),
     '"silently", not "without a word"': re.compile(r"\bwithout a word\b"),
     '"already" goes before the verb': re.compile(r"\b(?:joins|places?|uses|names|binds|sums) \w+ \w+ already\b"),
-    'name the number, not "once more"': re.compile(r"\bonce more\b"),
+    '"again", not "once more"': re.compile(r"\bonce more\b"),
 }
 ROOMS = (
     "assists",
