@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from meshlens.axes.domain.values import Arg, Class, Const, Ext, Function, Made, Mapped, Partial, Value
 from meshlens.axes.python.enums import number_members
@@ -96,7 +97,9 @@ def make_function(run: Run, shape: FunctionShape, sites: Frame, frame: Frame, ct
     )
     run.made.setdefault(function.site, (function, ctx))
     value: Value = function
-    for decorator in reversed(shape.decorators):
+    # mypyc cannot go through a tuple of such nodes backwards.
+    decorators: Any = shape.decorators
+    for decorator in reversed(decorators):
         callee = evaluate_decorator(run, decorator, sites, ctx)
         special = _method_kind(callee)
         if special is not None and isinstance(value, Function):
@@ -122,10 +125,12 @@ def _method_kind(decorator: Value) -> str | None:
 
 def define_class(run: Run, node: ClassDef, frame: Frame, ctx: Context) -> None:
     """Runs a class body in a frame of its own and binds the class."""
-    text, name_site, bases, decorators, body = node.name, node.name_site, node.bases, node.decorators, node.body
+    text, name_site, bases, body = node.name, node.name_site, node.bases, node.body
+    # As above.
+    decorators: Any = node.decorators
     inner = Frame(frame.path, frame.block, frame)
     values = tuple(evaluate(run, expression, frame, ctx) for label, _, expression in bases if label is None)
-    callees = [(evaluate_decorator(run, decorator, frame, ctx), decorator) for decorator in reversed(node.decorators)]
+    callees = [(evaluate_decorator(run, decorator, frame, ctx), decorator) for decorator in reversed(decorators)]
     fields = tuple(
         statement.target.name
         for statement in body
