@@ -48,7 +48,7 @@ def test_pyproject_keeps_what_it_has(tmp_path: Path):
     assert tomllib.loads(written.decode())["tool"]["meshlens"] == {"devices": "2x4"}
     again = meshlens("init", cwd=tmp_path)
     assert (again.code, again.out) == (2, "")
-    assert again.err == "meshlens: pyproject.toml has a configuration already; `meshlens config` shows it\n"
+    assert again.err == "meshlens: pyproject.toml already has a configuration; run `meshlens config` to see it\n"
 
 
 def test_the_devices_that_the_projects_python_has_become_the_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -73,7 +73,7 @@ def test_several_processes_are_spoken_of(tmp_path):
     [
         (["a.py"], "FILE --all"),
         (["a.py::step", "--all"], "FILE --all"),
-        (["a.py::nothing"], 'nothing to convert is named "nothing"'),
+        (["a.py::nothing"], 'nothing to convert has the name "nothing"'),
         (["gone.py::step"], "gone.py: no such file or folder"),
     ],
 )
@@ -281,7 +281,7 @@ def test_every_pmap_of_a_folder_becomes_a_vmap(tmp_path):
 def test_vmap_of_what_no_pmap_maps(tmp_path):
     ran = meshlens("convert", "a.py::rows", "--to", "vmap", cwd=write(tmp_path, {"a.py": JITTED}))
     assert ran.code == 2
-    assert 'nothing to convert is named "rows"' in ran.err
+    assert 'nothing to convert has the name "rows"' in ran.err
 
 
 PLAIN = """\
@@ -315,9 +315,7 @@ def test_what_is_best_is_the_default_of_parallelize(tmp_path):
 def test_a_question_names_the_option_that_answers_it(tmp_path):
     write(tmp_path, {"a.py": PLAIN})
     ran = meshlens("parallelize", "a.py::outer", cwd=tmp_path)
-    question = (
-        'a.py:8: refused (which-batch): which argument of "outer" holds the batch?; say it with --batch ARG[:AXIS]'
-    )
+    question = 'a.py:8: refused (which-batch): which argument of "outer" holds the batch?; pass --batch ARG[:AXIS]'
     assert (ran.code, ran.err.split("\n")[0]) == (1, question)
     ran = meshlens("parallelize", "a.py::outer", "--batch", "rows", cwd=tmp_path)
     assert 'refused (no-such-argument): "outer" has no argument "rows"' in ran.err

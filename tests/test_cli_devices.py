@@ -91,7 +91,7 @@ def test_a_failure(tmp_path):
     root = project(tmp_path, raised("RuntimeError", "The TPU is already in use by process with pid 7"))
     ran = meshlens("devices", cwd=root)
     assert ran.code == 2
-    assert ran.err == "meshlens: the TPU is in use by process 7; end that process, or ask again when it is done\n"
+    assert ran.err == "meshlens: the TPU is in use by process 7; end that process, or try again when it is done\n"
     assert "devices      not known\n" in ran.out
     assert json.loads(meshlens("devices", "--json", cwd=root).out)["failure"] in ran.err
 
@@ -117,7 +117,7 @@ def test_versions_only(tmp_path):
     root = project(tmp_path, answer(level="installed", devices=[], default_backend=None, process_count=None))
     ran = meshlens("devices", "--installed", cwd=root)
     assert (ran.code, ran.err) == (0, "")
-    assert "devices      not asked for; JAX was not started\n" in ran.out
+    assert "devices      not detected; JAX was not started\n" in ran.out
     assert json.loads(meshlens("devices", "--installed", "--json", cwd=root).out)["level"] == "installed"
 
 
@@ -142,7 +142,7 @@ def test_a_project_that_is_not_trusted(tmp_path, monkeypatch):
     assert (named.code, named.out, named.err) == (
         2,
         "",
-        'meshlens: ".venv" lies in a workspace that is not trusted; trust it, or set "interpreter" to the Python '
+        'meshlens: ".venv" is in an untrusted workspace; trust it, or set "interpreter" to the Python '
         "that runs your code\n",
     )
     assert not (tmp_path / "log").exists()
@@ -170,7 +170,7 @@ def test_check_says_why_no_devices_were_detected(tmp_path):
     assert ran.code == 2
     assert ran.err == (
         "meshlens: devices were not detected: the TPU is in use by process 7; end that process, "
-        "or ask again when it is done\n"
+        "or try again when it is done\n"
     )
 
 
@@ -190,9 +190,9 @@ def test_a_tpu_is_told_by_its_chips_until_it_is_asked_for(tmp_path, tpus):
     ran = meshlens("devices", cwd=root)
     assert (ran.code, ran.err) == (
         0,
-        "meshlens: the TPU was not started, as it serves one process at a time; --refresh starts it\n",
+        "meshlens: the TPU was not started, because it serves one process at a time; pass --refresh to start it\n",
     )
-    assert "devices      4 × TPU v5 lite (told by the machine; JAX was not started)\n" in ran.out
+    assert "devices      4 × TPU v5 lite (found without starting JAX)\n" in ran.out
     assert meshlens("devices", "--installed", cwd=root).err == ""
     again = meshlens("devices", "--refresh", cwd=root)
     assert "devices      1 × TPU v5 lite (backend tpu)\n" in again.out

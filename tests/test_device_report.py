@@ -63,7 +63,7 @@ def test_versions_are_found_by_name():
         ({"level": "all"}, '"level" is "all"'),
         ({"interpreter": 3}, '"interpreter" is not a string'),
         ({"devices": {}}, '"devices" is not a list'),
-        ({"devices": [1]}, '"devices" holds something that is no device'),
+        ({"devices": [1]}, '"devices" contains something that is not a device'),
         ({"process_count": "one"}, '"process_count" is not a number'),
     ],
 )

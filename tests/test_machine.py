@@ -31,7 +31,7 @@ def test_gpus_with_their_memory(tmp_path):
     [
         (
             "Failed to initialize NVML: Driver/library version mismatch",
-            "NVIDIA's driver and its library are of different versions; restart the machine to load the new driver",
+            "NVIDIA's driver and its library have different versions; restart the machine to load the new driver",
         ),
         (
             "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",

@@ -13,7 +13,7 @@ from meshlens.devices.runner import ProbeStopped, Question, run_probe
 
 SET = 'set "interpreter" to the Python that runs your code'
 PLUGIN = 'unset it, or install its plugin with `{python} -m pip install "jax[cuda12]"`'
-SEE = f"see whether it is a Python, or {SET}"
+SEE = f"check that it is a Python, or {SET}"
 LOOK = '`{python} -c "import jax; jax.devices()"`'
 IN_USE = (
     "Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by process with pid 2718466. Not "
@@ -38,11 +38,11 @@ def probed(interpreter: str, tmp_path: Path, **environ: str) -> Report:
         ),
         (
             raised("ModuleNotFoundError", "jax requires jaxlib to be installed. See", "import"),
-            "jaxlib is missing beside jax; install it with `{python} -m pip install jax`",
+            "jax is installed without jaxlib; install it with `{python} -m pip install jax`",
         ),
         (
             raised("RuntimeError", "jaxlib is version 0.4.30, but this version of jax requires version >=", "import"),
-            "jax 0.10.2 and jaxlib 0.10.2 do not fit; install them together with `{python} -m pip install -U jax`",
+            "jax 0.10.2 and jaxlib 0.10.2 do not match; install them together with `{python} -m pip install -U jax`",
         ),
         (
             raised("ImportError", "numpy.core.multiarray failed to import", "import"),
@@ -51,19 +51,19 @@ def probed(interpreter: str, tmp_path: Path, **environ: str) -> Report:
         ),
         (
             raised("RuntimeError", IN_USE),
-            "the TPU is in use by process 2718466; end that process, or ask again when it is done",
+            "the TPU is in use by process 2718466; end that process, or try again when it is done",
         ),
         (
             raised("RuntimeError", "libtpu.so already in use by another process probably owned by another user."),
-            "the TPU is in use by another process; end that process, or ask again when it is done",
+            "the TPU is in use by another process; end that process, or try again when it is done",
         ),
         (
             raised("RuntimeError", "failed call to cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported"),
-            "NVIDIA's driver does not fit the CUDA of JAX; update the driver, or restart if it was just updated",
+            "NVIDIA's driver does not match JAX's CUDA version; update the driver, or restart if it was just updated",
         ),
         (
             raised("XlaRuntimeError", "CUDA driver version is insufficient for CUDA runtime version"),
-            "NVIDIA's driver does not fit the CUDA of JAX; update the driver, or restart if it was just updated",
+            "NVIDIA's driver does not match JAX's CUDA version; update the driver, or restart if it was just updated",
         ),
         (
             raised("RuntimeError", OUTDATED),
@@ -71,7 +71,7 @@ def probed(interpreter: str, tmp_path: Path, **environ: str) -> Report:
         ),
         (
             raised("XlaRuntimeError", "RESOURCE_EXHAUSTED: Out of memory while trying to allocate"),
-            'no memory is left on the device; end what holds it, as "nvidia-smi" shows, and ask again',
+            'the device is out of memory; find what uses it with "nvidia-smi", end it and try again',
         ),
         (
             raised("RuntimeError", "Unable to initialize backend 'cuda': no plugin (you may need to uninstall the …"),
@@ -79,19 +79,19 @@ def probed(interpreter: str, tmp_path: Path, **environ: str) -> Report:
         ),
         (
             raised("AttributeError", "module 'jax' has no attribute 'process_index'"),
-            "JAX could not be asked for its devices (AttributeError: module 'jax' has no attribute 'process_index'); "
+            "JAX could not list its devices (AttributeError: module 'jax' has no attribute 'process_index'); "
             f"run {LOOK}",
         ),
         (
             answer(contract=2),
-            '"{python}" answered in contract 2, which this MeshLens does not read; update MeshLens',
+            '"{python}" answered in format 2, which this MeshLens cannot read; update MeshLens',
         ),
         (
             answer(devices=3),
-            f'"{{python}}" gave an answer that cannot be read ("devices" is not a list); {SET}',
+            f'"{{python}}" gave an unreadable answer ("devices" is not a list); {SET}',
         ),
-        ('{"contract": 1, "devices"', f'"{{python}}" gave no answer that can be read; {SEE}'),
-        ("hello", f'"{{python}}" gave no answer that can be read; {SEE}'),
+        ('{"contract": 1, "devices"', f'"{{python}}" gave no readable answer; {SEE}'),
+        ("hello", f'"{{python}}" gave no readable answer; {SEE}'),
         (
             answer(python="3.7.16", versions={}),
             f'Python 3.7.16 at "{{python}}" is too old; JAX needs 3.8 or newer, so {SET}',
@@ -142,7 +142,7 @@ def test_a_platform_that_is_not_there(tmp_path, line, sentence):
         ),
         (
             "sys.exit('Fatal Python error: init_fs_encoding\\n')",
-            f'"{{python}}" gave no answer that can be read and said "Fatal Python error: init_fs_encoding"; '
+            f'"{{python}}" gave no readable answer and printed "Fatal Python error: init_fs_encoding"; '
             f"run {LOOK} to see why",
         ),
         (
@@ -155,7 +155,7 @@ def test_a_platform_that_is_not_there(tmp_path, line, sentence):
         ),
         (
             "while True: print('x' * 100000)",
-            f'"{{python}}" printed without end; run {LOOK} in a terminal to see what',
+            f'"{{python}}" never stopped printing; run {LOOK} in a terminal to see what',
         ),
     ],
 )
@@ -169,7 +169,7 @@ def test_jax_on_the_path_of_a_cluster(tmp_path):
     missing = {"step": "import", "type": "ModuleNotFoundError", "text": "No module named 'jax'", "missing": "jax"}
     python = says(tmp_path, answer(devices=[], versions={}, error=missing))
     assert probed(python, tmp_path, PYTHONPATH=f"{tmp_path}:{tmp_path / 'modules'}").failure == (
-        f'jax is on PYTHONPATH only, which is not read here; install it for "{python}", or {SET}'
+        f'jax is only on PYTHONPATH, which MeshLens ignores; install it for "{python}", or {SET}'
     )
 
 
@@ -197,11 +197,11 @@ def test_what_cannot_be_started(tmp_path):
         plain: f'"{plain}" cannot be executed; change its permissions, or {SET}',
         broken: f'"{broken}" is a link to a Python that is gone; recreate its environment',
         script: f'"{script}" is a script for a program that is gone; recreate its environment',
-        tmp_path / "binary": f'"{tmp_path / "binary"}" is no program for this machine (Exec format error); {SET}',
+        tmp_path / "binary": f'"{tmp_path / "binary"}" is not a program for this machine (Exec format error); {SET}',
     }
     assert probed(str(tmp_path / "nothing"), tmp_path).failure == f'"{tmp_path / "nothing"}" does not exist; {SET}'
     assert probed(str(tmp_path), tmp_path).failure == f'"{tmp_path}" is a folder without a Python in it; {SET}'
-    assert probed("a\0b", tmp_path).failure == f"'a\\x00b' is no path; {SET}"
+    assert probed("a\0b", tmp_path).failure == f"'a\\x00b' is not a path; {SET}"
 
 
 def test_no_room_for_temporary_files(tmp_path, monkeypatch):
@@ -233,7 +233,7 @@ def test_an_answer_counts_even_if_the_interpreter_hangs_afterwards(tmp_path):
         (
             {"cuda": "CUDA driver version is insufficient"},
             {"jax-cuda12-plugin": "0.10.2"},
-            ": NVIDIA's driver does not fit the CUDA of JAX; update the driver, or restart if it was just updated",
+            ": NVIDIA's driver does not match JAX's CUDA version; update the driver, or restart if it was just updated",
         ),
         ({"cuda": "no luck."}, {"jax-cuda12-plugin": "0.10.2"}, " (no luck)"),
         ({}, {"jax-cuda12-plugin": "0.10.2"}, "; see what JAX logs with JAX_LOGGING_LEVEL=DEBUG"),

@@ -162,7 +162,7 @@ def test_prepare_shows_the_name_between_its_quotes():
 @pytest.mark.parametrize("new_name", ["", "a\nb", "a\x00"])
 def test_a_name_that_is_none_is_refused(new_name):
     text = 'import jax\nf = jax.pmap(lambda x: x, axis_name="$0i")\n'
-    assert _refused(text, new_name) == ["an axis name is text on one line, and not empty"]
+    assert _refused(text, new_name) == ["an axis name is a non-empty string on one line"]
 
 
 BOUND = """
@@ -190,7 +190,7 @@ def test_a_name_that_is_not_written_plainly_is_refused(given, bound, place):
 def test_an_unseen_caller_is_refused():
     text = 'import jax\ndef sync(x):\n    return jax.lax.pmean(x, "$0batch")\n'
     assert _refused(text) == [
-        'a caller that is not seen may bind "batch" here',
+        'an unknown caller may bind "batch" here',
         'main.py:3: jax.lax.pmean(x, "batch")',
     ]
 
@@ -278,6 +278,6 @@ def main(model, x):
     return jax.pmap(step, axis_name="batch")(x)
 """
     assert _refused(text) == [
-        'a map that binds "batch" may call this, which is not seen',
+        'a map that binds "batch" may call this, but it was not found',
         'main.py:6: jax.lax.pmean(x, "batch")',
     ]

@@ -179,7 +179,7 @@ def test_an_interpreter_that_leads_into_an_untrusted_workspace_is_refused(trap):
             question = Question(str(python), "devices", (trap.workspace,))
             failure = report_of(question, trap.workspace, environ=trap.environ).failure
             assert failure == (
-                f'"{python}" lies in a workspace that is not trusted; trust it, or set "interpreter" to the Python '
+                f'"{python}" is in an untrusted workspace; trust it, or set "interpreter" to the Python '
                 "that runs your code"
             )
     assert trap.worked() == set()

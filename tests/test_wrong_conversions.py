@@ -650,3 +650,71 @@ def test_sums_count_the_rows_of_a_ragged_batch_once(tmp_path, target):
     converted = (tmp_path / "main.py").read_text()
     assert "jax.lax.psum((loss, grads)" in converted
     _runs_alike(tmp_path, text, converted)
+
+
+MODULES = """
+import jax
+import jax.numpy as jnp
+import optax
+from flax import nnx
+
+
+class Net(nnx.Module):
+    def __init__(self, rngs):
+        self.norm = nnx.BatchNorm(3, rngs=rngs)
+        self.last = nnx.Linear(3, 1, rngs=rngs)
+
+    def __call__(self, x):
+        return self.last(self.norm(x))[:, 0]
+
+
+def loss_fn(model, x):
+    return jnp.max(model(x) ** 2)
+
+
+@nnx.jit
+def step(model, optimizer, x):
+    loss, grads = nnx.value_and_grad(loss_fn)(model, x)
+    optimizer.update(model, grads)
+    return loss
+
+
+@nnx.jit
+def accuracy(model, x):
+    return jnp.mean(model(x) > 0)
+
+
+xs = jnp.sin(jnp.arange(48.0)).reshape(16, 3)
+model = Net(nnx.Rngs(0))
+optimizer = nnx.Optimizer(model, optax.sgd(0.05), wrt=nnx.Param)
+for _ in range(2):
+    loss = step(model, optimizer, xs)
+found = accuracy(model, xs)
+weights = model.last.kernel[...]
+del model, optimizer
+"""
+
+
+@pytest.mark.jax
+def test_batch_norm_gets_no_axis_that_another_step_does_not_bind(tmp_path):
+    write(tmp_path, {"main.py": MODULES})
+    ran = meshlens("convert", "main.py::accuracy", "--to", "pmap", "--devices", "8", "--write", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    _runs_alike(tmp_path, MODULES, (tmp_path / "main.py").read_text())
+
+
+PYTHON_SIZE = """
+
+def step(params, batch, count):
+    folded = batch.reshape(batch.shape[0], -1)[:, :count] * params[:count]
+    return jnp.mean(folded**2)
+
+
+params = jnp.ones(3)
+batch = jnp.sin(jnp.arange(48.0)).reshape(16, 3)
+loss = step(params, batch, 2)
+"""
+
+
+def test_a_map_does_not_trace_what_python_needs(tmp_path):
+    assert _refused(tmp_path, HEAD + PYTHON_SIZE) == "python-value"

@@ -36,6 +36,7 @@ class Choices:
     data: str
     rows: str
     call: str
+    inputs: str
 
     @property
     def is_ragged(self) -> bool:
@@ -43,29 +44,88 @@ class Choices:
         return self.data == "ragged"
 
 
+_COUPLED = {
+    "contrastive": [
+        "logits = pred[:, None] * y[None, :]",
+        "own = jnp.diagonal(jax.nn.log_softmax(logits, axis=1))",
+        "loss = jnp.mean(errors) - 0.1 * jnp.mean(own)",
+    ],
+    "matched": [
+        "logits = pred[:, None] @ y[:, None].T",
+        "labels = jnp.arange(logits.shape[0])",
+        "loss = jnp.mean(optax.softmax_cross_entropy_with_integer_labels(logits, labels))",
+    ],
+    "outer": ["loss = jnp.mean(errors) + jnp.mean(jnp.outer(pred, y) ** 2)"],
+    "top": ["loss = jax.lax.top_k(errors, 4)[0].mean()"],
+    "trimmed": ["loss = jnp.mean(jnp.sort(errors)[:-2])"],
+    "where of mean": ["loss = jnp.mean(jnp.where(errors.mean() > 0.5, errors, 2 * errors))"],
+    "cond of mean": ["loss = jax.lax.cond(errors.mean() > 0.5, lambda e: e.mean(), lambda e: 2 * e.mean(), errors)"],
+    "advantages": [
+        "advantage = (y - y.mean()) / (y.std() + 1e-3)",
+        "loss = jnp.mean(errors) - 0.1 * jnp.mean(advantage * jnp.tanh(pred))",
+    ],
+    "listwise": ["loss = jnp.mean(errors) - jnp.mean(jax.nn.log_softmax(pred) * y)"],
+    "segments": ["loss = jnp.max(jax.ops.segment_sum(errors, (y > 0).astype(jnp.int32), 2)) / len(y)"],
+    "groups": [
+        "group = jax.nn.one_hot((y > 0).astype(jnp.int32), 2)",
+        "loss = jnp.mean((group.T @ errors) / (group.sum(axis=0) + 1.0))",
+    ],
+    "median": ["loss = jnp.mean(jnp.minimum(errors, 2 * jnp.median(errors)))"],
+    "covariance": ["loss = jnp.mean(errors) - 0.1 * jnp.cov(pred, y)[0, 1]"],
+    "neighbours": ["loss = jnp.mean(errors) + 0.1 * jnp.mean(jnp.diff(pred) ** 2)"],
+    "ranks": ["loss = jnp.mean(errors * jnp.argsort(jnp.argsort(errors))) / len(errors)"],
+    "mix": ["loss = jnp.mean(errors) + 0.1 * jnp.mean((pred - y[::-1]) ** 2)"],
+    "einsum": ['loss = jnp.mean(errors) + 0.01 * jnp.einsum("i,j->", pred, y)'],
+    "sum of squares": ["loss = jnp.mean(errors) + 0.01 * jnp.sum(errors) ** 2"],
+    "product": ["loss = jnp.mean(errors) * jnp.mean(jnp.abs(pred))"],
+    "ratio": ["loss = jnp.sum(errors) / (1.0 + jnp.sum(y**2))"],
+    "quantile": ["loss = jnp.mean(jnp.where(errors > jnp.quantile(errors, 0.8), 0.0, errors))"],
+    "reshaped": ["loss = jnp.mean(errors.reshape(-1, 2).max(axis=1))"],
+    "scattered": ["loss = jnp.max(jnp.zeros(2).at[(y > 0).astype(jnp.int32)].add(errors)) / len(y)"],
+    "softmax weights": ["loss = jnp.sum(jax.nn.softmax(errors) * errors)"],
+    "norm of rows": ["loss = jnp.mean(errors) + 0.1 * jnp.linalg.norm(pred - y)"],
+    "own weights": ["share = jnp.exp(-errors)", "loss = jnp.mean(share * errors) / jnp.mean(share)"],
+    "huber": ["loss = jnp.mean(jnp.where(errors > 1.0, 2 * jnp.sqrt(errors) - 1.0, errors))"],
+    "unrolled": ["loss = jax.lax.fori_loop(0, 3, lambda i, e: e * 0.9, errors).mean()"],
+    "mapped rows": ["loss = jnp.mean(jax.lax.map(lambda pair: (pair[0] - pair[1]) ** 2, (pred, y)))"],
+}
+"""Losses that have rows meet, and some that only look so."""
+
+_INPUTS = {
+    "standardized": ["x = (x - x.mean(axis=AXIS, keepdims=True)) / (x.std(axis=AXIS, keepdims=True) + 1e-3)"],
+    "of each row": ["x = x / (1e-3 + jnp.linalg.norm(x, axis=OTHER, keepdims=True))"],
+    "mixed up": ["x = 0.7 * x + 0.3 * jnp.flip(x, axis=AXIS)"],
+    "by the largest": ["x = x / jnp.max(jnp.abs(x))"],
+    "clipped": ["x = jnp.clip(x, -1.5, 1.5)"],
+}
+"""What a loss makes of its inputs first; AXIS is that of the rows."""
+
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "model": _MODELS,
     "loss": (
         "mean", "mean", "mean of vmap", "sum", "sum over rows", "sum over constant", "masked", "masked max",
         "weighted", "average", "regularized", "regularized sum", "root", "cross entropy", "of the batch", "pairs",
         "l2", "first axis", "size", "dot", "by place", "first half", "running", "log of mean", "largest", "spread",
-        "scan",
+        "scan", *_COUPLED,
     ),
     "optimizer": ("by hand", "by hand", "sgd", "momentum", "adam", "clip", "schedule", "per example", "norm"),
     "layout": ("tuple", "dict", "named tuple", "dataclass", "two", "two", "axis 1"),
     "keys": ("none", "none", "none", "noise", "dropout", "carried", "fold_in"),
-    "metrics": ("none", "loss", "loss", "dict", "aux", "rows", "count", "worst"),
+    "metrics": ("none", "loss", "loss", "dict", "aux", "rows", "count", "worst", "place of the worst", "ranks", "table",
+                "spread", "largest three"),
     "norm": ("none", "none", "none", "norm"),
-    "extras": ("none", "none", "none", "ema", "counter", "microbatches", "scan", "static"),
+    "extras": ("none", "none", "none", "ema", "counter", "microbatches", "scan", "static", "default",
+               "running"),
     "jit": ("decorator", "decorator", "partial", "call", "donate", "none", "of a lambda"),
     "place": ("module", "module", "main", "nested", "class", "files"),
     "imports": ("modules", "modules", "names", "numpy as np", "random as jr", "late"),
     "loop": ("slices", "slices", "batches", "whole", "epochs", "zip", "while"),
-    "evaluation": ("none", "loss", "accuracy", "predict", "both", "count"),
+    "evaluation": ("none", "loss", "accuracy", "predict", "both", "count", "centered", "best", "order"),
     "rebound": ("none", "none", "none", "grad in a branch", "batch in a branch", "loss in a branch", "flag"),
     "data": ("48", "48", "64", "ragged"),
     "rows": ("16", "16", "8"),
     "call": ("places", "places", "places", "keywords", "handed on"),
+    "inputs": ("as they are", "as they are", "as they are", *_INPUTS),
 }  # fmt: skip
 
 
@@ -94,6 +154,16 @@ def choices_of(seed: int) -> Choices:
 
 def _fitting(some: Choices) -> Choices:
     """Takes out what does not go together."""
+    if some.extras in ("default", "running") and (
+        some.model in ("train state", "nnx", "equinox") or some.call != "places"
+    ):
+        some = replace(some, extras="none")
+    if some.extras == "running" and some.optimizer == "per example":
+        some = replace(some, extras="none")
+    if some.inputs != "as they are" and some.optimizer == "per example":
+        some = replace(some, inputs="as they are")
+    if some.loss == "reshaped" and some.data == "ragged":
+        some = replace(some, data="48")
     if some.norm == "norm" and some.model not in ("linen", "train state", "nnx", "haiku"):
         some = replace(some, norm="none")
     if some.keys == "dropout" and some.model in ("plain", "layers"):
@@ -157,6 +227,7 @@ class _Writer:
     def __init__(self, some: Choices, drawn: random.Random) -> None:
         self.some = some
         self.size = some.rows
+        self.rate = drawn.choice(("0.1", "rate=0.1"))
         self.step = drawn.choice(("step", "train_step", "update"))
         self.batch = drawn.choice(("batch", "data"))
         self.params = "model" if some.model in ("equinox", "nnx") else drawn.choice(("params", "params", "weights"))
@@ -381,6 +452,8 @@ class _Writer:
         lines = self.unpacked()
         if some.keys in ("noise", "carried", "fold_in"):
             lines.append("x = x + 0.1 * jax.random.normal(key, x.shape)")
+        rows, features = ("1", "0") if some.layout == "axis 1" else ("0", "-1")
+        lines += [one.replace("AXIS", rows).replace("OTHER", features) for one in _INPUTS.get(some.inputs, [])]
         called = self.applied(p, x)
         if self.has_stats:
             lines.append(f"pred, {'updates' if some.model != 'haiku' else 'stats'} = {called}")
@@ -405,6 +478,11 @@ class _Writer:
             "rows": ["pred"],
             "count": ["jnp.sum(pred > 0)"],
             "worst": ["jnp.max(errors)"],
+            "place of the worst": ["jnp.argmax(errors)"],
+            "ranks": ["jnp.argsort(errors)"],
+            "table": ["jnp.zeros((2, 2)).at[(errors > 0.5).astype(int), (errors > 1).astype(int)].add(1)"],
+            "spread": ["jnp.std(errors)"],
+            "largest three": ["jax.lax.top_k(errors, 3)[0]"],
         }.get(some.metrics, [])
         if some.metrics == "dict":
             found.append('{"loss": loss, "mean": jnp.mean(pred)}')
@@ -451,6 +529,7 @@ class _Writer:
                 "loss = total / errors.shape[0]",
             ],
             "pairs": ["loss = jnp.mean(errors) + jnp.mean((pred[:, None] - pred[None, :]) ** 2)"],
+            **_COUPLED,
         }
         if kind == "cross entropy":
             called = "optax.softmax_cross_entropy_with_integer_labels(pred, y)"
@@ -469,6 +548,10 @@ class _Writer:
             given.append("count")
         if some.extras == "static":
             given.append("power")
+        if some.extras == "running":
+            given.append("center")
+        if some.extras == "default":
+            given.append("rate=0.5")
         return given
 
     def state(self) -> list[str]:
@@ -488,7 +571,7 @@ class _Writer:
         some = self.some
         held = [name for name in self.state() if some.model != "nnx" or name == "key"]
         more = {"none": [], "loss": ["loss"], "dict": ["metrics"]}.get(some.metrics, ["loss", "extra"])
-        return [*held, *more]
+        return [*held, *more, *(["center"] if some.extras == "running" else [])]
 
     def value_and_grad(self) -> str:
         some = self.some
@@ -602,6 +685,13 @@ class _Writer:
             lines.append(f"{p} = jax.tree.map(lambda p, g: p - {self.scale()} * g, {p}, grads)")
         if some.extras == "static":
             lines.append(f"{p} = jax.tree.map(lambda p: p * 0.99**power, {p})")
+        if some.extras == "default":
+            lines.append(f"{p} = jax.tree.map(lambda p: p * (1 - 0.01 * rate), {p})")
+        if some.extras == "running":
+            first = {"dict": f'{self.batch}["x"]', "tuple": f"{self.batch}[0]"}.get(some.layout, "x")
+            first = f"{self.batch}.x" if some.layout in ("named tuple", "dataclass") else first
+            axis = "1" if some.layout == "axis 1" else "0"
+            lines.append(f"center = 0.9 * center + 0.1 * {first}.mean(axis={axis})")
         if some.extras == "ema":
             lines.append(f"average = jax.tree.map(lambda a, p: 0.9 * a + 0.1 * p, average, {p})")
         return lines
@@ -725,6 +815,14 @@ class _Writer:
                 "",
                 "",
             ]
+        result = {
+            "centered": "pred - pred.mean(axis=0)",
+            "best": "jnp.argmin(pred)",
+            "order": "pred[jnp.argsort(x[:, 0])]",
+        }.get(kind)
+        if result is not None:
+            lines += [jit, f"def look({', '.join([first, *stats, 'x'])}):", f"    pred = {called}"]
+            lines += [f"    return {result}", "", ""]
         if kind in ("predict", "both"):
             name = "infer"
             lines += [jit, f"def {name}({', '.join([first, *stats, 'x'])}):", f"    return {called}", "", ""]
@@ -748,6 +846,8 @@ class _Writer:
                 f"    right += int(accuracy({first}, xs[start : start + 16], ys[start : start + 16]))",
                 'print("right", right, len(xs))',
             ]
+        if kind in ("centered", "best", "order"):
+            lines += [f"seen = look({first}, xs)", 'print("seen", seen.shape, float(seen.sum()), np.ravel(seen)[-1])']
         if kind in ("predict", "both"):
             lines += [f"rows = infer({first}, xs)", 'print("rows", rows.shape, float(rows.sum()), rows[0], rows[-1])']
         return lines
@@ -787,7 +887,7 @@ class _Writer:
         some = self.some
         given = self.step_given()
         values = dict(zip(self.given(), held, strict=True))
-        arguments = [values.get(name, name) for name in given]
+        arguments = [values.get(name, name) for name in given if name != "rate=0.5"]
         lines = []
         if self.draws and some.keys not in ("carried", "fold_in") and not self.is_nnx_dropout:
             lines.append("rng, key = jax.random.split(rng)")
@@ -804,6 +904,8 @@ class _Writer:
         if some.call == "handed on":
             called, arguments = "run", [called, *arguments]
         lines.append(f"{target}{called}({', '.join(arguments)})")
+        if some.extras == "default":
+            lines.append(f"{target}{called}({', '.join([*arguments, self.rate])})")
         if "loss" in returned:
             lines.append('print("loss", float(loss))')
         if "extra" in returned:
@@ -827,6 +929,8 @@ class _Writer:
             lines.append("key = jax.random.key(7)")
         if "count" in self.step_given():
             lines.append("count = 0")
+        if some.extras == "running":
+            lines.append("center = jnp.zeros(4)")
         if some.place == "class":
             lines.append("trainer = Trainer()")
         if some.extras == "scan":
@@ -995,6 +1099,9 @@ class _Writer:
             "accuracy": ["accuracy"],
             "count": ["accuracy"],
             "predict": ["infer"],
+            "centered": ["look"],
+            "best": ["look"],
+            "order": ["look"],
         }
         return [*found, *(f"{prefix}{name}" for name in names.get(some.evaluation, []))]
 

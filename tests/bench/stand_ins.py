@@ -177,6 +177,22 @@ def datasets(count: int = 48, **shapes: Any) -> None:
     tfds.Split = types.SimpleNamespace(TRAIN="train", TEST="test")
 
 
+def sources(count: int = 48, **shapes: Any) -> None:
+    """Puts stand-ins in the place of grain and of the sources that TensorFlow's data sets have for it."""
+    datasets(count, **shapes)
+    features = {
+        name: types.SimpleNamespace(shape=shape, num_classes=shape if isinstance(shape, int) else None)
+        for name, shape in shapes.items()
+    }
+
+    def made(split: str) -> Any:
+        info = types.SimpleNamespace(features=features)
+        return types.SimpleNamespace(rows=Rows(columns(count, int("test" in split), **shapes)), dataset_info=info)
+
+    sys.modules["tensorflow_datasets"].data_source = lambda name, split: [made(one) for one in split]  # type: ignore[attr-defined]
+    missing("grain").MapDataset = types.SimpleNamespace(source=lambda source: source.rows)
+
+
 def text(path: Path, changes: Mapping[str, str]) -> str:
     """Returns the text of a program with some of it replaced, all of which has to be there."""
     found = path.read_text("utf-8")
@@ -230,6 +246,31 @@ def _is_key(leaf: Any) -> bool:
     import jax
 
     return bool(jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key))
+
+
+def fixed_draws() -> None:
+    """Has random numbers depend on the last axis alone, neither on the key nor on the row.
+
+    A map gives each device a key of its own; so its numbers can be compared with those of one device.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    def drawn(shape: Any) -> Any:
+        size = tuple(shape)[-1] if len(tuple(shape)) else 1
+        return jnp.broadcast_to(jnp.sin(1.0 + jnp.arange(size)) if tuple(shape) else jnp.float32(0.3), tuple(shape))
+
+    def normal(key: Any, shape: Any = (), *args: Any, **kwargs: Any) -> Any:
+        return drawn(shape)
+
+    def uniform(key: Any, shape: Any = (), dtype: Any = float, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
+        return minval + (maxval - minval) * (0.5 + 0.5 * drawn(shape))
+
+    def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
+        return jnp.broadcast_to(jnp.asarray(p) > 0.5, jnp.shape(p) if shape is None else shape)
+
+    jax.random.normal, jax.random.truncated_normal = normal, lambda key, low, high, shape=(), *args: drawn(shape)
+    jax.random.uniform, jax.random.bernoulli = uniform, bernoulli
 
 
 _LIBRARIES = "jax.numpy flax.linen flax.nnx flax.training.train_state optax haiku equinox matplotlib.pyplot".split()

@@ -104,4 +104,4 @@ def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
     path = _converted(next(one for one in PROGRAMS if one.stem == "haiku_dropout"), tmp_path)
     ran = meshlens("convert", f"{path.name}::main.update", "--to", "jit", cwd=tmp_path)
     assert (ran.code, ran.out) == (1, "")
-    assert "place their data already" in ran.err
+    assert "already place their data" in ran.err

@@ -30,7 +30,8 @@ def shard(tree):
 
     def split(x):
         if x.shape[0] % count:
-            return jnp.broadcast_to(x, (count, *x.shape))
+            whole = x if isinstance(x, jax.core.Tracer) else jax.device_get(x)
+            return jnp.broadcast_to(whole, (count, *x.shape))
         return x.reshape(count, -1, *x.shape[1:])
 
     return jax.tree.map(split, tree)

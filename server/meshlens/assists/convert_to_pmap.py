@@ -44,7 +44,8 @@ def shard(tree):
 
     def split(x):
         if x.shape[0] % count:
-            return jnp.broadcast_to(jax.device_get(x), (count, *x.shape))
+            whole = x if isinstance(x, jax.core.Tracer) else jax.device_get(x)
+            return jnp.broadcast_to(whole, (count, *x.shape))
         return x.reshape(count, -1, *x.shape[1:])
 
     return jax.tree.map(split, tree)
@@ -103,6 +104,7 @@ from meshlens.refactoring.reading.functions import (
     uses_libraries,
 )
 from meshlens.refactoring.reading.mentions import mentions_of
+from meshlens.refactoring.reading.parameters import without_star
 from meshlens.refactoring.reading.scopes import parent_of
 from meshlens.refactoring.writing.devices import count_of_devices, pmap_devices
 from meshlens.refactoring.writing.mapped_by_pmap import mapped_by_pmap
@@ -144,7 +146,7 @@ def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tupl
 def _with(view: FileView, target: Target, wishes: Wishes, form: Form) -> tuple[str, tuple[FileEdit, ...]]:
     step = read_step(view, target, wishes, form)
     spelling = Spelling(view, view.span(target.at(target.node.site)).start)
-    averages = averaged(view, target, step, spelling)
+    averages = [*without_star(view, target), *averaged(view, target, step, spelling)]
     if form.around:
         shard, split = _shard(view, spelling, wishes, step)
         merge, joined = merge_helper(view, spelling)

@@ -125,7 +125,7 @@ def _out(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxe
     parameters = zip(target.parameters, axes, strict=False)
     found = reductions(view, target, frozenset(parameter.name for parameter, axis in parameters if axis is None))
     if found.lines or found.inside:
-        raise Obstacle("unreduced-number", "it returns a number that differs between the devices; reduce it")
+        raise Obstacle("unreduced-number", "it returns a number that differs between devices; reduce it")
     return found.out
 
 
@@ -148,7 +148,9 @@ def _axis(view: FileView, binding: Binding) -> str:
         name = literal_name(use.name)
         if name != names[0]:
             said = f'"{name}"' if name is not None else "an axis that is not known"
-            raise Obstacle("several-axes", f"it reduces over {said}, and which arguments lie along it is not known")
+            raise Obstacle(
+                "several-axes", f"it reduces over {said}, but MeshLens cannot tell which arguments are split along it"
+            )
         if use.kind in ("all_gather", "all_to_all", "psum_scatter"):
             raise Obstacle(
                 "gathered", f'whether what "{use.kind}" gives is wanted once or from each device is not known'
@@ -174,7 +176,7 @@ def _operand(view: FileView, binding: Binding) -> Target:
         found = [one for one in functions(view) if one.site == binder.operand.site]
         if found:
             return found[0]
-    raise Obstacle("unknown-function", "the function that is mapped does not stand in this file")
+    raise Obstacle("unknown-function", "the mapped function is not in this file; convert it where it is defined")
 
 
 def _given(target: Target, specs: Value) -> tuple[int | None, ...]:
@@ -194,4 +196,4 @@ def _must_have_an_axis(view: FileView, binding: Binding, out: Prefix | tuple[int
         parts = call.returned.items if isinstance(call.returned, Seq) and isinstance(out, tuple) else (call.returned,)
         for axes, part in zip(out if isinstance(out, tuple) else (out,), parts, strict=False):
             if axes == 0 and isinstance(part, Data) and part.shape == () and "reduced" not in labels_of(part):
-                raise Obstacle("unreduced-number", "it returns a number that differs between the devices; reduce it")
+                raise Obstacle("unreduced-number", "it returns a number that differs between devices; reduce it")

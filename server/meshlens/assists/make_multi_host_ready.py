@@ -166,7 +166,7 @@ def _is_on_map(view: FileView, span: Span) -> bool:
 
 def _written(view: FileView) -> tuple[FileEdit, ...]:
     if b"distributed.initialize" in view.source:
-        raise Obstacle("joined", "this program joins its processes already")
+        raise Obstacle("joined", "this program already joins its processes")
     must_be_laid_out_plainly(view)
     found = [crossing for binding in _maps(view) for crossing in crossings(view, binding)]
     spelling = Spelling(view)
@@ -189,7 +189,7 @@ def _maps(view: FileView) -> tuple[Binding, ...]:
                 raise Obstacle("other-file", f"{name} applies a {binding.binder.kind} that this program runs")
     for one in found.values():
         if one.binder.kind == "smap":
-            raise Obstacle("smap", "the mesh of a jax.smap is not known where it is applied")
+            raise Obstacle("smap", "the mesh of this jax.smap is unknown here")
     return tuple(found.values())
 
 

@@ -93,7 +93,7 @@ def _name(view: FileView, binding: Binding, wishes: Wishes) -> str | None:
         return None
     name = wanted[0] if wanted else wishes.usual_axis_name or _DEFAULT
     if not name.isprintable() or set(name) & set('"\\'):
-        raise Obstacle("axis-name", "an axis name with quotes or backslashes is best written by hand")
+        raise Obstacle("axis-name", "this axis name has quotes or backslashes; add it by hand")
     for use in under:
         _must_stay(view, use, binding, name)
     return name
@@ -106,10 +106,10 @@ def _must_stay(view: FileView, use: AxisUse, binding: Binding, name: str) -> Non
     line = view.texts[use.call.path].count(b"\n", 0, view.span(use.call).start) + 1
     where = f"line {line}" if view.is_here(use.call) else f"{use.call.path.rsplit('/', 1)[-1]}, line {line}"
     if use.context.guarded and _unbound(use, binding) is not None:
-        raise Obstacle("guarded", f"{where} asks whether {_quoted(name)} is bound, and would be told that it is")
+        raise Obstacle("guarded", f"{where} asks whether {_quoted(name)} is bound, and would then find that it is")
     binder = use.context.env.binder_of(name)
     if binder is None and use.context.env.open:
-        raise Obstacle("open-route", f"{where} may mean an axis {_quoted(name)} of callers that are not seen")
+        raise Obstacle("open-route", f"{where} may mean an axis {_quoted(name)} bound by unknown callers")
     maps = [one.site for one in use.context.env.maps]
     if binder is not None and binder.site in maps and maps.index(binder.site) < maps.index(binding.binder.site):
         message = f"{where} means the {binder.kind} further out that names {_quoted(name)}, and would mean this one"

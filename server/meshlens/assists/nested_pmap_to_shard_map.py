@@ -105,7 +105,9 @@ def nested_pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answ
         must_be_the_real_pmap(view, nest.outer)
         must_not_be_unwrapped(view, nest.outer.binding)
         must_not_be_unwrapped(view, nest.inner.binding)
-        must_run_in_one_process(view, nest.outer, "each process hands pmap its own rows, shard_map takes those of all")
+        must_run_in_one_process(
+            view, nest.outer, "each process passes pmap its own rows, but shard_map takes the rows of all"
+        )
         spelling = Spelling(view, view.span(nest.outer.binder.site).start)
         edits = _written(view, nest, wishes, spelling)
     except Obstacle as obstacle:
@@ -148,7 +150,7 @@ def _mesh(
     if sizes is None and target is not None and len(target.shape) == _AXES:
         sizes = target.shape
     if sizes is None:
-        raise Obstacle("unknown-sizes", 'how many rows the calls give along both axes is not known; say "2x4" for them')
+        raise Obstacle("unknown-sizes", 'the numbers of rows along the two axes are unknown; set them, as in "2x4"')
     devices = f"{spelling.of('jax', 'devices')}()"
     if view.devices.count != prod(sizes):
         devices = f"{devices}[:{prod(sizes)}]"

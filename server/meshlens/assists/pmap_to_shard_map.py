@@ -107,7 +107,9 @@ def pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
     binding = pmap_at(view, span)
     if binding is None:
         on_name = any(place.contains(span) for place in mentions(view, span))
-        return Refused(_TITLE, "not-applied", "no function is seen to which this pmap is applied") if on_name else None
+        return (
+            Refused(_TITLE, "not-applied", "cannot find the function that this pmap is applied to") if on_name else None
+        )
     try:
         pmap = _readable(view, read_pmap(view, binding))
         keyword_edits, in_axes, names = by_position(view, pmap)
@@ -121,7 +123,7 @@ def pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 def _readable(view: FileView, pmap: Pmap) -> Pmap:
     must_be_spelled_here(view, pmap.binding)
-    must_run_in_one_process(view, pmap, "each process hands pmap its own rows, shard_map takes those of all")
+    must_run_in_one_process(view, pmap, "each process passes pmap its own rows, but shard_map takes the rows of all")
     must_be_the_real_pmap(view, pmap)
     must_use_all_devices(view, pmap)
     must_not_be_unwrapped(view, pmap.binding)
@@ -137,7 +139,7 @@ def _with_static(view: FileView, pmap: Pmap, in_axes: Prefix) -> Prefix:
     if not isinstance(in_axes, Items):
         count = argument_count(pmap)
         if count is None:
-            raise Obstacle("unknown-arguments", "how many arguments it gets beside the static ones is not known")
+            raise Obstacle("unknown-arguments", "the number of arguments that are not static is unknown")
         in_axes = Items("tuple", (in_axes,) * count)
     if pmap.static[-1] >= len(in_axes.items):
         raise Obstacle("static-arguments", f"the calls give no argument {pmap.static[-1]}, which is static")
@@ -146,7 +148,7 @@ def _with_static(view: FileView, pmap: Pmap, in_axes: Prefix) -> Prefix:
 
 def _written(view: FileView, pmap: Pmap, spelling: Spelling, names: tuple[str, ...]) -> tuple[FileEdit, ...]:
     if pmap.binding.parameters is None and not pmap.calls:
-        raise Obstacle("unseen", "neither its function nor a call of it is seen, so any number of rows may come")
+        raise Obstacle("unseen", "cannot find its function or a call of it, so the number of rows is unknown")
     place = place_before(view, pmap.binder.site)
     if place is not None and not place.same_scope and pmap.given("devices") is not None:
         place = None
@@ -206,7 +208,7 @@ class _Application:
     def call(self, span: Span) -> str:
         operand = self.pmap.binder.operand_site
         if operand is None:
-            raise Obstacle("applied-elsewhere", "the function that is mapped is not written here")
+            raise Obstacle("applied-elsewhere", "the mapped function is not written here")
         source: Source | Call = Source(self.view.text(operand), around(self.view, self.view.span(operand))[0])
         if self.keywords:
             source = Call(self.keywords[0], (source, *self.keywords[1:]))

@@ -72,12 +72,14 @@ def pmap_to_vmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
     binding = pmap_at(view, span)
     if binding is None:
         on_name = any(place.contains(span) for place in mentions(view, span))
-        return Refused(_TITLE, "not-applied", "no function is seen to which this pmap is applied") if on_name else None
+        return (
+            Refused(_TITLE, "not-applied", "cannot find the function that this pmap is applied to") if on_name else None
+        )
     try:
         pmap = read_pmap(view, binding)
         must_be_spelled_here(view, binding)
         must_not_be_unwrapped(view, binding)
-        must_run_in_one_process(view, pmap, "each process hands pmap its own rows, and vmap sees no others")
+        must_run_in_one_process(view, pmap, "each process passes pmap its own rows, so vmap would see only those")
         _must_not_look_at_shards(view, pmap)
         must_work_under_vmap(view, pmap)
         spelling = Spelling(view, view.span(binding.binder.site).start)
@@ -92,7 +94,7 @@ def _must_not_look_at_shards(view: FileView, pmap: Pmap) -> None:
         found = _OF_SHARDS.search(view.texts[path])
         if found is not None:
             name = path.rsplit("/", 1)[-1]
-            raise Obstacle("shards", f'{name} looks at the shards of arrays ("{found[0].decode().lstrip(".")}")')
+            raise Obstacle("shards", f'{name} reads the shards of arrays ("{found[0].decode().lstrip(".")}")')
 
 
 def _written(view: FileView, pmap: Pmap, spelling: Spelling) -> FileEdit:
@@ -119,7 +121,7 @@ def _without_static(pmap: Pmap) -> Items:
     if not isinstance(axes, Items):
         count = argument_count(pmap)
         if count is None:
-            raise Obstacle("unknown-arguments", "how many arguments it gets beside the static ones is not known")
+            raise Obstacle("unknown-arguments", "the number of arguments that are not static is unknown")
         axes = Items("tuple", (axes,) * count)
     if pmap.static[-1] >= len(axes.items):
         raise Obstacle("static-arguments", f"the calls give no argument {pmap.static[-1]}, which is static")

@@ -156,7 +156,7 @@ def _before(view: FileView, handed: Handed, call: MappedCall, loop: Node, replic
     """
     if not isinstance(handed.node, Name):
         raise Obstacle(
-            "no-variable", "what is handed over in this loop is no variable that could be replaced before it"
+            "no-variable", "the argument in this loop is not a variable that can be replaced before the loop"
         )
     name = handed.node.name
     others = [
@@ -167,7 +167,7 @@ def _before(view: FileView, handed: Handed, call: MappedCall, loop: Node, replic
         and not _stores(node, call)
     ]
     if others:
-        raise Obstacle("made-in-loop", f'"{name}" is made in the loop, not only by this call')
+        raise Obstacle("made-in-loop", f'"{name}" is also set elsewhere in the loop')
     start = view.span(Site(call.call.path, call.call.block, loop.site)).start
     indent, _ = around(view, Span(start, start))
     return FileEdit(view.path, Edit(Span(start, start), f"{name} = {replicate}({name})\n{indent}"))

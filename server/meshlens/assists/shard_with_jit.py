@@ -204,7 +204,7 @@ def _written(view: FileView, callee: Callee, function: Target | None, wishes: Wi
     mesh = OnMesh(device_mesh(wishes, axis, spelling), axis)
     if not every:
         if function is None or not function.body:
-            raise Obstacle("no-calls", f'no call of "{callee.name}" that hands over a batch is seen in this project')
+            raise Obstacle("no-calls", f'no call of "{callee.name}" that passes a batch was found in this project')
         return _in_body(view, function, spelling, mesh, wishes)
     above: tuple[FileEdit, ...] = ()
     static: tuple[str, ...] = ()
@@ -245,7 +245,7 @@ def _written(view: FileView, callee: Callee, function: Target | None, wishes: Wi
             written += import_edits(place.view, here.needed)
         written += [*imports, *lines, *wrapped]
     if not is_split:
-        raise Obstacle("already-split", f'the calls of "{callee.name}" place their data already')
+        raise Obstacle("already-split", f'the calls of "{callee.name}" already place their data')
     return in_order((*import_edits(view, spelling.needed), *made, *helper, *another, *more, *above, *written))
 
 
@@ -282,13 +282,13 @@ def _start(view: FileView, function: Target | None) -> int:
 
 def _must_be_possible(view: FileView, function: Target | None) -> None:
     if b"distributed.initialize" in view.source:
-        message = "this program joins several processes, and each would have to place its own part of the data"
+        message = "this program joins several processes; each would have to place its own part of the data"
         raise Obstacle("several-processes", message)
     if function is None:
         return
     for decorator in function.node.function.decorators:
         if isinstance(decorator, Call) and any(label in _SHARDED for label, _, _ in decorator.arguments):
-            raise Obstacle("already-sharded", f'"{function.name}" says where its arguments lie already')
+            raise Obstacle("already-sharded", f'"{function.name}" already sets the sharding of its arguments')
 
 
 def _must_have_arguments(function: Target | None, wishes: Wishes) -> None:
@@ -340,7 +340,7 @@ def _first_line(view: FileView, function: Target, names: str, split: str) -> Fil
     ]
     start = view.span(function.at(body[0].site)).start if body else 0
     if not body or view.source[view.source.rfind(b"\n", 0, start) + 1 : start].strip():
-        raise Obstacle("no-place", f'the body of "{function.name}" has no line of its own')
+        raise Obstacle("no-place", f'the body of "{function.name}" is not on a line of its own')
     given = f"({names})" if "," in names else names
     return lines_before(view, body[0], start, [f"{names} = {split}({given})"])
 

@@ -79,9 +79,7 @@ def synchronize_gradients(view: FileView, span: Span, wishes: Wishes) -> Answer:
         axis = _axis(view, target, wishes)
         found = reductions(view, target, _shared(view, target))
         if found.sums:
-            raise Obstacle(
-                "summed-loss", f'"{target.name}" sums over its rows, so its gradients are to be summed as well'
-            )
+            raise Obstacle("summed-loss", f'"{target.name}" sums over its rows, so its gradients must be summed too')
         if not found.lines and not found.inside:
             return None
         spelling = Spelling(view, view.span(target.at(target.node.site)).start)
@@ -132,12 +130,12 @@ def is_synchronized(view: FileView, target: Target) -> bool:
 def _axis(view: FileView, target: Target, wishes: Wishes) -> str:
     maps = maps_around(view, target)
     if not maps:
-        raise Obstacle("not-mapped", f'"{target.name}" runs under no map over devices here')
+        raise Obstacle("not-mapped", f'"{target.name}" does not run under a map over devices here')
     if any(binder.checked for binder in maps):
-        raise Obstacle("checked-shard-map", "shard_map with its check sums these gradients by itself")
+        raise Obstacle("checked-shard-map", "a checked shard_map already sums these gradients")
     names = {name.value for binder in maps for name in binder.names}
     if wishes.axis_name is not None and wishes.axis_name in names:
         return quoted(view, wishes.axis_name)
     if len(names) != 1:
-        raise Obstacle("no-one-axis", "no one axis name is bound here")
+        raise Obstacle("no-one-axis", "no single axis name is bound here")
     return quoted(view, names.pop())

@@ -76,7 +76,7 @@ def vmap_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
         vmap = read_plainly(view, binding)
         must_be_spelled_here(view, binding)
         must_not_be_unwrapped(view, binding)
-        must_run_in_one_process(view, vmap, "each process would hand pmap its own rows, and a vmap has them all")
+        must_run_in_one_process(view, vmap, "each process would pass pmap only its own rows, but vmap has them all")
         try:
             must_work_on_devices(view, vmap, wishes, outer)
             edits = _written(view, vmap, outer, wishes)

@@ -106,6 +106,7 @@ from meshlens.refactoring.offering import offered_as
 from meshlens.refactoring.reading.calls import wrapped
 from meshlens.refactoring.reading.functions import Target, function_at, maps_around, may_use_jax, uses_libraries
 from meshlens.refactoring.reading.mentions import mentions_of
+from meshlens.refactoring.reading.parameters import without_star
 from meshlens.refactoring.writing.devices import device_mesh
 from meshlens.refactoring.writing.on_devices import Wanted, each_device, shard_map_helper
 from meshlens.refactoring.writing.sharding import OnMesh, mesh_helper
@@ -140,7 +141,7 @@ def _step(view: FileView, target: Target, span: Span, wishes: Wishes) -> Step:
     """Returns what is known of a function; its calls stay as they are if they cannot be read."""
     try:
         if target.is_method:
-            raise Obstacle("method", f'"{target.name}" is a method that nothing compiles')
+            raise Obstacle("method", f'"{target.name}" is a method that is never jitted')
         return read_step(view, target, wishes, _form(view, target, span, wishes))
     except Obstacle as obstacle:
         form = form_around(view, target) if obstacle.code in UNSEEN else None
@@ -158,7 +159,7 @@ def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tupl
     static = _static(target, step)
     wanted = Wanted(step.library, step.sums, bool(static), by_name=step.form.around)
     name, helper = shard_map_helper(view, spelling, mesh, called, wanted)
-    averages = averaged(view, target, step, spelling)
+    averages = [*without_star(view, target), *averaged(view, target, step, spelling)]
     below, each = each_device(view, spelling, step.care, step.axis)
     decorator = _decorator(view, target, step, spelling, name, below)
     calls = () if step.form.around else step.form.calls

@@ -59,7 +59,7 @@ class _Check(click.Command):
 @click.option(
     "--cache-dir",
     metavar="FOLDER",
-    help=f"The folder for caches, instead of the user's; {VARIABLE} says the same.",
+    help=f"The folder for caches, instead of the user's; {VARIABLE} does the same.",
 )
 @click.option("--stdin-filename", metavar="PATH", help="The file name of the text on stdin, which the path - reads.")
 def command(paths: tuple[str, ...], **options: Any) -> int:

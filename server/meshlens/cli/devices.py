@@ -29,7 +29,7 @@ from meshlens.project.settings.devices import target_of
 from meshlens.settings import BadSetting
 
 _NO_PYTHON = 'found no Python for this folder; pass the one that has JAX as --interpreter, or set "interpreter"'
-_START = "the TPU was not started, as it serves one process at a time; --refresh starts it"
+_START = "the TPU was not started, because it serves one process at a time; pass --refresh to start it"
 
 
 def _topology(value: object) -> Topology:

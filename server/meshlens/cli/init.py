@@ -70,7 +70,7 @@ def command(path: str, devices: DevicesWanted | None, no_detect: bool, is_printe
     root = project_root(start)
     known = configuration_in(root)
     if known is not None and not is_printed:
-        raise click.ClickException(f"{shown(known)} has a configuration already; `meshlens config` shows it")
+        raise click.ClickException(f"{shown(known)} already has a configuration; run `meshlens config` to see it")
     seen = _look(root, asks=not no_detect and devices is None)
     lines = list(_lines(devices, seen))
     shared = root / SHARED_FILE
@@ -86,7 +86,9 @@ def command(path: str, devices: DevicesWanted | None, no_detect: bool, is_printe
         raise click.ClickException(str(error)) from error
     click.echo(f"Wrote {'[tool.meshlens] to ' if goes_to_shared else ''}{visible(shown(target))}:\n")
     click.echo(_shown(text, "    "))
-    click.echo("Next: `meshlens check`; in an old repository `meshlens check --add-noqa` accepts what is there.")
+    click.echo(
+        "Next: `meshlens check`; in an existing repository, `meshlens check --add-noqa` accepts the current findings."
+    )
     return 0
 
 
@@ -120,7 +122,7 @@ def _of_others(root: Path) -> Iterator[str]:
 def _lines(devices: DevicesWanted | None, seen: _Seen) -> Iterator[str]:
     yield from _devices_lines(devices, seen.report)
     if seen.jax is None:
-        yield '# jax-version = "0.10.2"  # nothing here names a version: set yours'
+        yield '# jax-version = "0.10.2"  # no version found here: set yours'
     else:
         yield f'# jax-version = "{spell_version(seen.jax.version)}"  # {seen.jax.origin}; followed without being set'
     if seen.exclude:

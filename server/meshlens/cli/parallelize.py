@@ -53,7 +53,7 @@ def _argument(value: object) -> tuple[str, int]:
     "--to",
     "target",
     type=click.Choice(sorted(TARGETS)),
-    help='What to make of it; "jit", which splits data over a mesh, unless something else is asked for.',
+    help='The kind of map; the default, "jit", splits data over a mesh.',
 )
 @click.option(
     "--strategy",
@@ -61,10 +61,10 @@ def _argument(value: object) -> tuple[str, int]:
     default="data",
     help="Copy the state to every device, or split each of its arrays over them (fsdp).",
 )
-@click.option("--all", "everything", is_flag=True, help="Convert whatever can be in FILE, or in a folder.")
+@click.option("--all", "everything", is_flag=True, help="Convert everything possible in FILE or in a folder.")
 @click.option("--axis-name", metavar="NAME", help="The axis name of a new map.")
 @click.option(
-    "--devices", metavar="N", callback=read_by(parse_device_sizes), help='How many devices a new map gets: 8, "2x4".'
+    "--devices", metavar="N", callback=read_by(parse_device_sizes), help='The devices of a new map: 8, "2x4".'
 )
 @click.option("--in-axes", metavar="AXES", help='The in_axes of a new map, such as "(None, 0)".')
 @click.option(
@@ -91,9 +91,9 @@ def command(
     speak_utf8()
     named = [one.rpartition("::") for one in where]
     if everything == any(separator for _, separator, _ in named):
-        raise click.UsageError('say "FILE::FUNCTION" for one function, or "FILE --all" for everything')
+        raise click.UsageError("pass FILE::FUNCTION for one function, or FILE --all for everything")
     if not everything and not all(separator for _, separator, _ in named):
-        raise click.UsageError('say "FILE::FUNCTION" for one function, or "FILE --all" for everything')
+        raise click.UsageError("pass FILE::FUNCTION for one function, or FILE --all for everything")
     if target not in (None, "jit") and strategy != "data":
         raise click.UsageError(f'--strategy goes with "--to jit", not with "--to {target}"')
     request = ask([path if separator else function for path, separator, function in named], {})
@@ -121,7 +121,7 @@ def _convert(group: Group, jobs: list[_Asked], target: str | None, wishes: Wishe
     done = convert_everywhere(workspace, todo, assist_for(target), wishes)
     for job, found in zip(usable, done.outcomes, strict=True):
         if not found and job.function is not None:
-            complain(f'{shown(job.path)}: nothing to convert is named "{job.function}"')
+            complain(f'{shown(job.path)}: nothing to convert has the name "{job.function}"')
             return BROKEN
     outcomes = [(job.path, one) for job, found in zip(usable, done.outcomes, strict=True) for one in found]
     return _finish(workspace, done.sources, outcomes, how, tables=any(job.function is None for job in jobs))

@@ -145,7 +145,7 @@ def _checked(group: Group, bar: Progress, cache: Cache | None) -> Checked:
     except Exception:
         if cache is None:
             raise
-        _log.info("the run failed, and begins again without the cache", exc_info=True)
+        _log.info("the run failed; trying again without the cache", exc_info=True)
         return check_workspace(open_group(group, bar, None), group, bar)
 
 

@@ -54,7 +54,7 @@ def silenced(findings: Iterable[Reported]) -> Silenced:
                 now = _with_comment(path, now, line, name) or now
             comments += now != text
             if now == text:
-                left.append(f"{path}:{line + 1}: no comment can stand here; ignore {', '.join(names)} in the file")
+                left.append(f"{path}:{line + 1}: cannot add a comment here; ignore {', '.join(names)} in the file")
             text = now
         if text != source:
             before[path], after[path] = source, text

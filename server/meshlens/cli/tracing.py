@@ -49,7 +49,7 @@ _OPTIONS = (
         callback=read_by(_topologies),
         help='The target devices: 8, "4x4", "v5e-16", "8xH100"; several give a table.',
     ),
-    click.option("--machine", metavar="NAME", help='What the devices are, for times: "H100", or one of "machines".'),
+    click.option("--machine", metavar="NAME", help='The machine to estimate times for: "H100", or one of "machines".'),
     click.option(
         "--level",
         type=click.Choice(list(_LEVELS)),
@@ -58,8 +58,8 @@ _OPTIONS = (
         help="How far to go: trace the function only, or have XLA partition it too.",
     ),
     click.option("--interpreter", metavar="PATH", help="The Python or environment to use instead of the project's."),
-    click.option("--timeout", type=float, default=20.0, show_default=True, help="Seconds that a trace may take."),
-    click.option("--memory", type=float, default=2.0, show_default=True, help="GiB of memory that a trace may take."),
+    click.option("--timeout", type=float, default=20.0, show_default=True, help="Time limit of a trace, in seconds."),
+    click.option("--memory", type=float, default=2.0, show_default=True, help="Memory limit of a trace, in GiB."),
     click.option(
         "--run-main",
         is_flag=True,

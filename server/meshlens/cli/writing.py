@@ -70,7 +70,7 @@ def write_sources(texts: Mapping[Path, bytes], before: Mapping[Path, bytes]) -> 
         if isinstance(raw, Unread):
             raise CannotWrite(f"{path}: {raw.message}; nothing was written")
         if (raw if is_notebook else as_utf8(raw)) != before[path]:
-            raise CannotWrite(f"{path}: it changed while it was checked; nothing was written")
+            raise CannotWrite(f"{path}: changed during the check; nothing was written")
         contents[path] = in_its_encoding(path, text, raw)
     write_all(contents)
 

@@ -32,19 +32,19 @@ _UNKNOWN_BACKEND = re.compile(r"Unknown backend:? '?(\w+)|unknown backend (\w+)|
 _MISFIT = re.compile(r"jaxlib is version |jaxlib version \S+ is newer|requires jaxlib version")
 
 
-NOT_ASKED = "JAX was not asked, as the workspace is not trusted"
+NOT_ASKED = "JAX was not started, because the workspace is not trusted"
 """The note on a Python that was not started."""
 
 
 def untrusted(interpreter: str) -> str:
     """The interpreter lies where nothing may be run."""
-    return f'"{interpreter}" lies in a workspace that is not trusted; trust it, or {_ANOTHER}'
+    return f'"{interpreter}" is in an untrusted workspace; trust it, or {_ANOTHER}'
 
 
 def not_started(interpreter: str, error: OSError | ValueError) -> str:
     """Why a program that should be an interpreter could not be started."""
     if isinstance(error, ValueError):
-        return f"{interpreter!r} is no path; {_ANOTHER}"
+        return f"{interpreter!r} is not a path; {_ANOTHER}"
     if error.filename != interpreter:
         return f"no temporary files can be written ({error.strerror or error}); free some space, or set TMPDIR"
     if not os.path.lexists(interpreter):
@@ -57,7 +57,7 @@ def not_started(interpreter: str, error: OSError | ValueError) -> str:
         return f'"{interpreter}" is a script for a program that is gone; recreate its environment'
     if isinstance(error, PermissionError):
         return f'"{interpreter}" cannot be executed; change its permissions, or {_ANOTHER}'
-    return f'"{interpreter}" is no program for this machine ({error.strerror}); {_ANOTHER}'
+    return f'"{interpreter}" is not a program for this machine ({error.strerror}); {_ANOTHER}'
 
 
 def too_old(interpreter: str, python: str) -> str:
@@ -68,12 +68,12 @@ def too_old(interpreter: str, python: str) -> str:
 
 def future_contract(interpreter: str, contract: object) -> str:
     """The answer is of a newer program."""
-    return f'"{interpreter}" answered in contract {contract}, which this MeshLens does not read; update MeshLens'
+    return f'"{interpreter}" answered in format {contract}, which this MeshLens cannot read; update MeshLens'
 
 
 def bad_answer(interpreter: str, where: str) -> str:
     """The answer has the right contract and another shape."""
-    return f'"{interpreter}" gave an answer that cannot be read ({where}); {_ANOTHER}'
+    return f'"{interpreter}" gave an unreadable answer ({where}); {_ANOTHER}'
 
 
 def no_answer(interpreter: str, level: Level, ended: Ended, seconds: float) -> str:
@@ -83,15 +83,15 @@ def no_answer(interpreter: str, level: Level, ended: Ended, seconds: float) -> s
     if ended.how == "timeout":
         return f'"{interpreter}" did not answer within {seconds:g} seconds; {see} in a terminal to see where it waits'
     if ended.how == "flood":
-        return f'"{interpreter}" printed without end; {see} in a terminal to see what'
+        return f'"{interpreter}" never stopped printing; {see} in a terminal to see what'
     if _TOO_OLD.search(ended.errors):
         return too_old(interpreter, "")
     if ended.how == "ended" and ended.code < 0:
         killed = ", as when memory runs out" if ended.code == -9 else ""
         return f'"{interpreter}" was ended by {_signal_name(-ended.code)} while {while_}{killed}; {see} to see why'
     if last := _last_line(ended.errors):
-        return f'"{interpreter}" gave no answer that can be read and said "{last}"; {see} to see why'
-    return f'"{interpreter}" gave no answer that can be read; see whether it is a Python, or {_ANOTHER}'
+        return f'"{interpreter}" gave no readable answer and printed "{last}"; {see} to see why'
+    return f'"{interpreter}" gave no readable answer; check that it is a Python, or {_ANOTHER}'
 
 
 def raised(
@@ -115,11 +115,11 @@ def raised(
     if kind == "ModuleNotFoundError" and error.get("missing") == "jax":
         return missing_jax(interpreter, accelerators)
     if error.get("missing") == "jaxlib" or "requires jaxlib to be installed" in text:
-        return f"jaxlib is missing beside jax; install it with {_pip(interpreter, 'jax', accelerators)}"
+        return f"jax is installed without jaxlib; install it with {_pip(interpreter, 'jax', accelerators)}"
     if error.get("step") == "import":
         if "jaxlib" in versions and _MISFIT.search(text):
             both = f"jax {versions.get('jax', '')} and jaxlib {versions['jaxlib']}"
-            return f"{both} do not fit; install them together with {_pip(interpreter, '-U jax', accelerators)}"
+            return f"{both} do not match; install them together with {_pip(interpreter, '-U jax', accelerators)}"
         said = _shortened(f"{kind}: {text}" if text else kind)
         return f"jax cannot be imported ({said}); run {_command(interpreter, 'import jax')} to see where"
     return _not_initialized(interpreter, kind, text, environment.get("JAX_PLATFORMS", ""), accelerators)
@@ -133,7 +133,7 @@ def missing_jax(interpreter: str, accelerators: tuple[Device, ...]) -> str:
 
 def only_on_path(interpreter: str) -> str:
     """JAX lies where only PYTHONPATH leads, as modules of clusters have it."""
-    return f'jax is on PYTHONPATH only, which is not read here; install it for "{interpreter}", or {_ANOTHER}'
+    return f'jax is only on PYTHONPATH, which MeshLens ignores; install it for "{interpreter}", or {_ANOTHER}'
 
 
 def passed_over(
@@ -168,20 +168,20 @@ def _not_initialized(interpreter: str, kind: str, text: str, platforms: str, acc
         said = _shortened(found[2].split("(you may need")[0]) if found else text
         return f'JAX could not start "{backend}" ({said}); set JAX_PLATFORMS=cpu, or install its plugin again'
     said = _shortened(f"{kind}: {text}" if text else kind)
-    return f"JAX could not be asked for its devices ({said}); run {_command(interpreter, 'import jax; jax.devices()')}"
+    return f"JAX could not list its devices ({said}); run {_command(interpreter, 'import jax; jax.devices()')}"
 
 
 def _known_trouble(text: str) -> str | None:
     if found := _IN_USE.search(text):
         holder = f"process {found[1]}" if found[1] else "another process"
-        return f"the TPU is in use by {holder}; end that process, or ask again when it is done"
+        return f"the TPU is in use by {holder}; end that process, or try again when it is done"
     if _DRIVER.search(text):
-        return "NVIDIA's driver does not fit the CUDA of JAX; update the driver, or restart if it was just updated"
+        return "NVIDIA's driver does not match JAX's CUDA version; update the driver, or restart if it was just updated"
     if found := _TOO_OLD_LIBRARY.search(text):
         library = found[1] or found[2]
         return f"the {library} here is older than JAX needs; update it, or take its folder off LD_LIBRARY_PATH"
     if _NO_MEMORY.search(text):
-        return 'no memory is left on the device; end what holds it, as "nvidia-smi" shows, and ask again'
+        return 'the device is out of memory; find what uses it with "nvidia-smi", end it and try again'
     return None
 
 

@@ -95,7 +95,7 @@ def _gpu(line: str) -> Device | None:
 def _trouble(ended: Ended) -> str | None:
     said = f"{ended.output.decode('utf-8', errors='replace')}\n{ended.errors}"
     if re.search("driver/library version mismatch", said, re.IGNORECASE):
-        return "NVIDIA's driver and its library are of different versions; restart the machine to load the new driver"
+        return "NVIDIA's driver and its library have different versions; restart the machine to load the new driver"
     if re.search("couldn't communicate with the NVIDIA driver", said):
         return 'NVIDIA\'s driver does not answer; see whether it is installed and loaded with "nvidia-smi"'
     return None

@@ -146,7 +146,7 @@ def _devices(value: Mapping[str, object], key: str) -> Iterator[Device]:
         raise BadReport(f'"{key}" is not a list')
     for entry in listed:
         if not isinstance(entry, Mapping):
-            raise BadReport(f'"{key}" holds something that is no device')
+            raise BadReport(f'"{key}" contains something that is not a device')
         coordinates = entry.get("coordinates")
         yield Device(
             platform=_text(entry, "platform"),

@@ -171,7 +171,7 @@ def _named(sizes: tuple[int, ...], spelled: str) -> Topology:
     if spelled not in known:
         close = get_close_matches(spelled, known, n=1, cutoff=0.5)
         meant = f'; did you mean "{times}x{known[close[0]]}"?' if close else f": {', '.join(GPUS)}"
-        raise BadTopology(f'expected a GPU that is known, not "{spelled.upper()}"{meant}')
+        raise BadTopology(f'expected a known GPU, not "{spelled.upper()}"{meant}')
     name = known[spelled]
     hosts = sizes[0] if len(sizes) > 1 else 1
     return Topology(f"{times}x{name}", prod(sizes), sizes, "gpu", GPUS[name], hosts=hosts)
@@ -180,7 +180,7 @@ def _named(sizes: tuple[int, ...], spelled: str) -> Topology:
 def _slice(spelled: str, size: str) -> Topology:
     version = VERSIONS.get(ALIASES.get(spelled, spelled))
     if version is None:
-        raise BadTopology(f'expected a TPU version that is known ({", ".join(VERSIONS)}), not "{spelled}"')
+        raise BadTopology(f'expected a known TPU version ({", ".join(VERSIONS)}), not "{spelled}"')
     shape = _layout(version, size)
     count = prod(shape) * version.per_chip
     text = f"{version.name}-{size}"

@@ -46,7 +46,7 @@ def leads_into(path: str | os.PathLike[str], folders: tuple[Path, ...]) -> bool:
     if not folders:
         return False
     if "\0" in os.fspath(path):
-        # It is no path; where it would lead to is not known.
+        # It is not a path; where it would lead to is not known.
         return True
     real = [os.path.realpath(folder) for folder in folders]
     return any(

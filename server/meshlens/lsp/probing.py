@@ -35,7 +35,7 @@ SWITCH = "MESHLENS_DETECT_DEVICES"
 """The variable that is 0 where no Python is to be asked, as in tests."""
 
 NO_PYTHON = 'found no Python for this folder; set "interpreter" to the one that has JAX'
-NOT_TRUSTED = "the workspace is not trusted, so its Python is not asked for devices; trust the workspace to see them"
+NOT_TRUSTED = "the workspace is not trusted, so MeshLens does not ask its Python for devices; trust it to see them"
 
 LOOK_SECONDS = 1.5
 """How often the server looks for environments that were made or changed after a project was opened."""

@@ -28,7 +28,7 @@ IDLE_SECONDS = 120.0
 """How long a Python stays warm after its last trace."""
 
 _DEFAULT = 8
-_NOT_TRUSTED = "the workspace is not trusted, so nothing of it is run; trust the workspace to trace it"
+_NOT_TRUSTED = "the workspace is not trusted, so nothing in it runs; trust it to trace this"
 _NO_PYTHON = 'found no Python for this folder; set "interpreter" to the one that has JAX'
 
 

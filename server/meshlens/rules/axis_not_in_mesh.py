@@ -208,7 +208,7 @@ def _finding(view: FileView, place: Site, name: str, mesh: Value, spec: Spec | N
     fixes = write_name(view, place, meant, f'change to "{meant}"') if meant and meant not in used else ()
     if meant is None and len(axes) == 1 and axes[0] not in used:
         title = f'change to "{axes[0]}"'
-        fixes = write_name(view, place, axes[0], title, "the mesh may lack an axis instead")
+        fixes = write_name(view, place, axes[0], title, "the mesh may be missing an axis instead")
     return Finding(view.span(place), message, fixes, mesh_place(view, mesh))
 
 

@@ -21,7 +21,7 @@ def total(x):
         return carry + jnp.sum(row), None
 
     carry, _ = jax.lax.scan(add, jnp.zeros(()), x)
-    #                            ^^^^^^^^^^^^^ AX406: this is the same everywhere and varies over "data" after a step
+    #                            ^^^^^^^^^^^^^ AX406: this is the same everywhere, but varies over "data" after a step
     return jax.lax.psum(carry, "data")
 ```
 """
@@ -61,5 +61,5 @@ def carry_becomes_varying(view: FileView) -> Iterator[Finding]:
         over = f'"{use.axis}"' if use.axis != SOME_AXIS else "the devices"
         binder = next(binder for binder in reversed(context.env.maps) if binder.kind in MAPS_ON_DEVICES)
         place = Related(view.path_of(binder.site), view.span(binder.site), "JAX checks this map")
-        message = f"this is the same everywhere and varies over {over} after a step"
+        message = f"this is the same everywhere, but varies over {over} after a step"
         yield Finding(span, message, (), (place,))

@@ -68,7 +68,7 @@ from meshlens.rules.helpers.prefixes import Mismatch, mismatch
 from meshlens.text import Edit, FileEdit
 
 _MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})
-_WHY = "only you know if and how the argument is split"
+_WHY = "check how the argument is split"
 
 
 @rule("AX202", Severity.ERROR, reads="places")

@@ -36,12 +36,12 @@ from meshlens.project.view import FileView
 from meshlens.text import Span
 
 _HINTS = {
-    "ratio-averaged": "a mean over {axis} of quotients weighs the devices alike, whatever their counts",
-    "pairs-averaged": "a mean over {axis} of what compares the rows of one device with each other",
+    "ratio-averaged": "a mean over {axis} of quotients weighs all devices equally, whatever their counts",
+    "pairs-averaged": "a mean over {axis} of a loss that compares rows within one device",
 }
 _WARNINGS = {
     "of-one-device": "the total over {axis} is divided by this count of one device",
-    "divided-twice": "this mean over {axis} is divided by the number of all devices once more",
+    "divided-twice": "this mean over {axis} is divided by the number of devices again",
 }
 
 

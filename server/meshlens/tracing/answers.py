@@ -211,8 +211,8 @@ def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: T
         )
     if kind == "lowered" and not found.mesh and not found.collectives and request.target.count > 1:
         notes.append(
-            "no argument is sharded and nothing in the program spreads it, so it runs whole on one device; "
-            "give an argument a NamedSharding to spread it"
+            "no argument is sharded and the program shards nothing, so it runs on one device; "
+            "give an argument a NamedSharding"
         )
     # Where XLA has nothing to partition, all that moves is what the jaxpr has, which knows more of its lines.
     collectives = found.collectives if kind == "lowered" else read.collectives

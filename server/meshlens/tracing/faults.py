@@ -28,7 +28,7 @@ _STAGES = {
 
 def untrusted(request: TraceRequest) -> Fault:
     """Says why nothing was run."""
-    return Fault(f"{request.root} is not trusted, so nothing in it is run; trust the folder to trace it", "NotTrusted")
+    return Fault(f"{request.root} is not trusted, so nothing in it runs; trust it to trace this", "NotTrusted")
 
 
 def without_jax(interpreter: str, failure: Mapping[str, Any]) -> Fault:
@@ -49,7 +49,7 @@ def not_started(interpreter: str, error: OSError | ValueError) -> Fault:
 def lost(complaint: str) -> Fault:
     """Says that the warm process is gone."""
     more = f": {_line(complaint)}" if complaint else ""
-    return Fault(f"the process that traces has ended{more}; trace again to start another", "WorkerLost")
+    return Fault(f"the tracing process has ended{more}; trace again to start another", "WorkerLost")
 
 
 def stopped(why: str, stage: str, limits: Limits) -> Fault:
@@ -57,7 +57,7 @@ def stopped(why: str, stage: str, limits: Limits) -> Fault:
     where = _STAGES.get(stage, "")
     if why == "timeout":
         text = f"it took longer than {limits.seconds:g} s {where}".rstrip()
-        remedy = 'put what takes long under if __name__ == "__main__", or pass --timeout'
+        remedy = 'put slow code under if __name__ == "__main__", or pass --timeout'
         if stage in ("lowering", "partitioning", "tracing"):
             remedy = "pass --timeout to wait longer"
         return Fault(f"{text}; {remedy}", "Timeout")
@@ -68,13 +68,13 @@ def stopped(why: str, stage: str, limits: Limits) -> Fault:
             "or pass --memory",
             "OutOfMemory",
         )
-    return Fault(f"it printed without end {where}".rstrip(), "Flood")
+    return Fault(f"it never stopped printing {where}".rstrip(), "Flood")
 
 
 def unreadable(error: Exception) -> Fault:
     """Says that an answer is not what a worker writes."""
     what = f"{type(error).__name__}: {error}"[:200]
-    return Fault(f"what the program left as its trace cannot be read ({what}); trace again", "BadAnswer")
+    return Fault(f"the program's trace cannot be read ({what}); trace again", "BadAnswer")
 
 
 def ended(status: int, stage: str) -> Fault:
@@ -110,7 +110,7 @@ def raised(answer: Mapping[str, Any], request: TraceRequest) -> Fault:
     if name == "SystemExit":
         code = answer.get("code")
         shown = f"sys.exit({code if code is not None else _line(message)})"
-        message = f'the program called {shown} {where}; put what ends it under if __name__ == "__main__"'
+        message = f'the program called {shown} {where}; put that call under if __name__ == "__main__"'
     elif name == "EOFError" and "input" in message:
         message = f'the program asks for input {where}, and nobody can answer; put that under if __name__ == "__main__"'
     elif name in ("ModuleNotFoundError", "ImportError"):

@@ -74,7 +74,7 @@ def meet(run: Run, parts: tuple[frozenset[Any], ...], ctx: Context) -> None:
         parts: the labels of the values that are combined.
         ctx: the circumstances.
     """
-    if not on_devices(ctx) or not any("varying" in labels for labels in parts):
+    if not any(_certainly_differs(labels, ctx) for labels in parts):
         return
     for labels in parts:
         if "varying" in labels:
@@ -82,3 +82,11 @@ def meet(run: Run, parts: tuple[frozenset[Any], ...], ctx: Context) -> None:
         for label in labels:
             if isinstance(label, tuple) and label[0] == "drawn":
                 run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "noise"))
+
+
+def _certainly_differs(labels: frozenset[Any], ctx: Context) -> bool:
+    """Whether a value differs between devices, which is not known of one that a spec in a variable may replicate."""
+    binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
+    if binder is None or "varying" not in labels:
+        return False
+    return binder.kind not in ("shard_map", "smap") or not labels.isdisjoint({"data", "index"})

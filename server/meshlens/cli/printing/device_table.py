@@ -64,10 +64,10 @@ def _what_there_is(report: Report) -> str:
         more = f", {processes} processes" if processes > 1 else ""
         return f"{words} (backend {report.default_backend}{more})"
     if report.accelerators:
-        return f"{words} (told by the machine; JAX was not started)"
+        return f"{words} (found without starting JAX)"
     if report.failure:
         return "not known"
-    return "not asked for; JAX was not started" if report.level == "installed" else words
+    return "not detected; JAX was not started" if report.level == "installed" else words
 
 
 def _devices(devices: tuple[Device, ...]) -> Table:

@@ -28,7 +28,7 @@ def report(outcomes: Outcomes, sources: Mapping[Path, bytes], verb: str, *, tabl
     """
     refused = [(path, outcome, outcome.refused) for path, outcome in outcomes if outcome.refused is not None]
     for path, outcome, reason in refused:
-        remedy = "; say it with --batch ARG[:AXIS]" if reason.code in _ABOUT_THE_BATCH else ""
+        remedy = "; pass --batch ARG[:AXIS]" if reason.code in _ABOUT_THE_BATCH else ""
         yield f"{shown(path)}:{outcome.line}: refused ({reason.code}): {reason.message}{remedy}"
     if tables and len({path for path, _ in outcomes}) > 1:
         yield from ("", *_by_file(outcomes), "")

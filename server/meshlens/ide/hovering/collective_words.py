@@ -43,7 +43,8 @@ COLLECTIVE_WORDS: dict[str, Words] = {
         "Every index gets one piece from each, put together along concat_axis.",
     ),
     "ragged_all_to_all": Words(
-        "Sends slices of different sizes to the indices of {over}.", "Every index gets output with what was sent to it."
+        "Sends slices of different sizes to the indices of {over}.",
+        "Every index gets output, filled with what was sent to it.",
     ),
     "psum_scatter": Words(
         "Sums the operand over {over} and leaves index i with piece i of the sum.",

@@ -17,7 +17,7 @@ _MOST_ROUTES = 3
 def map_words(prose: Prose, binder: Binder) -> str:
     """A map with its axis names and its place: `pmap over "batch" (train.py:12)`."""
     names = prose.axes(name.value for name in binder.names)
-    over = f" over {names}" if names else " over axes that are not known here" if binder.open else ""
+    over = f" over {names}" if names else " over unknown axes" if binder.open else ""
     return f"{prose.code(binder.kind)}{over} ({prose.place(binder.site)})"
 
 

@@ -19,7 +19,7 @@ def mesh_text(prose: Prose, mesh: Mesh) -> str | None:
     unknown = len(sizes) != len(mesh.names) or mesh.open
     axes = [f"{prose.axis(name)} ({size if size is not None else '?'})" for name, size in sizes.items()]
     if unknown:
-        axes.append("axes that are not known here")
+        axes.append("unknown axes")
     total = product(mesh.sizes)
     devices = None if total is None else _devices(prose, mesh, total)
     kind = "AbstractMesh" if mesh.kind == "AbstractMesh" else "Mesh"
@@ -59,7 +59,7 @@ def _numbers(prose: Prose, mesh: Mesh) -> str | None:
     target, report = prose.view.devices.target, prose.view.devices.detected
     if target is None and (report is None or not report.devices):
         return None
-    return "The numbers are positions in the mesh; which device stands where is not known here."
+    return "The numbers are positions in the mesh; the order of the devices is unknown here."
 
 
 def _made(prose: Prose, mesh: Mesh) -> str:

@@ -34,7 +34,7 @@ def spec_text(prose: Prose, spec: Spec, mesh: Mesh | None = None) -> str | None:
     lines = [_entry(prose, spec, place, sizes) for place in range(len(spec.entries))]
     lines.append("further dimensions: " + ("not known here" if spec.open else "whole"))
     return prose.page(
-        "PartitionSpec: where each dimension of the array lies.",
+        "PartitionSpec: how each dimension of the array is split.",
         prose.items([*lines, *keywords]),
         _replicated(prose, spec, known) if not keywords else None,
         *_missing(prose, spec, found),
@@ -48,7 +48,7 @@ def _shards(prose: Prose, spec: Spec, mesh: Mesh | None) -> Iterator[str]:
     shards = shards_of(spec, mesh) if mesh is not None else None
     drawn = picture(prose, mesh, shards) if mesh is not None and shards is not None else None
     if drawn is not None:
-        yield "Which block of the array each device holds:"
+        yield "The block of the array that each device holds:"
         yield drawn
 
 

@@ -77,7 +77,7 @@ def rename(view: FileView, offset: int, new_name: str) -> Renaming | Refused:
         return found
     _, symbol = found
     if not new_name or not new_name.isprintable():
-        return Refused("an axis name is text on one line, and not empty")
+        return Refused("an axis name is a non-empty string on one line")
     whole = _whole(view, symbol)
     if isinstance(whole, Refused):
         return whole

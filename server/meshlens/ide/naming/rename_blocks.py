@@ -27,7 +27,7 @@ def blocking(view: FileView, symbol: AxisSymbol) -> Block | None:
             return f'the name "{symbol.name}" is {_how(text)} here', (place_of(view, site),)
     for use in symbol.uses:
         if not symbol.binders and use.context.env.open:
-            return f'a caller that is not seen may bind "{symbol.name}" here', (place_of(view, use.call),)
+            return f'an unknown caller may bind "{symbol.name}" here', (place_of(view, use.call),)
     return None
 
 

@@ -79,7 +79,7 @@ class Index:
                 return answer
             except (OSError, EOFError, asyncio.IncompleteReadError) as error:
                 self.stop()
-                raise IndexFailed(f"the process beside the server ended: {error}") from error
+                raise IndexFailed(f"the helper process of the server ended: {error}") from error
             except asyncio.CancelledError:
                 # Its answer would be taken for that of the next question.
                 self.stop()

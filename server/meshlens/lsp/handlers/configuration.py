@@ -31,7 +31,7 @@ async def ask_for_settings(session: Session) -> None:
     try:
         answers = await session.ask("workspace/configuration", {"items": items})
     except Exception as error:  # a client may refuse; its defaults hold then
-        _log.warning("the client did not tell its settings: %s", error)
+        _log.warning("the client did not send its settings: %s", error)
         return
     before = dict(session.editor)
     for scope, answer in zip(scopes, answers or (), strict=False):

@@ -24,7 +24,7 @@ def did_change_watched_files(session: Session, params: dict[str, Any]) -> None:
     changed: dict[Path, int] = {path_of(one["uri"]): one.get("type", 2) for one in params.get("changes", ())}
     for root in session.folders:
         if not is_nowhere(root) and not root.is_dir():
-            session.warn_once(f"the folder {root} is gone; what is open in it stays as the editor has it")
+            session.warn_once(f"the folder {root} is gone; its open files stay as they are in the editor")
     sources = {path: how for path, how in changed.items() if path.suffix in (".py", ".ipynb")}
     if len(sources) < len(changed):
         session.reopen()

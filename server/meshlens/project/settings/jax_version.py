@@ -81,7 +81,7 @@ def speaks_of_versions(folder: Path) -> bool:
 
 def default_jax_version() -> JaxVersion:
     """What is assumed where nothing says, or the bounds allow older and newer versions alike."""
-    return JaxVersion(SETTLED, "assumed, as nothing names one")
+    return JaxVersion(SETTLED, "assumed, no version found")
 
 
 def package_folders(root: Path, settings: Settings) -> Iterator[Path]:

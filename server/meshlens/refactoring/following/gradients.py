@@ -101,7 +101,7 @@ def gradient_kind(
         raise Obstacle("no-mean", f"{_name(operand)} is not known to be a mean over its rows{unread}")
     for place, (_, one) in enumerate(given):
         if place in _places(maker) and flat(one) not in SAME:
-            raise Obstacle("gradient-of-rows", "gradients for the rows themselves stay with their device")
+            raise Obstacle("gradient-of-rows", "gradients with respect to the rows stay on their device")
     value: Kind = (kind, aux) if with_aux else kind
     if TAKES[home.dotted(maker.callee)]:
         return (value, kind)

@@ -148,7 +148,7 @@ def _owner(view: FileView, target: Target) -> str:
     kind = kind_of_class(view, home) if home else None
     if kind in _OBJECTS:
         return kind or ""
-    message = "is a method, and what it reads from its object would stay what it was at first; make it a function"
+    message = "is a method, so jit would freeze what it reads from its object; make it a function"
     raise _refusal(target, "method", message)
 
 
@@ -253,7 +253,7 @@ def _objects(
         if parameter.annotation is not None and (said := kind_of_class(view, "", parameter.annotation)) is not None:
             kinds = {said}
         if len(kinds) != 1 or None in kinds:
-            raise _refusal(target, "unknown-object", f'calls "{name}", and it is not known here what that is')
+            raise _refusal(target, "unknown-object", f'calls "{name}", which is unknown here')
         found[name] = str(kinds.pop())
     for call, given in calls:
         for one in given:
@@ -274,7 +274,7 @@ def _must_be_hashable(target: Target, name: str, calls: tuple[tuple[HostCall, tu
     for _, given in calls:
         for one in given:
             if one.name == name and isinstance(one.node, (ListDisplay, DictDisplay, SetDisplay, Comprehension)):
-                raise _refusal(target, "unhashable-static", f'needs "{name}" while it is compiled; hand over a tuple')
+                raise _refusal(target, "unhashable-static", f'needs "{name}" at compile time; pass a tuple')
 
 
 def _must_return_arrays(view: FileView, target: Target, seen: Seen, *, is_nnx: bool) -> None:
@@ -288,7 +288,7 @@ def _must_return_arrays(view: FileView, target: Target, seen: Seen, *, is_nnx: b
     for node, _ in seen.results:
         for part in _parts(node):
             if isinstance(part, (FString, Lambda)) or (isinstance(part, Constant) and isinstance(part.value, str)):
-                raise _refusal(target, "returns-python", "returns what is not an array")
+                raise _refusal(target, "returns-python", "returns something that is not an array")
             if (
                 isinstance(part, Call)
                 and isinstance(part.callee, Name)
@@ -296,7 +296,7 @@ def _must_return_arrays(view: FileView, target: Target, seen: Seen, *, is_nnx: b
             ):
                 raise _refusal(target, "returns-python", f'returns a "{part.callee.name}", which is not a pytree')
     if seen.results and all(kind == "python" for _, kind in seen.results) and not is_nnx:
-        raise _refusal(target, "returns-python", "returns nothing that is computed from arrays")
+        raise _refusal(target, "returns-python", "returns nothing computed from arrays")
 
 
 def _parts(node: Node) -> Iterator[Node]:
@@ -323,7 +323,7 @@ def _must_stay(view: FileView, target: Target, seen: Seen) -> None:
     for path, name, inside in sorted(seen.outside, key=lambda one: one[:2]):
         other = view_of(view, path)
         if _changes(other, name, inside if path != str(view.path) else home):
-            message = f'reads "{name}", which may change between the calls; hand it over as an argument'
+            message = f'reads "{name}", which may change between calls; pass it as an argument'
             raise _refusal(target, "changes-outside", message)
 
 

@@ -136,7 +136,7 @@ def _drawn(
         # Every device draws the same for all, as one device does.
         if all(flat(one) in SAME for one in others):
             return "alike"
-        message = f'"jax.random.{name}" draws for the rows of a device from a key that all devices have'
+        message = f'"jax.random.{name}" draws for the rows of a device from a key that all devices share'
         raise Obstacle("random-numbers", message)
     if whose != "own" or name not in _SHAPE_PLACES or {flat(one) for one in kinds} - {"same", "rows"}:
         return "mixed"

@@ -31,6 +31,7 @@ from meshlens.refactoring.following.shared_evidence import UNCLEAR, evidence
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
 from meshlens.refactoring.reading.made import BATCH
+from meshlens.refactoring.reading.parameters import must_go_by_position
 
 _SHARED = frozenset(
     "params parameters param state train_state opt_state optimizer_state model variables lr learning_rate rate config "
@@ -202,8 +203,7 @@ def _has_parts_of_state(target: Target, name: str) -> bool:
 
 
 def _count(target: Target, uses: tuple[Use, ...]) -> int:
-    if any(parameter.how not in ("only", "any") for parameter in target.parameters):
-        raise Obstacle("parameters", f'"{target.name}" takes arguments that pmap cannot map by position')
+    must_go_by_position(target)
     counts = {len(use.call.arguments) for use in uses if use.call is not None}
     if len(counts) > 1:
         raise Obstacle("several-counts", f'the calls of "{target.name}" give different numbers of arguments')
@@ -430,9 +430,12 @@ def _is_number(view: FileView, use: Use, place: int) -> bool:
 
 
 def _counters(view: FileView, use: Use) -> set[str]:
-    """The variables that count the turns of the loops around a call."""
+    """The variables that count the turns of the loops around a call, or take numbers that are written out."""
     found: set[str] = set()
     for node in path_to(view, use.site):
+        if isinstance(node, For) and isinstance(node.iterable, (TupleDisplay, ListDisplay)):
+            numbers = all(isinstance(one, Constant) for one in node.iterable.items)
+            found |= bound_by(node) if numbers else set()
         called = last_name(node.iterable.callee) if isinstance(node, For) and isinstance(node.iterable, Call) else ""
         if called in ("range", "arange", "trange"):
             found |= bound_by(node)

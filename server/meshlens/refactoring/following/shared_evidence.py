@@ -172,6 +172,10 @@ def _has_no_rows(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
     if isinstance(node, Name):
         made = list(_bound(view, use, node.name))
         return len(made) == 1 and _has_no_rows(view, use, made[0], depth + 1)
+    if isinstance(node, For):
+        items = node.iterable.items if isinstance(node.iterable, (TupleDisplay, ListDisplay)) else ()
+        is_alone = isinstance(node.target, Name) and bool(items)
+        return is_alone and all(_has_no_rows(view, use, one, depth + 1) for one in items)
     if not isinstance(node, Call):
         return False
     name = last_name(node.callee)
@@ -279,5 +283,6 @@ def _size(node: Node) -> int | str | None:
     if isinstance(node, (TupleDisplay, ListDisplay)):
         return _size(node.items[0]) if node.items else None
     if isinstance(node, Constant):
-        return node.value if type(node.value) is int and node.value > 0 else None
+        is_size = type(node.value) in (int, float) and node.value > 0 and node.value == int(node.value)
+        return int(node.value) if is_size else None
     return "".join(sorted(names_used(node))) if isinstance(node, Name) else None

@@ -165,7 +165,7 @@ def _library(walk: Walk, dotted: str, node: Node) -> None:
     elif dotted in _HOST_OF_JAX:
         walk.problem("host-work", f"calls {dotted}")
     elif root not in LIBRARIES and root != _NUMPY and not _is_of_project(walk, node.callee):
-        walk.problem("unknown-function", f'calls "{dotted}", which may do what cannot be compiled')
+        walk.problem("unknown-function", f'calls "{dotted}", which may not be compilable')
 
 
 def _is_of_project(walk: Walk, callee: Node) -> bool:

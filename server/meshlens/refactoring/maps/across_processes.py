@@ -62,7 +62,7 @@ def must_be_laid_out_plainly(view: FileView) -> None:
     found = _PLACED.search(view.source)
     if found is not None:
         line = view.lines.line_of(found.start()) + 1
-        raise Obstacle("placed-arrays", f"line {line} says itself where arrays lie, which several processes change")
+        raise Obstacle("placed-arrays", f"line {line} places arrays itself, which changes with several processes")
     if _UNSEEDED.search(view.source) is not None and b"random.seed(" not in view.source:
         raise Obstacle("unseeded", "NumPy draws different random numbers here in each process")
 
@@ -90,10 +90,10 @@ def crossings(view: FileView, binding: Binding) -> Iterator[Crossing]:
     for call in (one for one in calls if one.visible):
         one = _pmapped(view, binding, call) if binding.binder.kind == "pmap" else _sharded(view, binding, call)
         if seen.setdefault(call.call, one) != one:
-            raise Obstacle("several-meanings", f"line {_line(view, call.call)} means several things")
+            raise Obstacle("several-meanings", f"line {_line(view, call.call)} has several meanings")
     if not seen:
         where = f"the {binding.binder.kind} in line {_line(view, binding.binder.site)}"
-        raise Obstacle("no-call", f"no call of {where} is known, and so not what it gets")
+        raise Obstacle("no-call", f"no call of {where} was found, so its arguments are unknown")
     _must_not_come_back(view, tuple(seen.values()))
     yield from seen.values()
 
@@ -137,7 +137,7 @@ def _unsharded(view: FileView, value: Site) -> Site:
     ):
         return Site(value.path, value.block, node.arguments[0].value.site)
     if node and b"local_device_count" in view.source and not counting:
-        raise Obstacle("local-devices", f"line {_line(view, value)} may hold the rows of this process already")
+        raise Obstacle("local-devices", f"line {_line(view, value)} may already hold the rows of this process")
     return value
 
 
@@ -202,7 +202,7 @@ def _must_not_come_back(view: FileView, found: tuple[Crossing, ...]) -> None:
             path = path_to(view, other.call)
             if any(names_used(value) & results for _, _, value in (path[-1].arguments if path else ())):
                 raise Obstacle(
-                    "sharded-state", f"line {_line(view, other.call)} hands rows of all devices on to itself"
+                    "sharded-state", f"line {_line(view, other.call)} passes rows of all devices back to itself"
                 )
 
 

@@ -89,7 +89,7 @@ def form_of(view: FileView, target: Target, asked: Span, wishes: Wishes) -> Form
 
 def _beside(view: FileView, target: Target, calls: tuple[PlainCall, ...]) -> Form:
     if target.is_method:
-        raise Obstacle("method", f'"{target.name}" is a method, which is mapped for all of its calls or for none')
+        raise Obstacle("method", f'"{target.name}" is a method, and a map would apply to all of its calls')
     return Form("wrapper", calls, jit_above(view, target), others=True)
 
 
@@ -127,7 +127,7 @@ def _made_by(view: FileView, target: Target, call: ApiCall, wishes: Wishes) -> t
         name = variables[0].name
         _must_be_used_here_only(view, name, wishes)
         return uses_of_attribute(view, name, _class_of(view, call.call))
-    raise Obstacle("used-as-value", f'what jit makes of "{target.name}" gets no name of its own')
+    raise Obstacle("used-as-value", f'the jitted version of "{target.name}" has no name of its own')
 
 
 def _class_of(view: FileView, site: Site) -> str | None:

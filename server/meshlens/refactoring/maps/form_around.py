@@ -97,13 +97,11 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
         above = parent_of(view, mention.site)
         dotted = dotted_name(view, above.callee) if isinstance(above, Call) else ""
         if dotted.startswith(_TRACES) and dotted not in _COMPILES:
-            message = f'line {line} hands "{target.name}" to {dotted}; convert the function that is called from Python'
+            message = f'line {line} hands "{target.name}" to {dotted}; convert the function that Python calls'
             raise Obstacle("traced-use", message)
         return
     if _is_traced(view, mention.site):
-        message = (
-            f'line {line} calls "{target.name}" in what JAX traces; convert the function that is called from Python'
-        )
+        message = f'line {line} calls "{target.name}" in traced code; convert the function that Python calls'
         raise Obstacle("traced-use", message)
 
 

@@ -101,7 +101,7 @@ class Nest:
             inner = {_size(shape, one.inner) for shape, one in pairs} - {None}
             found.add((outer.pop() if len(outer) == 1 else None, inner.pop() if len(inner) == 1 else None))
         if len(found) > 1:
-            raise Obstacle("several-sizes", "the calls give different numbers of rows, and one mesh serves only one")
+            raise Obstacle("several-sizes", "the calls pass different numbers of rows, but a mesh has one size")
         first, second = found.pop() if found else (None, None)
         return (first, second) if first is not None and second is not None else None
 
@@ -124,7 +124,7 @@ def nest_at(view: FileView, span: Span) -> Nest | None:
             maps = [binder.site for binder in one.context.env.maps if binder.kind == "pmap"]
             nested = one.binder.kind == "pmap" and (one.binder.site in sites or set(sites) & set(maps))
             if maps and nested:
-                message = "the outer function is more than the inner pmap, and would see the shards of its rows"
+                message = "the outer function does more than call the inner pmap, and would see shards"
                 raise Obstacle("more-than-a-pmap", message)
     return None
 

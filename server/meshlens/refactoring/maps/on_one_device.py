@@ -41,9 +41,9 @@ def must_work_under_vmap(view: FileView, pmap: Pmap) -> None:
         return
     for call in pmap.calls:
         if not all(map(_is_same, _unmapped(pmap.out_axes, call.returned))):
-            raise Obstacle("unreduced-output", "out_axes=None takes what device 0 returns, and vmap has no device 0")
+            raise Obstacle("unreduced-output", "out_axes=None keeps the value of device 0, and vmap has no device 0")
     if not pmap.calls and any(True for _ in _unmapped(pmap.out_axes, Const(None))):
-        raise Obstacle("unreduced-output", "it is unknown if the devices agree on the value that out_axes=None takes")
+        raise Obstacle("unreduced-output", "out_axes=None keeps a value that may differ between devices")
 
 
 def uses_under(view: FileView, site: Site) -> Iterator[AxisUse]:

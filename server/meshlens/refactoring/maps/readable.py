@@ -42,7 +42,7 @@ def must_be_spelled_here(view: FileView, binding: Binding) -> None:
         return
     callee = node.callee if node is not None and isinstance(node, Call) else None
     if callee is None or not _spells(view, Site(site.path, site.block, callee.site), kind):
-        raise Obstacle("applied-elsewhere", f"{kind} is applied here through another name")
+        raise Obstacle("applied-elsewhere", f"{kind} is applied here under another name")
 
 
 def must_run_in_one_process(view: FileView, pmap: Pmap, message: str) -> None:
@@ -64,7 +64,7 @@ def must_be_the_real_pmap(view: FileView, pmap: Pmap) -> None:
     for path in sorted(paths_of(view, pmap)):
         found = _FAKED.search(view.texts[path])
         if found is not None:
-            where = f"{_name(path)} replaces jax.pmap by another function in line"
+            where = f"{_name(path)} replaces jax.pmap with another function in line"
             raise Obstacle("faked", f"{where} {_line(view.texts[path], found.start())}")
 
 
@@ -80,12 +80,12 @@ def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
         text = view.texts[path]
         for found in _SOME_DEVICES.finditer(text, *span):
             if not _OF_A_MAP.search(text, text.rfind(b"\n", 0, found.start()) + 1, found.end()):
-                where = f"{_name(path)} takes only some of the devices in line {_line(text, found.start())}"
-                raise Obstacle("some-devices", f"{where}; say with devices= which this pmap runs on")
+                where = f"{_name(path)} selects some of the devices in line {_line(text, found.start())}"
+                raise Obstacle("some-devices", f"{where}; pass this pmap its devices=")
     for call in pmap.calls:
         for statement in _one_row(view, call.call):
             where = f"line {_line(view.texts[statement.path], view.span(statement).start)} makes one row"
-            raise Obstacle("some-devices", f"{where} of what comes here; say with devices= which this pmap runs on")
+            raise Obstacle("some-devices", f"{where} of what comes here; pass this pmap its devices=")
 
 
 def _code_around(view: FileView, pmap: Pmap) -> Iterator[tuple[str, Span]]:

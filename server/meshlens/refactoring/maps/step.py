@@ -24,8 +24,10 @@ from meshlens.project.trees import Node, children, names_bound, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.averaging import OutAxes, Reductions, reducing, reductions
 from meshlens.refactoring.following.gradients import differentiated
+from meshlens.refactoring.following.jitting import jitting
 from meshlens.refactoring.following.kinds import SAME, Kind, flat, over_rows
 from meshlens.refactoring.following.random import bundles_of, holds_keys, streams_of
+from meshlens.refactoring.following.roles import read_roles
 from meshlens.refactoring.following.row_by_row import may_be_flat
 from meshlens.refactoring.following.shared import axes_of_rest, in_axes_of
 from meshlens.refactoring.maps.form import Form
@@ -33,6 +35,7 @@ from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.model import Wishes
 from meshlens.refactoring.reading.calls import PlainCall
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
+from meshlens.refactoring.reading.host_calls import Callee, HostCall
 from meshlens.refactoring.reading.jit import Folded, Library
 from meshlens.refactoring.reading.methods import must_have_a_fixed_object
 from meshlens.refactoring.reading.modules import NOTHING, Care, care_for, joined, works_on_modules
@@ -74,7 +77,7 @@ def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
     if not inside:
         name = wishes.axis_name or wishes.usual_axis_name or _DEFAULT
         if not name.isprintable() or set(name) & set('"\\'):
-            raise Obstacle("axis-name", "an axis name with quotes or backslashes is best written by hand")
+            raise Obstacle("axis-name", "this axis name has quotes or backslashes; add it by hand")
         return name
     (found,) = inside
     assert found is not None
@@ -151,6 +154,8 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
             axes += axes_of_rest(view, target, uses, learned, static)
     if any(len(call.values) > len(axes) or (len(call.values) < len(axes) and not form.around) for call in form.calls):
         raise Obstacle("in-axes", f"in_axes has {len(axes)} entries, a call gives another number of arguments")
+    if form.folded is None:
+        _must_take_arrays(view, target, form)
     shared = {
         parameter.name for place, parameter in enumerate(target.parameters) if place >= len(axes) or axes[place] is None
     }
@@ -160,6 +165,25 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     for call in form.calls:
         _must_stay_state(view, call, axes, found)
     return Step(form, found, axis, axes, found.sums or _counts_devices(view, target), library, care)
+
+
+def _must_take_arrays(view: FileView, target: Target, form: Form) -> None:
+    """Makes sure that a function that nothing compiles yet needs no argument as a Python value, which a map traces.
+
+    Raises:
+        Obstacle: it does.
+    """
+    uses = [HostCall(call.use.site, call.use.call) for call in form.calls if call.use.call is not None]
+    callee = Callee(target.name, target.site, target)
+    try:
+        needed = jitting(view, target, tuple((call, read_roles(view, callee, call)) for call in uses))
+    except Obstacle as obstacle:
+        if obstacle.code == "python-value":
+            raise
+        return
+    if needed is not None and needed.static:
+        message = f'"{target.name}" may need "{needed.static[0]}" as a Python value, which a map traces'
+        raise Obstacle("python-value", f"{message}; give it a jit with static_argnames first")
 
 
 def _counts_devices(view: FileView, target: Target) -> bool:
@@ -184,7 +208,7 @@ def _must_come_together(view: FileView, target: Target, found: Reductions) -> No
         which = f"result {number} of" if len(results) > 1 else "what comes out of"
         raise Obstacle("unreduced-output", f'{which} "{target.name}" differs between the devices, {_WHY.get(one, "")}')
     if may_be_flat(view, target):
-        message = f'"{target.name}" works along the last axis, which is that of the batch if its arrays have one axis'
+        message = f'"{target.name}" works along the last axis, which may be the axis of the batch'
         raise Obstacle("last-axis", message)
 
 
@@ -212,7 +236,7 @@ def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ..
             names_bound([Assign("assign", 0, (one,), Constant("const", 0, None))])
         ):
             name = next(iter(shared & names_bound([Assign("assign", 0, (one,), Constant("const", 0, None))])))
-            raise Obstacle("rows-for-all", f'"{name}" is handed over to all devices and comes back as rows')
+            raise Obstacle("rows-for-all", f'"{name}" is passed to all devices whole but returned as rows')
 
 
 def _whole(kind: Kind) -> str:
@@ -304,5 +328,5 @@ def _must_be_plain(view: FileView, target: Target) -> None:
     known = {*streams_of(view, target), *bundles_of(target)}
     keys = [one.name for one in target.parameters if holds_keys(one.name) and one.name not in known]
     if keys:
-        message = f'"{target.name}" takes several random keys in "{keys[0]}", of which each device needs its own'
+        message = f'"{target.name}" takes several random keys in "{keys[0]}"; each device needs its own'
         raise Obstacle("random-numbers", message)

@@ -56,7 +56,7 @@ def must_work_on_devices(view: FileView, vmap: Pmap, wishes: Wishes, outer: Oute
         Obstacle: it cannot, or that is not known.
     """
     if isinstance(vmap.in_axes, Items) and all(axes is None for axes in vmap.in_axes.items):
-        raise Obstacle("nothing-to-split", "no argument is split, which pmap wants of one at least")
+        raise Obstacle("nothing-to-split", "no argument is split, but pmap needs at least one")
     _must_stand_alone(view, vmap)
     if outer is None:
         _must_not_need_values(view, vmap)
@@ -104,16 +104,16 @@ def _must_stand_alone(view: FileView, vmap: Pmap) -> None:
         step = next((step for step in context.route if step.how == "grad"), None)
         if step is not None:
             raise Obstacle(
-                "inside-grad", f"line {_line(view, step.site)} takes gradients, which would lie on all devices"
+                "inside-grad", f"line {_line(view, step.site)} takes gradients, which would be spread over all devices"
             )
     for records in view.solution.by_file.values():
         for one in records.bindings:
             inside = any(binder.site == vmap.binder.site for binder in one.context.env.maps)
             if one.binder.kind in MAPS_ON_DEVICES and (inside or one.binder.site.path == str(view.path)):
-                message = f"the {one.binder.kind} in line {_line(view, one.binder.site)} puts arrays on devices as well"
+                message = f"the {one.binder.kind} in line {_line(view, one.binder.site)} also places arrays on devices"
                 raise Obstacle("other-maps", message)
     if any(word in view.source for word in _PLACES_ARRAYS):
-        raise Obstacle("placed-arrays", "this file puts arrays on devices itself, where pmap may not want them")
+        raise Obstacle("placed-arrays", "this file places arrays on devices itself, perhaps where pmap cannot use them")
 
 
 def _must_fit(view: FileView, vmap: Pmap, wishes: Wishes) -> None:
@@ -121,11 +121,11 @@ def _must_fit(view: FileView, vmap: Pmap, wishes: Wishes) -> None:
     sizes = [_rows(vmap, call) for call in vmap.calls]
     known = sorted({size for size in sizes if size is not None})
     if devices is None:
-        raise Obstacle("unknown-devices", "how many devices there are is not known; a pmap has one row for each")
+        raise Obstacle("unknown-devices", "the number of devices is unknown; pmap takes one row for each")
     if known and known[-1] > devices:
-        raise Obstacle("more-rows", f"a call gives {known[-1]} rows, and a pmap has one for each of {devices} devices")
+        raise Obstacle("more-rows", f"a call gives {known[-1]} rows, but pmap takes one for each of {devices} devices")
     if (None in sizes or not sizes) and not wishes.devices:
-        raise Obstacle("unknown-rows", "how many rows the calls give is not known; a pmap has one for each device")
+        raise Obstacle("unknown-rows", "the number of rows is unknown; pmap takes one for each device")
     if len(known) > 1:
         raise Obstacle("several-sizes", f"the calls give {' and '.join(map(str, known))} rows, on different devices")
 
@@ -153,7 +153,7 @@ def _must_not_need_values(view: FileView, vmap: Pmap) -> None:
     for node in (inner for one in functions(view) if one.site == site for inner in walk(one.node)):
         if _wanted(view, node) & names:
             name = sorted(_wanted(view, node) & names)[0]
-            raise Obstacle("needs-value", f'what is done depends on the value of "{name}", which pmap traces')
+            raise Obstacle("needs-value", f'its control flow depends on the value of "{name}", which pmap traces')
 
 
 def _wanted(view: FileView, node: Node) -> set[str]:
@@ -185,7 +185,7 @@ def _must_not_come_back(view: FileView, vmap: Pmap) -> None:
             for _, _, value in path[-1].arguments if path and isinstance(path[-1], Call) else ():
                 if names_used(value) & results:
                     raise Obstacle(
-                        "comes-back", f"line {_line(view, other.call)} hands a result of this map back to it"
+                        "comes-back", f"line {_line(view, other.call)} passes a result of this map back to it"
                     )
 
 

@@ -77,7 +77,7 @@ def _node(view: FileView, call: MappedCall) -> Node:
         or not call.exact
     ):
         where = f"the call in line {_line(view, call.call)}"
-        raise Obstacle("keyword-splat", f"{where} passes keywords that are not written there")
+        raise Obstacle("keyword-splat", f"{where} passes keywords through a splat")
     return node
 
 
@@ -85,16 +85,16 @@ def _wanted(view: FileView, pmap: Pmap, site: Site, node: Node) -> tuple[str, ..
     """The parameters that the keywords of a call name, in the order in which they come by position."""
     where = f"the call in line {_line(view, site)}"
     if pmap.parameters is None:
-        raise Obstacle("keyword-arguments", f"{where} gives keywords, and the function's parameters are not known")
+        raise Obstacle("keyword-arguments", f"{where} passes keywords, but the function's parameters are unknown")
     only = {name for name, how, _ in pmap.binding.parameters or () if how == "key"}
     named = next((label for label, _, _ in node.arguments if label in only), None)
     if named is not None:
-        raise Obstacle("keyword-only", f'{where} gives "{named}", which the function takes by keyword only')
+        raise Obstacle("keyword-only", f'{where} gives "{named}", which the function only takes by keyword')
     positional = sum(label is None for label, _, _ in node.arguments)
     labels = [label for label, _, _ in node.arguments if label is not None]
     wanted = pmap.parameters[positional : positional + len(labels)]
     if sorted(wanted) != sorted(labels):
-        raise Obstacle("keyword-arguments", f"{where} leaves out arguments before those that it names")
+        raise Obstacle("keyword-arguments", f"{where} omits arguments before its keywords")
     return wanted
 
 

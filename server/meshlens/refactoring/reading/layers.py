@@ -36,6 +36,7 @@ _NORMS = {
 }
 _RANDOM = frozenset(f"flax.nnx.{name}" for name in "Dropout Rngs RngStream split_rngs MultiHeadAttention".split())
 _PARTIAL = "functools.partial"
+_DEEPEST = 4
 _BUILDS = frozenset({"__init__", "setup", "init", "create", "__post_init__"})
 
 
@@ -86,9 +87,10 @@ def _layers_of(view: FileView) -> Layers:
     classes = {name for one in views for name in _classes(one)}
     norms: list[Norm] = []
     random, keeps = False, ""
+    building = _only_building(views)
     for one in views:
         for key, root in _roots(one):
-            in_init = key.rpartition(".")[2].split("~")[0] in _BUILDS
+            in_init = key.rpartition(".")[2].split("~")[0] in building
             for node in _walk(root):
                 norms += _norm(one, key, node)
                 random = random or _draws(one, node, in_init)
@@ -96,6 +98,22 @@ def _layers_of(view: FileView) -> Layers:
             if owner in classes and not in_init and not keeps:
                 keeps = next((f"{one.path.name}: {text}" for text in _kept(root)), "")
     return Layers(frozenset(classes), tuple(norms), random, keeps)
+
+
+def _only_building(views: list[FileView]) -> frozenset[str]:
+    """The names of the methods that run only while an object is made: they and no other code call each other."""
+    calling: dict[str, set[str]] = {}
+    for view in views:
+        for key, root in _roots(view):
+            caller = key.rpartition(".")[2].split("~")[0]
+            for node in _walk(root):
+                if isinstance(node, Attribute):
+                    is_own = isinstance(node.object, Name) and node.object.name == "self" and "." in key
+                    calling.setdefault(node.name, set()).add(caller if is_own else "")
+    found = set(_BUILDS)
+    for _ in range(_DEEPEST):
+        found |= {name for name, callers in calling.items() if callers <= found}
+    return frozenset(found)
 
 
 def _roots(view: FileView) -> Iterator[tuple[str, Node]]:

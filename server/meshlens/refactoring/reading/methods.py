@@ -29,12 +29,14 @@ def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None
         if form.around and (form.folded.library != "jax" or kind_of_class(view, owner) not in (None, "plain")):
             return
         if receiver not in form.folded.static:
-            raise Obstacle("object-argument", f'jit takes the object of "{target.name}" apart, which pmap would map')
+            raise Obstacle(
+                "object-argument", f'jit flattens the object of "{target.name}", and pmap would map its leaves'
+            )
         return
     home = class_around(view, target.at(target.node.site)) or ""
     block = view.facts.blocks.get(home)
     if block is None:
-        raise Obstacle("method", f'the class of "{target.name}" is not written at the top level')
+        raise Obstacle("method", f'the class of "{target.name}" is not defined at the top level')
     methods = {one.name: one.node for one in functions(view) if one.is_method and one.site.block.startswith(f"{home}.")}
     bases, decorators = block.shape.bases, block.shape.decorators
     plain = all(base.name == "object" for _, _, base in bases if isinstance(base, Name)) and not decorators

@@ -11,7 +11,14 @@ from meshlens.project.trees import Node, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.grad_calls import TAKES
 from meshlens.refactoring.maps.pmap import Obstacle
-from meshlens.refactoring.reading.functions import Target, dotted_name, line_of, reached
+from meshlens.refactoring.reading.functions import (
+    Target,
+    dotted_name,
+    functions,
+    line_of,
+    maps_around,
+    reached,
+)
 from meshlens.refactoring.reading.jit import Library
 from meshlens.refactoring.reading.layers import Layers, Norm, layers_of
 from meshlens.refactoring.reading.mentions import Mention, entries, made_of, mentions_of
@@ -60,7 +67,7 @@ def care_for(view: FileView, target: Target, library: Library) -> Care:
         return Care()
     linen = tuple(one for one in layers.norms if one.keyword == "axis_name")
     if not linen:
-        message = f'"{target.name}" updates batch statistics, of layers that this project does not make'
+        message = f'"{target.name}" updates batch statistics of layers that this project does not create'
         raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
     _must_update_here_only(view, inside)
     return Care(tuple(one for one in linen if not one.said))
@@ -87,15 +94,39 @@ def _of_modules(view: FileView, target: Target, inside: list[Node], layers: Laye
     if not learns and any(b".eval()" in view.texts[path] for path in _paths(view, layers)):
         return Care()
     if layers.random and library != "nnx":
-        message = "its modules draw random numbers from streams that they hold, the same ones on each device"
+        message = "its modules hold random streams, which would be the same on each device"
         raise Obstacle("random-numbers", f"{message}: {_INSTEAD}")
     open_norms = tuple(one for one in layers.norms if not one.said)
-    outside = _called_on_one_device(view, layers) if open_norms else None
+    outside = _run_on_one_device(view, target, inside, layers) if open_norms else None
     if outside is not None and library != "nnx":
-        name, line = last_name(outside.node), line_of(view, outside.site)
-        message = f'line {line} calls "{name}" on one device, where BatchNorm has no axis'
+        line, name = outside
+        message = f'line {line} runs "{name}" on one device, but BatchNorm needs an axis'
         raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
     return Care(open_norms if outside is None else (), outside is not None, layers.random)
+
+
+def _run_on_one_device(view: FileView, target: Target, inside: list[Node], layers: Layers) -> tuple[int, str] | None:
+    """The line and the name of what uses batch statistics where no axis is bound."""
+    mention = _called_on_one_device(view, layers)
+    if mention is not None:
+        return line_of(view, mention.site), last_name(mention.node)
+    other = _trained_by(view, target, inside)
+    return (line_of(view, other.site), other.name) if other is not None else None
+
+
+def _trained_by(view: FileView, target: Target, inside: list[Node]) -> Target | None:
+    """Another function that takes gradients of modules, which no map runs, and which does not run this one."""
+    known = {id(node) for node in inside}
+    for one in functions(view):
+        roots = reached(view, one)
+        if id(one.node) in known or any(root is target.node for root in roots) or maps_around(view, one):
+            continue
+        nodes = [node for root in roots for node in walk(root)]
+        if any(isinstance(node, Call) and dotted_name(view, node.callee) in TAKES for node in nodes) and (
+            works_on_modules(view, one, nodes)
+        ):
+            return one
+    return None
 
 
 def _paths(view: FileView, layers: Layers) -> set[str]:
@@ -119,7 +150,7 @@ def _must_update_here_only(view: FileView, inside: list[Node]) -> None:
     known = {id(node) for node in inside}
     for site, node in _every(view):
         if _is_updating(node) and id(node) not in known:
-            message = f"line {line_of(view, site)} updates batch statistics too, where there is one device"
+            message = f"line {line_of(view, site)} also updates batch statistics, but on one device"
             raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
 
 
@@ -152,7 +183,7 @@ def joined(norm: Norm, axis: str) -> FileEdit:
     text = norm.view.source[span.start : span.end].decode("utf-8", "replace")
     body = text[:-1].rstrip()
     if not text.endswith(")") or "#" in body.rpartition("\n")[2]:
-        raise Obstacle("batch-statistics", f"BatchNorm in {norm.view.path.name} has no place for another argument")
+        raise Obstacle("batch-statistics", f"BatchNorm in {norm.view.path.name} cannot take another argument")
     at = span.start + len(body.encode())
     said = f"{norm.keyword}={axis}"
     if body.endswith("("):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tokenize
 
 from meshlens.project.trees import names_bound, names_used
@@ -11,6 +12,7 @@ from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target
 from meshlens.text import Edit, FileEdit, Span
 
+_BARE_STAR = re.compile(r"[(,]\s*(?P<star>\*\s*,\s*)")
 AXIS_PARAMETER = "axis_name"
 """What libraries call the parameter that names an axis where there is one."""
 
@@ -42,6 +44,39 @@ def new_parameter(view: FileView, target: Target, name: str) -> FileEdit:
     last = body.rsplit("\n", 1)[-1]
     indent = last[: len(last) - len(last.lstrip())]
     return FileEdit(view.path, Edit(Span(at, at), f"\n{indent}{name}=None,"))
+
+
+def must_go_by_position(target: Target) -> None:
+    """Makes sure that all arguments of a function can be given by position, once its bare star is gone.
+
+    Raises:
+        Obstacle: it takes any number of them, or one that must be given stands after one that need not be.
+    """
+    parameters = target.parameters
+    if any(one.how not in ("only", "any", "key") for one in parameters):
+        raise Obstacle("parameters", f'"{target.name}" takes arguments that pmap cannot map by position')
+    needed = [one.default is None for one in parameters]
+    if needed != sorted(needed, reverse=True):
+        late = next(one.name for place, one in enumerate(parameters) if needed[place] and not all(needed[:place]))
+        raise Obstacle("parameters", f'"{late}" of "{target.name}" goes by keyword only; put it before the defaults')
+
+
+def without_star(view: FileView, target: Target) -> list[FileEdit]:
+    """The edit that lets a function take by position what it takes by keyword only; a map gives it nothing else.
+
+    Raises:
+        Obstacle: its parameters cannot be read.
+    """
+    if all(one.how != "key" for one in target.parameters):
+        return []
+    start = view.span(target.site).end
+    text = view.source[start : view.span(target.at(target.node.site)).end].decode("utf-8", "replace")
+    close = _closing(text)
+    found = list(_BARE_STAR.finditer(text[:close])) if close is not None else []
+    if len(found) != 1:
+        raise Obstacle("parameters", f'the parameters of "{target.name}" cannot be read')
+    at, end = (start + len(text[:place].encode()) for place in found[0].span("star"))
+    return [FileEdit(view.path, Edit(Span(at, end), ""))]
 
 
 def _closing(text: str) -> int | None:

@@ -29,7 +29,7 @@ def uses_of(view: FileView, target: Target) -> tuple[Use, ...]:
     """Every place that names a function.
 
     Raises:
-        Obstacle: the name means several things, or the object of a method is not known.
+        Obstacle: the name has several meanings, or the object of a method is not known.
     """
     definition = target.at(target.node.site)
     if target.is_method:
@@ -93,7 +93,7 @@ def uses_of_attribute(view: FileView, name: str, home: str | None) -> tuple[Use,
     found = attributes_called(view, name)
     for one in found:
         if not home or not is_object(view, one.site, one.node.object, home):
-            message = f'line {line_of(view, one.site)} uses "{name}" of an object that is not known here'
+            message = f'line {line_of(view, one.site)} uses "{name}" of an unknown object'
             raise Obstacle("unknown-object", message)
     return tuple(Use(one.site, one.call) for one in found)
 

@@ -54,7 +54,7 @@ def applied(
         lines = [_held(view, layer, spelling, indent) for layer in layers]
         return FileEdit(view.path, Edit(span, f"\n{indent}@".join(lines)))
     if operand is None:
-        raise Obstacle("applied-elsewhere", "the function that is mapped is not written here")
+        raise Obstacle("applied-elsewhere", "the mapped function is not written here")
     inside: Source | Call = Source(view.text(operand), around(view, view.span(operand))[0])
     for layer in reversed(layers):
         inside = Call(layer.callee, (inside, *layer.arguments))

@@ -19,7 +19,7 @@ def pmap_devices(wishes: Wishes, spelling: Spelling) -> str | None:
     """
     if len(wishes.devices) > 1:
         shape, count = "x".join(map(str, wishes.devices)), prod(wishes.devices)
-        message = f"a pmap has one axis of devices: ask for {count} of them, or for a shard_map on {shape}"
+        message = f"a pmap has one axis of devices; ask for {count} of them, or for a shard_map on {shape}"
         raise Obstacle("one-axis", message)
     return _first(wishes, spelling) if wishes.devices else None
 
@@ -44,7 +44,7 @@ def device_mesh(wishes: Wishes, axis: str, spelling: Spelling) -> str:
     if len(wishes.devices) < 2:
         return f"{spelling.mesh()}({devices}, ({axis},))"
     if len(wishes.devices) > 2:
-        raise Obstacle("mesh-axes", 'a mesh gets two axes at most here, such as "2x4"')
+        raise Obstacle("mesh-axes", 'a mesh can have at most two axes here, as in "2x4"')
     if axis[1:-1] == _SECOND:
         raise Obstacle("axis-name", f'"{_SECOND}" is the name of the second axis of the mesh')
     sizes = ", ".join(map(str, wishes.devices))

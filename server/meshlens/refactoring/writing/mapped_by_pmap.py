@@ -45,7 +45,7 @@ def mapped_by_pmap(
             raise Obstacle("comments", "comments stand between the arguments of this jit")
         return "", _instead(view, spelling, step, arguments, around_calls)
     if step.optional_axis and step.folded is not None:
-        message = f'other uses of "{target.name}" compile it, with no axis to average over'
+        message = f'other uses of "{target.name}" compile it without an axis to average over'
         raise step.form.obstacle or Obstacle("compiled-for-others", message)
     if step.library != "jax":
         message = f'other uses of "{target.name}" compile it as it is'

@@ -84,7 +84,7 @@ def _start(view: FileView) -> tuple[int, str, bool]:
             return start, head, False
     importer = next((path for path in sorted(view.solution.facts) if _imports(view, path)), None)
     if importer is not None:
-        message = f"{importer.rsplit('/', 1)[-1]} imports this file, which would join the processes then"
+        message = f"{importer.rsplit('/', 1)[-1]} imports this file, which would then join the processes"
         raise Obstacle("imported", message)
     for block in _top(view):
         shape = block.shape
@@ -92,7 +92,7 @@ def _start(view: FileView) -> tuple[int, str, bool]:
         if not isinstance(shape, (Import, ImportFrom)) and not is_text:
             start = block.span(0).start
             return start, "", isinstance(shape, (FunctionDef, SeparateDef, ClassDef))
-    raise Obstacle("no-program", "this file runs no program")
+    raise Obstacle("no-program", "this file does not run a program")
 
 
 def _imports(view: FileView, path: str) -> bool:

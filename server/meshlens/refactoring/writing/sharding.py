@@ -46,7 +46,8 @@ def {name}(tree):
 
     def split(x):
         if x.shape[0] % count:
-            return {broadcast_to}({device_get}(x), (count, *x.shape))
+            whole = x if isinstance(x, {tracer}) else {device_get}(x)
+            return {broadcast_to}(whole, (count, *x.shape))
         return x.reshape(count, -1, *x.shape[1:])
 
     return {tree_map}(split, tree)'''
@@ -58,7 +59,7 @@ def {name}(tree):
 
     def split(x):
         if x.shape[0] % count:
-            return {device_get}(x)[None]
+            return (x if isinstance(x, {tracer}) else {device_get}(x))[None]
         return x.reshape(count, -1, *x.shape[1:])
 
     return {tree_map}(split, tree)'''
@@ -79,7 +80,7 @@ def split_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
         count: the number of devices as code.
     """
     tree_map, broadcast_to = spelling.tree_map(), spelling.jax_numpy("broadcast_to")
-    names = {"broadcast_to": broadcast_to, "tree_map": tree_map, "device_get": spelling.of("jax", "device_get")}
+    names = {"broadcast_to": broadcast_to, "tree_map": tree_map, **_from_devices(spelling)}
     return with_helper(view, "shard", _SPLIT, spelling.at, count=count, **names)
 
 
@@ -93,8 +94,13 @@ def split_or_alone_helper(view: FileView, spelling: Spelling, count: str) -> Hel
         spelling: spells the names.
         count: the number of devices as code.
     """
-    names = {"tree_map": spelling.tree_map(), "device_get": spelling.of("jax", "device_get")}
+    names = {"tree_map": spelling.tree_map(), **_from_devices(spelling)}
     return with_helper(view, "shard", _SPLIT_OR_ALONE, spelling.at, count=count, **names)
+
+
+def _from_devices(spelling: Spelling) -> dict[str, str]:
+    """The names that take an array off the devices, which pmap refuses where it lies on them in another way."""
+    return {"device_get": spelling.of("jax", "device_get"), "tracer": spelling.of("jax", "core.Tracer")}
 
 
 def merge_helper(view: FileView, spelling: Spelling) -> Helper:

@@ -147,8 +147,8 @@ def _copies(view: FileView, dated: Dated, names: UsesOfNames) -> tuple[Fix, ...]
     numpy = name_of_module(view, "jax.numpy") or f"{jax}.numpy"
     text = template.format(tree=f"{jax}.tree", np=numpy, first=first, second=second)
     edit = FileEdit(view.path, Edit(view.span(site._replace(index=call.site)), text))
-    why = "the copies are on one device until the mapped function gets them"
-    return (Fix("stack a copy for each device", (edit,), "unsafe", why),)
+    why = "the copies stay on one device until the mapped function is called"
+    return (Fix("stack one copy per device", (edit,), "unsafe", why),)
 
 
 def version_words(version: tuple[int, ...]) -> str:

@@ -130,5 +130,5 @@ def _finding(view: FileView, call: ApiCall, site: Site) -> Finding:
     if meant is None or written not in (f'"{name}"'.encode(), f"'{name}'".encode()):
         return Finding(span, message)
     edit = Edit(Span(span.start + 1, span.end - 1), meant)
-    fix = Fix(f'change to "{meant}"', (FileEdit(view.path, edit),), "suggestion", "only you know which one is meant")
+    fix = Fix(f'change to "{meant}"', (FileEdit(view.path, edit),), "suggestion", "check that this is the one you mean")
     return Finding(span, f'{message}; did you mean "{meant}"?', (fix,))

@@ -150,7 +150,7 @@ def by_running(file: str, name: str, root: str) -> tuple[Any, tuple[Any, ...], d
     finally:
         sys.setprofile(None)
     if not caught:
-        raise NoProgram("no-call", f'the program ended without a call of "{name}"; name a function that it calls')
+        raise NoProgram("no-call", f'the program ended without calling "{name}"; name a function that it calls')
     return caught["function"], caught["args"], caught["kwargs"]
 
 

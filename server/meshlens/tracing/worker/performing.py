@@ -147,7 +147,7 @@ def _program(request: dict[str, Any], begin: Any, notes: list[str]) -> tuple[Any
         return entries.program_of(found, name)
     annotated = arguments.by_annotations(found, request["devices"])
     if annotated is not None:
-        notes.append("shapes come from the annotations, with sizes of our own in the place of names")
+        notes.append("shapes come from the annotations; MeshLens chose sizes for the names")
         return (found, *annotated)
     raise entries.NoProgram(
         "no-arguments",
@@ -206,7 +206,7 @@ def _hold(request: dict[str, Any]) -> list[str]:
 
 
 def _no_input(prompt: object = "") -> str:
-    raise EOFError("the program asks for input, and nobody answers while it is traced")
+    raise EOFError("the program asks for input, which a trace cannot give")
 
 
 def _redirect(folder: str) -> None:
