@@ -18,6 +18,7 @@ rows = [
 stand_ins.missing("torchvision")
 torch = stand_ins.missing("torch", "torch.utils", "torch.utils.data")
 torch.utils.data.DataLoader = lambda *args, **kwargs: rows
+torch.Tensor = Tensor
 found = stand_ins.run(
     {
         "STEPS = 300": "STEPS = 4",

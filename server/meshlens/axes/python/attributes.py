@@ -119,8 +119,10 @@ ARRAY_METHODS = frozenset(
 def _of_mesh(value: Mesh, name: str) -> Value:
     if name == "axis_names":
         return Seq("tuple", value.names, value.open)
-    if name in ("shape", "axis_sizes"):
-        return UNKNOWN
+    if name == "shape":
+        names = [(axis.value, UNKNOWN) for axis in value.names if isinstance(axis, Const)]
+        # Code asks a mesh for its axes before it uses them.
+        return Dict(tuple(names)) if not value.open and len(names) == len(value.names) else UNKNOWN
     if name in ("size",):
         total = product(value.sizes)
         return Const(total) if total is not None and value.sizes else UNKNOWN
