@@ -44,7 +44,11 @@ def missing_in_jitted(view: FileView) -> Iterator[Finding]:
     for call in view.records.calls:
         if call.dotted == "jax.jit" and not call.guarded:
             for arg in call.args:
-                if arg.label in (*_BY_NAME, *_BY_NUMBER) and arg.site is not None and view.is_here(arg.site):
+                if (
+                    (arg.label in _BY_NAME or arg.label in _BY_NUMBER)
+                    and arg.site is not None
+                    and view.is_here(arg.site)
+                ):
                     places[arg.site].append(call)
     for site, calls in places.items():
         judged = [(call, call.context, _is_wrong(view, call, site)) for call in calls]
