@@ -21,7 +21,26 @@ HABITS = {
     '"again", not "anew"': re.compile(r"\banew\b"),
     '"iteration", not "turn of a loop"': re.compile(r"\bturns? of (?:a|the) loop\b"),
     '"in sight" says nothing to a user': re.compile(r"\bin sight\b"),
+    '"iteration", not "every turn"': re.compile(r"\b(?:in|on) every turn\b"),
+    'say how it is known, not "is told by"': re.compile(r"\b(?:is|are) told by\b"),
+    '"silently", not "without a word"': re.compile(r"\bwithout a word\b"),
+    '"already" goes before the verb': re.compile(r"\b(?:joins|places?|uses|names|binds|sums) \w+ \w+ already\b"),
+    '"again", not "once more"': re.compile(r"\bonce more\b"),
 }
+ROOMS = (
+    "assists",
+    "caches",
+    "checking",
+    "cli",
+    "devices",
+    "ide",
+    "jaxapi",
+    "lsp",
+    "refactoring",
+    "rules",
+    "tracing",
+    "settings.py",
+)
 OPENING = re.compile(r"(?:What|Whether|Who)\b")
 PAGES = [
     *(ROOT / name for name in ("README.md", "SECURITY.md", "SUPPORT.md", "CONTRIBUTING.md", "client/README.md")),
@@ -73,7 +92,7 @@ def test_settings_and_commands_are_plain_english():
     assert [key for key, text in texts.items() if OPENING.match(text) and key.startswith("settings.")] == []
 
 
-@pytest.mark.parametrize("room", ["caches", "cli", "ide", "jaxapi", "lsp", "rules", "settings.py"])
+@pytest.mark.parametrize("room", ROOMS)
 def test_messages_are_plain_english(room: str):
     paths = sorted((SERVER / room).rglob("*.py")) or [SERVER / room]
     assert [found for path in paths for text in strings(path.read_text("utf-8")) for found in habits(text)] == []
@@ -95,7 +114,18 @@ def _rules() -> list[Path]:
 
 
 @pytest.mark.parametrize(
-    "text", ["a list is no string", "behind the call", "compiles anew", "in every turn of the loop"]
+    "text",
+    [
+        "a list is no string",
+        "behind the call",
+        "compiles anew",
+        "twice in a turn of the loop",
+        "made in every turn",
+        "TPUs are told by their device files",
+        "JAX accepts it without a word",
+        "this program joins its processes already",
+        "divided by the number of devices once more",
+    ],
 )
 def test_a_habit_is_noticed(text: str):
     assert len(habits(text)) == 1

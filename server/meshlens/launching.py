@@ -11,7 +11,7 @@ import meshlens
 
 
 def program() -> tuple[str, ...]:
-    """Returns the arguments with which this Python is the program `meshlens`, and the working folder stays unread."""
+    """Returns the arguments that run `meshlens` on this Python without importing from the working folder."""
     own = Path(site.getusersitepackages())
     if not Path(meshlens.__file__).is_relative_to(own):
         return "-I", "-m", "meshlens"

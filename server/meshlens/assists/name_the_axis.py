@@ -100,7 +100,7 @@ def _name(view: FileView, binding: Binding, wishes: Wishes) -> str | None:
 
 
 def _must_stay(view: FileView, use: AxisUse, binding: Binding, name: str) -> None:
-    """Makes sure that a use means what it meant when a map around it has a name."""
+    """Checks that a use keeps its meaning after a map around it gets a name."""
     if literal_name(use.name) != name:
         return
     line = view.texts[use.call.path].count(b"\n", 0, view.span(use.call).start) + 1

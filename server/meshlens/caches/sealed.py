@@ -36,7 +36,7 @@ _log = logging.getLogger("meshlens")
 
 
 def sealing_key(cache: Cache, kind: str) -> bytes:
-    """The key for one kind of cache of one project: what is sealed with it is good for nothing else."""
+    """Returns the key for one kind of cache of one project, which opens no other cache."""
     return hashlib.blake2b(f"{cache.folder.name} {kind}".encode(), key=cache.key, digest_size=32).digest()
 
 

@@ -49,7 +49,7 @@ def checked_view(view: FileView, idle: tuple[Idle, ...]) -> CheckedView:
 
 
 class Silencers:
-    """The ignore comments of a file, grouped by the lines that they speak for, to be asked about many findings.
+    """The ignore comments of a file, by the lines that they apply to.
 
     Attributes:
         used: the comments that silenced something: the number of each, and the code or name that did it ("" for any).

@@ -136,7 +136,7 @@ def _safeties(options: Mapping[str, Any]) -> Any:
 
 
 def _without_bad_selectors(request: Request) -> Request:
-    """The request without groups whose configuration names rules that there are not."""
+    """Returns the request without the groups whose configuration names unknown rules."""
     if not any(names_rules(group.settings) for group in request.groups):
         return request
     from meshlens.checking.select import unknown_selectors

@@ -77,7 +77,7 @@ def bad_answer(interpreter: str, where: str) -> str:
 
 
 def no_answer(interpreter: str, level: Level, ended: Ended, seconds: float) -> str:
-    """Why there is no answer that can be read."""
+    """Returns why there is no usable answer."""
     see = f"run {_command(interpreter, 'import jax; jax.devices()' if level == 'devices' else 'print()')}"
     while_ = "JAX started" if level == "devices" else "it started"
     if ended.how == "timeout":
@@ -132,7 +132,7 @@ def missing_jax(interpreter: str, accelerators: tuple[Device, ...]) -> str:
 
 
 def only_on_path(interpreter: str) -> str:
-    """JAX lies where only PYTHONPATH leads, as modules of clusters have it."""
+    """Returns the failure for a JAX that is only on PYTHONPATH, as with the environment modules of clusters."""
     return f'jax is only on PYTHONPATH, which MeshLens ignores; install it for "{interpreter}", or {_ANOTHER}'
 
 

@@ -175,7 +175,7 @@ def _memory(device: object) -> dict[str, int]:
 
 
 def _end_after(seconds: int) -> None:
-    """Ends this process even if whoever started it is gone and something in C never returns."""
+    """Ends this process after a time, even if its parent is gone and a C function never returns."""
     import signal
 
     if hasattr(signal, "alarm"):

@@ -54,7 +54,7 @@ def begin(protocol: Protocol, params: Mapping[str, Any]) -> Session:
 
 
 def _after_messages(session: Session, publisher: Publisher) -> Callable[[], None]:
-    """What is done whenever messages were handled; findings come first, as somebody waits for them."""
+    """Runs after messages were handled; findings come first, because the user waits for them."""
     loop = asyncio.get_running_loop()
     collector = Collector(loop)
     looking = Looking(session, loop) if not session.client.watches else None

@@ -19,7 +19,7 @@ _MOST_COORDINATES = 4096
 
 
 def begin_probing(session: Session, options: Mapping[str, Any]) -> Probing:
-    """What asks for the devices of a session.
+    """Returns the prober for the devices of a session.
 
     Args:
         session: the session.

@@ -29,7 +29,7 @@ class Publisher:
             self._soon = self._loop.call_soon(self._now)
 
     def publish(self) -> None:
-        """Sends at once what is scheduled."""
+        """Sends scheduled findings immediately."""
         if self._soon is not None:
             self._soon.cancel()
             self._now()

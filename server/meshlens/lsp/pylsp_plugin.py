@@ -59,7 +59,7 @@ class Plugin:
 
     @_hook
     def pylsp_workspace_configuration_changed(self, config: Any, workspace: Any) -> None:
-        """Takes the section of the editor's settings that is named after us."""
+        """Applies the `meshlens` section of the editor's settings."""
         with self._lock:
             session = self._sessions.get(workspace.root_uri)
             if session is not None:

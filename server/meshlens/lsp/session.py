@@ -230,7 +230,7 @@ class Session:
         return path in self._plain or any(book.path == path for book in self.notebooks.values())
 
     def at(self, params: Mapping[str, Any]) -> tuple[Document, FileView, int] | None:
-        """The text, the view and the byte that a request speaks of; None for a text that is not ours."""
+        """Returns the text, the view and the byte offset of a request; None for a text that is not ours."""
         document = self.documents.get(params["textDocument"]["uri"])
         view = self.view(document.path) if document is not None else None
         if document is None or view is None:

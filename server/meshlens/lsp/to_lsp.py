@@ -105,7 +105,7 @@ def _with_line_ends(session: Session, path: Path, text: str) -> str:
 
 
 def rule_page(found: Diagnosed) -> str | None:
-    """Where the page of a finding's rule is."""
+    """Returns the address of a rule's page."""
     page = _pages()
     return f"{page}#{found.code.lower()}-{found.name}" if page else None
 

@@ -1,4 +1,4 @@
-"""The types of semantic tokens that stand for the colors of axes."""
+"""Semantic token types for the colors of axes."""
 
 from __future__ import annotations
 

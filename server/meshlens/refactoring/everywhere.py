@@ -150,7 +150,7 @@ def _was_judged(view: FileView, one: _Progress, span: Span) -> bool:
 
 
 def _follow(one: _Progress, source: bytes, edits: Sequence[Edit]) -> None:
-    """Moves the places of a job with edits of its file."""
+    """Shifts the places of a job by edits of its file."""
     spans = {span: moved(span, edits) for span in {*one.first, *one.judged}}
     lost = (span for span, refused in one.judged.items() if refused and spans[span] is None)
     one.gone.update(source[span.start : span.end] for span in lost)

@@ -1,6 +1,6 @@
 """A spec or `axis_names` names an axis that the mesh does not have.
 
-A `PartitionSpec` speaks of the axes of one mesh.
+A `PartitionSpec` refers to the axes of one mesh.
 `NamedSharding` raises `ValueError: Resource axis: tensor of P(None, 'tensor') is not found in mesh: ('data',
 'model')`; `shard_map` raises `ValueError: shard_map in_specs argument must refer to an axis marked as manual`, and
 for `axis_names` `ValueError: jax.shard_map requires axis_names to be a subset of mesh.axis_names`.

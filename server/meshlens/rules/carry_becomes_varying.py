@@ -1,9 +1,9 @@
-"""A loop carries a value that differs between devices after a step, and not before the first one.
+"""A loop carries a value that is the same on all devices at first, but not after a step.
 
-In a checked `shard_map` JAX wants a `scan`, `fori_loop` or `while_loop` to carry one type: zeros are the same on all
-devices, what a step adds to them is not, and JAX raises `TypeError: scan body function carry input and carry output
-must have equal types`.
-Cast the start, as with `jax.lax.pcast(jnp.zeros(()), "data", to="varying")`, or reduce in the step.
+In a checked `shard_map` JAX requires a `scan`, `fori_loop` or `while_loop` to keep the type of its carry: zeros are the
+same on all devices, what a step adds to them is not, and JAX raises `TypeError: scan body function carry input and
+carry output must have equal types`.
+Cast the initial value, as with `jax.lax.pcast(jnp.zeros(()), "data", to="varying")`, or reduce in the step.
 
 ```python
 import jax

@@ -1,6 +1,6 @@
-"""Something of JAX that still works in the version in use, with a `DeprecationWarning`.
+"""The code uses an API that is deprecated in the JAX version in use.
 
-A later release drops it; changing it now keeps the change small.
+It still works, with a `DeprecationWarning`, but a later release will remove it.
 Code that also supports older versions is left alone: under `try: … except ImportError`, `hasattr` or a check of
 the version.
 

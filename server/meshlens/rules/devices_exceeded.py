@@ -1,4 +1,4 @@
-"""The program wants more devices than there are, or a size that they cannot share.
+"""The program needs more devices than there are, or a size that does not divide evenly over them.
 
 The devices are those that the code is meant for: given with `--devices`, in the configuration, by a comment
 `# meshlens: devices=8`, or asked for by the file itself (`XLA_FLAGS`, `jax_num_cpu_devices`); without them this rule

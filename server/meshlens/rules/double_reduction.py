@@ -1,7 +1,7 @@
-"""Something that is reduced over the devices already is reduced once more.
+"""A value that is already reduced over the devices is reduced again.
 
-In a checked `shard_map` (JAX 0.6.1 and later) the gradient for an argument that all devices share is summed by itself.
-A `pmean` after it changes nothing and leaves the sum; a `psum` multiplies it by the number of devices once more.
+In a checked `shard_map` (JAX 0.6.1 and later) JAX already sums the gradient of an argument that all devices share.
+A `pmean` after it has no effect and leaves the sum; a `psum` multiplies it by the number of devices again.
 With `pmap`, with `check_vma=False` and before 0.6.1 the same program is right, and a migration breaks it silently.
 
 ```python

@@ -1,4 +1,4 @@
-"""`in_axes` or `out_axes` does not fit the arguments, or is written in a way that no map understands.
+"""`in_axes` or `out_axes` does not fit the arguments, or is written in a form that no map accepts.
 
 A tuple in `in_axes` wants one entry for each positional argument that a call passes; arguments given by keyword are
 not counted, defaults that are not passed neither.

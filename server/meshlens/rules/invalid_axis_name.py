@@ -1,10 +1,10 @@
-"""Something that can be no axis name is given as one to a map or a collective.
+"""A map or a collective gets an axis name of the wrong type.
 
 `pmap` takes one axis name, a string.
 A tuple is one name too, not several, and fails with `ValueError: Resource axis: a of P(('a', 'b'),) is not found in
 mesh` (JAX 0.8.1 and later; before, the collectives inside fail with `NameError`); a list, a set or a dictionary fails
 with `TypeError: unhashable type`; an int with a `TypeError` of MLIR, since JAX 0.8.1.
-An int as the second argument of `pmap` is mostly an `in_axes` that `vmap` would have taken there.
+An int as the second argument of `pmap` is usually meant as `in_axes`, which `vmap` takes there.
 A collective that gets the name first and the value second raises `TypeError: Argument 'batch' of type <class 'str'> is
 not a valid JAX type`.
 

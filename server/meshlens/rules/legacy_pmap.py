@@ -1,4 +1,4 @@
-"""`pmap` is in maintenance mode: `shard_map` is where JAX goes on.
+"""`pmap` is in maintenance mode; new code should use `shard_map`.
 
 Since JAX 0.8 a `pmap` is a `jit` of a `shard_map`, and since 0.10 the old implementation is gone.
 Both still work; this rule is off unless it is selected.

@@ -1,9 +1,9 @@
 """A map or a jit is created again on every iteration of a loop.
 
-What is compiled is kept by the function object.
-A lambda, a nested function or a `partial` that is made in every turn is a new one each time, so JAX traces and
-compiles it in every turn, without a message; `JAX_LOG_COMPILES=1` shows it.
-Build the map once, before the loop, and give it what changes as an argument.
+JAX caches compiled code by function object.
+A lambda, nested function or `partial` that the loop creates is a new object each time, so JAX silently traces and
+compiles it on every iteration; `JAX_LOG_COMPILES=1` shows it.
+Create the map once, before the loop, and pass what changes as an argument.
 
 ```python
 import jax

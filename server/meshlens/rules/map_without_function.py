@@ -1,4 +1,4 @@
-"""A map is called without the function that it is to map.
+"""A map is called without a function to map.
 
 `pmap` and `vmap` want the function as their first argument; unlike `jit` (since JAX 0.8.1) and `shard_map` they are
 no decorator factories.

@@ -1,7 +1,7 @@
-"""Something of JAX that the version in use does not have any more.
+"""The code uses an API that the JAX version in use no longer has.
 
-The import fails with `ImportError`, the attribute with `AttributeError`, and that only when the line is reached.
-Type checkers may not see it: JAX 0.10 still declares `jax.device_put_replicated` for them.
+The import fails with `ImportError`, the attribute with `AttributeError`, and only when the line runs.
+Type checkers may miss it: JAX 0.10 still declares `jax.device_put_replicated` for them.
 Code under `try: … except ImportError`, `hasattr` or a check of the version is left alone.
 
 ```python

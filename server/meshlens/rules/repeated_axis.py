@@ -6,7 +6,7 @@ of an array only.
 `vmap(spmd_axis_name=…)` adds its axis to the sharding constraints inside, which must not name it themselves:
 `ValueError: vmap spmd_axis_name ('ensemble',) cannot appear in with_sharding_constraint spec, but got spec
 P('ensemble', None)`.
-A mesh is accepted without a word, and then has one axis where two were meant.
+JAX accepts a mesh silently, and it then has one axis instead of two.
 
 ```python
 import jax

@@ -1,8 +1,8 @@
-"""One PRNG key makes the same random numbers on every device.
+"""One PRNG key gives the same random numbers on every device.
 
-A key that every device gets whole (`in_axes` of None, an empty spec, a closure) gives each of them the same dropout
-mask, the same noise, the same samples: no error, only less randomness than it looks like.
-Fold the index of the device into the key, or map over one key for each device.
+A key that every device gets whole (`in_axes` of None, an empty spec, a closure) gives all of them the same dropout
+mask, noise and samples: there is no error, only less randomness than it seems.
+Fold the device index into the key, or map over one key for each device.
 Parameters that are drawn from a shared key are the same everywhere, as they should be; they are not reported.
 
 ```python

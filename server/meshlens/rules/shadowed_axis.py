@@ -2,10 +2,10 @@
 
 Inside the inner map the name means the inner axis only: a collective over it reduces over that axis, and the
 outer one can no longer be named.
-JAX says nothing and the numbers are wrong; inside a checked `shard_map` a collective over the name raises a
+JAX reports nothing, and the numbers are wrong; inside a checked `shard_map` a collective over the name raises a
 `ValueError` (`psum is a variant->invariant collective`, JAX 0.9 and later).
-Where the outer axis is reduced over outside of the inner map, or nothing in the inner map uses the name, the code runs
-as it is meant, and this is a hint.
+If the outer axis is reduced over outside the inner map, or nothing in the inner map uses the name, the code is
+right, and this is a hint.
 
 ```python
 import jax
@@ -25,7 +25,7 @@ def mean_loss(xs):
 print(mean_loss(jnp.ones((4, 2))))
 ```
 
-Give each map a name of its own, and reduce over both where both are meant:
+Give each map its own axis name, and reduce over both if you mean both:
 
 ```python
 import jax

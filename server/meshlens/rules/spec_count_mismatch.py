@@ -1,8 +1,8 @@
-r"""`in_specs` or `out_specs` and the mapped function disagree in number.
+r"""`in_specs` or `out_specs` has the wrong number of specs for the mapped function.
 
-`shard_map` wants one spec for each argument, as a tuple, or one spec for all; likewise for what the function returns.
-Else it raises `ValueError: pytree structure error: different lengths of tuple at key path: shard_map in_specs`, or
-`different types` where a list is given for a tuple, or a tuple for one array; a spec that is not a `PartitionSpec` is a
+`shard_map` takes a tuple with one spec for each argument, or one spec for all of them; the same goes for results.
+Otherwise it raises `ValueError: pytree structure error: different lengths of tuple at key path: shard_map in_specs`, or
+`different types` if a list stands for a tuple, or a tuple for one array; a spec that is not a `PartitionSpec` is a
 `TypeError`.
 
 ```python

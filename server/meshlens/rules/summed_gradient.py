@@ -1,7 +1,7 @@
-"""Gradients of a mean loss are summed over the devices where their mean is meant.
+"""Gradients of a mean loss are summed over the devices instead of averaged.
 
-`psum` of gradients whose loss is a mean makes the step as many times larger as there are devices: the learning rate is
-scaled without anyone saying so.
+If the loss is a mean, a `psum` of its gradients multiplies the step by the number of devices: it silently scales the
+learning rate.
 
 ```python
 import jax

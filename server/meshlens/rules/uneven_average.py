@@ -1,4 +1,4 @@
-"""An average over the devices does not weigh all rows alike.
+"""An average over the devices does not weigh all rows equally.
 
 A total of all devices that is divided by a count of one of them is too large, and a mean of sums that is divided by the
 number of all rows is too small: as many times as there are devices.

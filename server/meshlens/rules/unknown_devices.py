@@ -1,6 +1,6 @@
-"""A comment says which devices the file is meant for, and means none.
+"""A comment sets target devices that MeshLens does not know.
 
-It is passed over: the file is judged by the project's `devices`, or not at all by what there is to share out.
+MeshLens ignores it and uses the project's `devices`; if there are none, it does not check device counts in this file.
 
 ```python
 # meshlens: devices=v5e-12
@@ -11,7 +11,7 @@ import jax
 print(jax.device_count())
 ```
 
-A number, a shape, a TPU slice or GPUs of a kind are understood; [devices.md](devices.md) has them all.
+Write a number, a shape, a TPU slice or a GPU model; [devices.md](devices.md) lists them all.
 
 ```python
 # meshlens: devices=v5e-16

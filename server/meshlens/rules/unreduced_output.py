@@ -1,10 +1,10 @@
-"""An output that is declared the same on every device is not.
+"""An output declared to be the same on every device differs between devices.
 
-`out_axes=None` says that all devices return the same value; `pmap` does not check it and hands out that of device 0.
-`out_specs=P()` says the same, and a `shard_map` with `check_vma=False` (or `check_rep=False`) does not check it either;
+`out_axes=None` declares that all devices return the same value; `pmap` does not check it and returns that of device 0.
+`out_specs=P()` declares the same, and `shard_map` with `check_vma=False` (or `check_rep=False`) does not check it;
 with the check on, it raises `ValueError: … out_specs which require replication which can't be statically inferred`.
-Either way it is reported.
-Reduce the value in the map (`pmean`, `psum`), or declare the axis along which it differs.
+The rule reports all of these.
+Reduce the value in the map (`pmean`, `psum`), or declare the axis that it varies along.
 Where the host takes `x[0]` or `unreplicate(x)` of a mean or sum that no device has reduced, it reads device 0's alone:
 that is a hint.
 

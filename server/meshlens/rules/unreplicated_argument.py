@@ -1,4 +1,4 @@
-"""One copy of something goes to a mapped argument that wants one for each device.
+"""A mapped argument gets a single copy instead of one for each device.
 
 `pmap` splits an argument along its mapped axis and gives each device one piece.
 State fresh from `init`, a single PRNG key or a Python number have no such axis: at best JAX raises `ValueError: One

@@ -1,9 +1,8 @@
-"""A mapped step moves its parameters along gradients that it never reduced over the devices.
+"""A mapped step updates its parameters with gradients that it never reduces over the devices.
 
-Each device then trains a copy of its own on its part of the data, and the copies drift apart: no error, only a worse
-result.
-A step that reduces nothing at all may mean to train independent members of a population and is left alone; one that
-reduces its loss but not its gradients hardly does.
+Each device then trains its own copy on its part of the data, and the copies drift apart, without an error.
+A step that reduces nothing may train independent members of a population, so it is not reported; a step that reduces
+its loss but not its gradients is.
 
 ```python
 import jax
@@ -167,7 +166,7 @@ def _returns(call: MappedCall, site: Site) -> bool:
 
 
 def _gradient_span(view: FileView, site: Site) -> Span:
-    """The gradient itself in an expression such as `0.1 * grads`, if one word stands out."""
+    """Returns the span of the gradient in an expression such as `0.1 * grads`, if only one name can be it."""
     whole = view.span(site)
     source = view.texts[site.path][whole.start : whole.end]
     words = [found for found in _WORD.finditer(source) if _GRADIENT_WORD.search(found.group())]

@@ -1,7 +1,7 @@
 """A map names an axis that nothing under it uses.
 
-The name does no harm, but mostly something is missing: the `pmean` of the gradients, or of the loss.
-This is reported only where everything that the mapped function calls is known, and only if the rule is selected.
+The name does no harm, but often a collective is missing: the `pmean` of the gradients, or of the loss.
+The rule only reports maps whose function calls nothing unknown, and only runs if you select it.
 
 `select: ["AX103"]`
 

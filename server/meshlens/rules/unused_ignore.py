@@ -1,7 +1,7 @@
 """An ignore comment silences nothing.
 
-It may have been right once.
-Left in place it hides the next finding on its line, which nobody has judged.
+It may have been needed once.
+If it stays, it hides the next finding on its line, which nobody has looked at.
 
 A comment about a rule that does not run is left alone, and so is one about device counts while no count is set, or a
 `# noqa` without codes, which speaks to other tools too.

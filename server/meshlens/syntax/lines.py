@@ -78,7 +78,7 @@ def nodes_at(tree: Tree, offset: int) -> list[Node]:
 
 
 def comment_at(tree: Tree, offset: int) -> Comment | None:
-    """The comment that an offset lies in."""
+    """Returns the comment at an offset."""
     path = _path(tree, offset)
     if not path or path[-1].kind_id != COMMENT:
         return None

@@ -153,7 +153,7 @@ class WarmWorkers:
             return worker
 
     def drop(self, worker: WarmWorker) -> None:
-        """Ends a process that was lost, so that the next request starts another."""
+        """Ends a process that failed, so that the next request starts another."""
         with self._lock:
             if self._workers.get(worker.interpreter) is worker:
                 del self._workers[worker.interpreter]

@@ -38,7 +38,7 @@ def gives_array(operator: str, left: Value, right: Value) -> bool:
 
 
 def _scales(value: Value) -> bool:
-    """Whether a factor cannot repeat a list: a float, or an array that has axes."""
+    """Returns whether a factor cannot repeat a list: it is a float, or an array with axes."""
     if isinstance(value, Const):
         return isinstance(value.value, float)
     return isinstance(value, Data) and bool(value.shape)

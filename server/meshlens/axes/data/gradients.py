@@ -124,7 +124,7 @@ def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context)
 
 
 def _counted_at(value: Value) -> Site | None:
-    """Where a count of the rows of the device was made."""
+    """Returns where a count of the rows on this device was computed."""
     sites = [label[1] for label in labels_of(value) if isinstance(label, tuple) and label[0] == "counted"]
     return sites[0] if len(sites) == 1 else None
 

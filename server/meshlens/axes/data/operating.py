@@ -70,7 +70,7 @@ def of_library(dotted: str, args: tuple[Arg, ...]) -> Variation | None:
 
 
 def of_method(receiver: Data, name: str, args: tuple[Arg, ...], site: object = None) -> Variation:
-    """The variation of what a method of an array gives."""
+    """Returns the variation of an array method's result."""
     kind = METHODS.get(name)
     if kind is None:
         return ANYTHING

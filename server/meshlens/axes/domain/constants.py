@@ -47,7 +47,7 @@ def concatenated(parts: Sequence[Any]) -> str | None:
 
 
 def text_of_method(text: str, name: str, given: Sequence[Any]) -> str | None:
-    """What a method of a string gives that makes a string; None if it is not worked out."""
+    """Returns the result of a string method that returns a string; None if it is too large or unknown."""
     if len(text) > MOST_TEXT:
         return None
     try:

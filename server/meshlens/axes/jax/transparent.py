@@ -96,7 +96,7 @@ def apply_transparent(
 
 
 def _partial(callee: Value, args: tuple[Arg, ...], site: Site) -> Partial:
-    """A partial; that of a partial has the arguments of both, as in Python, so that a row of them stays shallow."""
+    """Returns a partial; a partial of a partial gets the arguments of both, as in Python, so chains stay shallow."""
     if isinstance(callee, Partial):
         return Partial(callee.callee, with_partial(callee, args), site)
     return Partial(callee, args, site)

@@ -88,7 +88,7 @@ def _setattr(run: Run, args: tuple[Arg, ...]) -> Value:
 
 
 def _replace(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> Value | None:
-    """A copy of a configuration with other entries; one of arrays is not followed, as little as they are."""
+    """Returns a copy of a configuration with other entries; like arrays, one that holds arrays is unknown."""
     if any(arg.label in (None, "*", "**") or isinstance(arg.value, Data) for arg in args):
         return None
     if class_attribute(instance.cls, "__post_init__") is not None:
@@ -237,7 +237,7 @@ def _merged(values: Values, args: tuple[Arg, ...]) -> Value:
 
 
 def _leaves(values: Values, args: tuple[Arg, ...]) -> Value:
-    """The leaves of a tree: as of anything that a loop goes through, there is one at least unless it is known empty."""
+    """Returns the leaves of a tree; as for other iterables, at least one unless it is known to be empty."""
     tree = values[0] if values else UNKNOWN
     if isinstance(tree, Const) and tree.value is None:
         return Seq("list", ())

@@ -184,7 +184,7 @@ def refine(run: Run, test: Expression, outcome: bool, frame: Frame, ctx: Context
 
 
 def _refine_kind(run: Run, arguments: tuple[Argument, ...], outcome: bool, frame: Frame, ctx: Context) -> None:
-    if len(arguments) != 2 or any(label is not None for label, _, _ in arguments):
+    if len(arguments) != 2 or any(one.label is not None for one in arguments):
         return
     subject, kinds = arguments[0].value, arguments[1].value
     if isinstance(subject, Name) and len(options(frame.find(subject.name) or UNKNOWN)) > 1:

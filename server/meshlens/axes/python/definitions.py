@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from meshlens.axes.domain.values import Arg, Class, Const, Ext, Function, Made, Mapped, Partial, Value
 from meshlens.axes.python.enums import number_members
@@ -79,32 +80,26 @@ def make_function(run: Run, shape: FunctionShape, sites: Frame, frame: Frame, ct
         ctx: the circumstances.
         separate: whether the body is looked up by block when it runs.
     """
-    text, name_site, parameters, decorators, body, flags = (
-        shape.name,
-        shape.site,
-        shape.parameters,
-        shape.decorators,
-        shape.body,
-        shape.flags,
-    )
     closure = enclosing(frame)
     function = Function(
-        text,
+        shape.name,
         frame.path,
         sites.block,
-        numbered(sites, name_site),
+        numbered(sites, shape.site),
         closure,
-        parameters,
-        None if separate else body,
-        flags,
+        shape.parameters,
+        None if separate else shape.body,
+        shape.flags,
         tuple(
-            (name, evaluate(run, default, sites, ctx)) for name, _, _, default, _ in parameters if default is not None
+            (one.name, evaluate(run, one.default, sites, ctx)) for one in shape.parameters if one.default is not None
         ),
         frame.owner if frame.owner is not None and frame.owner.frame is frame else None,
     )
     run.made.setdefault(function.site, (function, ctx))
     value: Value = function
-    for decorator in decorators[::-1]:
+    # mypyc cannot go through a tuple of such nodes backwards.
+    decorators: Any = shape.decorators
+    for decorator in reversed(decorators):
         callee = evaluate_decorator(run, decorator, sites, ctx)
         special = _method_kind(callee)
         if special is not None and isinstance(value, Function):
@@ -130,10 +125,12 @@ def _method_kind(decorator: Value) -> str | None:
 
 def define_class(run: Run, node: ClassDef, frame: Frame, ctx: Context) -> None:
     """Runs a class body in a frame of its own and binds the class."""
-    text, name_site, bases, decorators, body = node.name, node.name_site, node.bases, node.decorators, node.body
+    text, name_site, bases, body = node.name, node.name_site, node.bases, node.body
+    # As above.
+    decorators: Any = node.decorators
     inner = Frame(frame.path, frame.block, frame)
     values = tuple(evaluate(run, expression, frame, ctx) for label, _, expression in bases if label is None)
-    callees = [(evaluate_decorator(run, decorator, frame, ctx), decorator) for decorator in decorators[::-1]]
+    callees = [(evaluate_decorator(run, decorator, frame, ctx), decorator) for decorator in reversed(decorators)]
     fields = tuple(
         statement.target.name
         for statement in body
@@ -142,7 +139,7 @@ def define_class(run: Run, node: ClassDef, frame: Frame, ctx: Context) -> None:
         and not _class_variable(statement.annotation)
     )
     is_dataclass = any(_makes_dataclass(callee) for callee, _ in callees) or any(_has_fields(base) for base in values)
-    plain = not decorators and all(label is None for label, _, _ in bases)
+    plain = not decorators and all(base.label is None for base in bases)
     cls = Class(text, frame.path, numbered(frame, name_site), values, inner, fields, is_dataclass, plain)
     inner.owner = cls
     run.execute(body, inner, ctx)

@@ -71,7 +71,7 @@ def class_of(value: Made) -> Class | None:
 
 
 def is_same(left: Value, right: Value) -> bool | None:
-    """Whether two values are the same member; None where they are not both members of one enum."""
+    """Returns whether two values are the same member; None if they are not members of the same enum."""
     if not isinstance(left, Made) or not isinstance(right, Made):
         return None
     enum = class_of(left)

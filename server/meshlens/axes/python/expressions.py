@@ -156,10 +156,10 @@ def _pick_up(
     del run.altered[begun:]
     if len(nodes) != len(args):
         return
-    for (_, _, node), arg in zip(nodes, args, strict=True):
+    for given, arg in zip(nodes, args, strict=True):
         for before, after in changes:
             if arg.value is before:
-                assign.change_in_place(run, node, before, after, frame, ctx)
+                assign.change_in_place(run, given.value, before, after, frame, ctx)
 
 
 def arguments(run: Run, nodes: tuple[Argument, ...], frame: Frame, ctx: Context) -> tuple[Arg, ...]:

@@ -19,9 +19,7 @@ def enclosing(frame: Frame) -> Frame:
 def make_lambda(run: Run, node: Lambda, frame: Frame, ctx: Context) -> Value:
     """The value of a `lambda`."""
     index, parameters, body = node.site, node.parameters, node.body
-    defaults = tuple(
-        (name, run.evaluate(default, frame, ctx)) for name, _, _, default, _ in parameters if default is not None
-    )
+    defaults = tuple((one.name, run.evaluate(one.default, frame, ctx)) for one in parameters if one.default is not None)
     function = Function(
         "<lambda>",
         frame.path,

@@ -38,7 +38,7 @@ from meshlens.jaxapi.libraries import APPLY
 
 
 def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:
-    """What `Class.name` gives."""
+    """Returns the value of `Class.name`."""
     if name == "__name__":
         return Const(cls.name)
     value = class_attribute(cls, name)

@@ -83,7 +83,7 @@ def as_tables(value: Value, depth: int = 0) -> Value:
 
 
 def entry(table: Dict, name: str) -> Value | None:
-    """Returns what `table.name` gives; None for a method."""
+    """Returns the value of `table.name`; None for a method."""
     if name in METHODS and table.get(name) is None:
         return None
     found = table.get(name)
@@ -107,7 +107,7 @@ def forgotten(table: Dict) -> Dict:
 
 
 def call_table(table: Dict, name: str, args: tuple[Arg, ...]) -> Value | None:
-    """Returns what a method of a table gives that a dictionary does not have; None for any other."""
+    """Returns the result of a table method that dictionaries do not have; None for other methods."""
     if name in _COPIES:
         return table
     if name in _PLAIN:

@@ -46,5 +46,5 @@ class Invocation:
 
 
 def from_inside(callee: Value, args: tuple[Arg, ...], call: Invocation) -> Invocation:
-    """Returns a plain call of something else at the place of a call."""
+    """Returns a plain call of another callee at the site of a call."""
     return Invocation(callee, args, call.site, call.site, call.frame, call.ctx)

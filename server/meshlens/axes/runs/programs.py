@@ -32,7 +32,7 @@ _SET_VARIABLES = (Assign, AnnAssign, AugAssign, For, With, Walrus, Import, Impor
 
 
 def is_program(shape: Any) -> bool:
-    """Whether a top-level statement is run only where its file is the program."""
+    """Returns whether a top-level statement runs only when its file is the program."""
     if (
         not isinstance(shape, If)
         or shape.orelse

@@ -72,7 +72,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What a statement leaves behind that runs in the place of another.
+    """The effects of a statement that replaces another in a run.
 
     Attributes:
         records: for the rules.

@@ -47,7 +47,7 @@ class Lengthened:
         return block._replace(content=block.content.with_spans(table), pieces=pieces), None
 
     def with_typed(self, lowered: Lowered, known: Spot | None) -> tuple[Block, Spot] | None:
-        """The block with another statement; None if that is none that may be typed in alone."""
+        """Returns the block with another statement; None if that statement cannot be read alone."""
         if lowered is None or not isinstance(lowered[0], SIMPLE) or not is_plain(lowered[0], 0):
             return None
         block, path = self.block, self.path

@@ -40,7 +40,7 @@ class Earlier:
 
 
 def kept(earlier: Sequence[Earlier], facts: FileFacts) -> tuple[Earlier, ...]:
-    """The readings to which one may come back: that of the statement that is typed in now is not among them."""
+    """Returns the readings to go back to; the one of the statement being edited is not among them."""
     now = facts.spot.place if facts.spot is not None and (not facts.broken or leaves_a_hole(facts)) else None
     typed = [one for one in earlier if one.facts.spot is not None and one.facts.spot.place is not now]
     return tuple(typed[:_MOST_EARLIER])

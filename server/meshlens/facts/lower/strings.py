@@ -25,7 +25,7 @@ _SINGLE = {"\n": "", "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t":
 
 
 def unescape(text: str) -> str | None:
-    """What the inside of a string literal stands for; None if Python would not take it, or no UTF-8 can hold it.
+    """Returns the value of the inside of a string literal; None if it is invalid in Python or has no UTF-8 form.
 
     Args:
         text: the characters between the quotes, with plain newlines as line ends.

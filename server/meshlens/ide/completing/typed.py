@@ -56,7 +56,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What stands around a cursor.
+    """The text around a cursor.
 
     Attributes:
         offset: the cursor.

@@ -89,7 +89,7 @@ COLLECTIVE_WORDS: dict[str, Words] = {
 
 
 def words_for(kind: str, arguments: frozenset[str]) -> Words:
-    """The words for a collective.
+    """Returns the description of a collective.
 
     Args:
         kind: its name.

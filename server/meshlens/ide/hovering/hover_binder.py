@@ -32,7 +32,7 @@ def binder_text(prose: Prose, binder: Binder) -> str:
 
 
 def mapped_function_text(prose: Prose, function: Site) -> str | None:
-    """What to say of a `def` that is mapped somewhere; None if it is not.
+    """Returns the description of a `def` that is mapped somewhere; None if it is not.
 
     Args:
         prose: how to write.

@@ -87,7 +87,7 @@ def _everywhere(uses: Sequence[AxisUse], names: tuple[str, ...]) -> str:
 
 
 def _total(uses: Sequence[AxisUse], names: tuple[str, ...], sizes: dict[str, int]) -> int | None:
-    """How many indices take part; None where that is not known, or another number on each route."""
+    """Returns the number of indices that take part; None if it is unknown or differs between routes."""
     if not names or not all(name in sizes for name in names) or (len(names) > 1 and not _together(uses)):
         return None
     return prod(sizes[name] for name in names)

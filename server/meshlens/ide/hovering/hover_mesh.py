@@ -12,7 +12,7 @@ from meshlens.ide.shown.mesh_picture import as_svg, as_text, drawing_of
 
 
 def mesh_text(prose: Prose, mesh: Mesh) -> str | None:
-    """What to say of a mesh; None while not one of its axis names is known."""
+    """Returns the description of a mesh; None if none of its axis names is known."""
     sizes = mesh_sizes(mesh)
     if not sizes:
         return None

@@ -53,7 +53,7 @@ def _shards(prose: Prose, spec: Spec, mesh: Mesh | None) -> Iterator[str]:
 
 
 def sharding_text(prose: Prose, sharding: Made) -> str | None:
-    """What to say of a `NamedSharding`; None for something else that was made, or where neither part is known."""
+    """Returns the description of a `NamedSharding`; None for other values, or if its mesh and spec are unknown."""
     if sharding.dotted != _SHARDING:
         return None
     given = dict(sharding.arguments)

@@ -62,7 +62,7 @@ def symbols_under(view: FileView, offset: int) -> tuple[AxisSymbol, ...]:
 
 
 def occurrences(view: FileView, symbol: AxisSymbol) -> tuple[Occurrence, ...]:
-    """Every place that says the name of a symbol, in order."""
+    """Returns every occurrence of a symbol's name, in order."""
     literals: dict[tuple[str, str], list[tuple[Span, Site]]] = defaultdict(list)
     roles: dict[Site, Role] = {}
     for site in symbol.literals - symbol.unwritten:

@@ -98,7 +98,7 @@ def _is_shape(node: Any) -> bool:
 
 
 def _last(node: Any) -> str:
-    """The last word of a name or attribute."""
+    """Returns the last part of a name or attribute."""
     if isinstance(node, (Name, Attribute)) and isinstance(node.name, str):
         return str(node.name)
     return ""

@@ -68,7 +68,7 @@ class KeptTrace:
 
     @property
     def jax(self) -> str:
-        """JAX with its version, where that is known."""
+        """Returns JAX and, if known, its version."""
         return f"JAX {self.trace.jax}".strip()
 
 

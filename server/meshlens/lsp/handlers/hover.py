@@ -18,7 +18,7 @@ _SHOW_PICTURES = ("Visual Studio Code", "code-server", "VSCodium", "Cursor")
 
 
 def hover(session: Session, params: dict[str, Any]) -> Shown | Awaitable[Shown]:
-    """What there is to say about the place; nothing for plain Python."""
+    """Returns the hover at a position; None for plain Python."""
     here = session.at(params)
     if here is None or not session.editor_features(here[0].path).hover:
         return None

@@ -60,7 +60,7 @@ class Protocol(LanguageServerProtocol):
         return self._session
 
     def end(self) -> None:
-        """Ends what runs for the session."""
+        """Stops the threads and processes of the session."""
         if self._session is not None:
             self._session.indexing.forget()
             self._session.probing.stop()

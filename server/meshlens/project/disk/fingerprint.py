@@ -12,7 +12,7 @@ import meshlens
 
 @cache
 def fingerprint() -> str:
-    """Returns what stands for this program: its version, its own files and the Python that runs it."""
+    """Returns a fingerprint of this program: its version, its files and the Python that runs it."""
     parts = [meshlens.__version__, sys.version, sys.byteorder]
     waiting = [os.path.dirname(meshlens.__file__)]
     while waiting:

@@ -99,7 +99,7 @@ def _read_lots(reading: _Reading, lots: Sequence[tuple[int, ...]], workers: int)
 
 
 def _read_each(reading: _Reading, places: Sequence[int]) -> None:
-    """Has one process read texts one after the other; where it ends, another one goes on after the text it was at."""
+    """Has one process read texts in turn; if it dies, another continues after the text it was reading."""
     waiting = list(places)
     while waiting:
         left = _read_lots(reading, [(place,) for place in waiting], 1)

@@ -15,7 +15,7 @@ JaxFolders = tuple[tuple[str, Version], ...]
 
 
 def find_jax_folders(files: Iterable[Path], root: Path, settings: Settings) -> JaxFolders:
-    """The folders below a project's own that say themselves which version of JAX their files use.
+    """Returns the subfolders of a project that set the JAX version for their own files.
 
     Args:
         files: what is to be checked; only their folders and those above are looked at.

@@ -1,4 +1,4 @@
-"""Reads the version of JAX from requirements: those of pip, of a `pyproject.toml`, a `setup.py`, an `environment.yml`.
+"""Reads the JAX version from requirements: of pip, `pyproject.toml`, `setup.py` or `environment.yml`.
 
 Where bounds are more than comparisons with releases, `packaging` decides what they allow, as it does for pip.
 `setup.py` is not run, and of YAML only the lines of a list are read: neither takes a parser to find `jax>=0.4`.

@@ -1,4 +1,4 @@
-"""What roots left to each other: all of them in their order, or those before one that runs again.
+"""What roots leave for each other: all of them in order, or those before a root that runs again.
 
 A root that is kept would find what it found: so each solution is what a cold start makes, whatever it was made of.
 """

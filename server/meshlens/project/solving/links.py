@@ -82,7 +82,7 @@ def _parts_of_records(records: Records) -> Iterator[tuple[tuple[Site | None, ...
 
 
 class _Blocks:
-    """The blocks of which values speak; a value that many records hold is looked at once."""
+    """The blocks that values refer to; a value that many records share is read once."""
 
     __slots__ = ("_known",)
 

@@ -77,6 +77,6 @@ NO_DRAFT = Draft()
 
 
 def is_written_in(text: bytes, name: str) -> bool:
-    """Whether a name stands anywhere in a part of a file, not behind a dot."""
+    """Returns whether a name occurs in a part of a file, other than as an attribute."""
     raw = name.encode()
     return raw in text and re.search(rb"(?<![\w.])" + re.escape(raw) + rb"\b", text) is not None

@@ -196,9 +196,9 @@ def _role_of_name(view: FileView, target: Target | None, name: str) -> Role:
 
 
 def _second_thought(view: FileView, target: Target | None, call: HostCall, given: Given) -> Given:
-    """A state that nothing but its name speaks for is a batch where there is no other, as in reinforcement learning.
+    """Treats a state, known as one only by its name, as the batch if there is no other, as in reinforcement learning.
 
-    So is what has the name of a batch and gets a new value by the call, as in the steps of a sampler.
+    The same for an argument that is named like a batch and reassigned by the call, as in the steps of a sampler.
     """
     is_named_only = given.role == "state" and not given.is_carried and given.name in _WEAK
     is_renewed = given.is_carried and BATCH.fullmatch(given.name) is not None

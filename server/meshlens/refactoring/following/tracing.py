@@ -411,7 +411,7 @@ class Walk:
 def _bound(
     parameters: tuple[Node, ...], given: list[tuple[str | None, Kind | Function]] | None
 ) -> dict[str, Kind | Function]:
-    """Returns what the parameters of a function hold."""
+    """Returns the values of a function's parameters."""
     names: dict[str, Kind | Function] = {}
     positional = [one for one in parameters if one.how in ("only", "any")]
     for one in parameters:

@@ -248,7 +248,7 @@ def _whole(kind: Kind) -> str:
 
 
 def _moves_rows(view: FileView, target: Target) -> bool:
-    """Whether a function may put rows in another order or on another axis, which is harmless for means alone."""
+    """Returns whether a function may reorder rows or move them to another axis, which only means tolerate."""
     return any(_moves(root) for root in reached(view, target))
 
 

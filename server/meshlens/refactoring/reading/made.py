@@ -1,4 +1,4 @@
-"""Which names outside a function stand for a function that an expression makes, and how often a scope binds a name."""
+"""Names outside a function that hold a function made by an expression, and how often a scope binds a name."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Layer:
 def applied(
     view: FileView, binding: Binding, layers: tuple[Layer, ...], spelling: Spelling, whole: Span | None = None
 ) -> FileEdit:
-    """The edit that puts other transformations in the place of a map.
+    """Returns the edit that replaces a map with other transformations.
 
     Args:
         view: the file.

@@ -40,7 +40,7 @@ class Spelling:
         return self.of("numpy", name)
 
     def jax_numpy(self, name: str) -> str:
-        """What to write for a name of `jax.numpy`."""
+        """Returns how to spell a name of `jax.numpy` in this file."""
         known = name_of_module(self._view, "jax.numpy", self._before)
         if known is not None:
             return f"{known}.{name}"

@@ -19,7 +19,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 
 def badly_written(view: FileView, wanted: frozenset[str]) -> Iterator[Finding]:
-    """Findings at the axes of the maps of a file that no call can make right.
+    """Yields findings for axes of a file's maps that are wrong for every call.
 
     Args:
         view: the file.

@@ -30,7 +30,7 @@ def static_places(binder: Binder) -> tuple[int, ...]:
 
 
 def integers(value: Value) -> tuple[int, ...] | None:
-    """An int or a tuple of ints as numbers; None where one is not known."""
+    """Returns an int, or the ints of a tuple, as a tuple; None if one is unknown."""
     items = value.items if isinstance(value, Seq) else (value,)
     if isinstance(value, Seq) and value.open:
         return None
@@ -44,8 +44,11 @@ def missing_in_jitted(view: FileView) -> Iterator[Finding]:
     for call in view.records.calls:
         if call.dotted == "jax.jit" and not call.guarded:
             for arg in call.args:
-                is_said = arg.label in _BY_NAME or arg.label in _BY_NUMBER
-                if is_said and arg.site is not None and view.is_here(arg.site):
+                if (
+                    (arg.label in _BY_NAME or arg.label in _BY_NUMBER)
+                    and arg.site is not None
+                    and view.is_here(arg.site)
+                ):
                     places[arg.site].append(call)
     for site, calls in places.items():
         judged = [(call, call.context, _is_wrong(view, call, site)) for call in calls]

@@ -264,7 +264,7 @@ def _told(error: BaseException, stage: str, inside: Inside) -> dict[str, Any]:
 
 
 def _copies(lowered: Any) -> tuple[int, int]:
-    """How many replicas and partitions a module is for; unknown numbers count as many."""
+    """Returns the number of replicas and partitions of a module; unknown counts as many."""
     try:
         attributes = lowered.compiler_ir().operation.attributes
         return tuple(int(attributes[f"mhlo.num_{name}"].value) for name in ("replicas", "partitions"))  # type: ignore[return-value]
