@@ -246,18 +246,19 @@ def axis_of_parameter(
     if UNCLEAR.fullmatch(name) is not None and (told := evidence(view, target, name, place, uses)):
         return 0 if told == "split" else None
     speaks_against = name in _SHARED or _STATE.fullmatch(name) or _PLAIN.fullmatch(name) or UNCLEAR.fullmatch(name)
-    if "bound" not in beside and (name in _SHARED or name.endswith(("_params", "_state", "_rate"))):
+    is_bound = "bound" in beside or "drawn" in beside
+    if not is_bound and (name in _SHARED or name.endswith(("_params", "_state", "_rate"))):
         return None
     if _is_split(name):
         return 0
-    if "bound" not in beside and speaks_against and not UNCLEAR.fullmatch(name):
+    if not is_bound and speaks_against and not UNCLEAR.fullmatch(name):
         return None
     if BATCH.fullmatch(name) or _has_split_siblings(view, target, uses, place):
         return 0
     if len(target.parameters) == 1:
         return 0
     # A name such as `w` says as much against rows as what it gets its value with says for them.
-    if not speaks_against and beside and all(how == "bound" for how in beside):
+    if not speaks_against and beside and all(how == "drawn" for how in beside):
         return 0
     if given and all(is_drawn(view, use.site, call.arguments[place].value) for use, call in calling):
         return 0
@@ -387,8 +388,8 @@ def _is_split(name: str) -> bool:
 def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
     """Returns how a call hands an argument over beside rows, which a name such as `w` says nothing about.
 
-    "cut" if the argument is taken with the index that rows are taken with, "bound" if it is a variable that gets its
-    value together with one that holds rows, else "".
+    "cut" if the argument is taken with the index that rows are taken with, "drawn" if it is a variable of a loop over
+    the data that binds rows too, "bound" if it gets its value together with one that holds rows, else "".
     """
     arguments: list[Node] = [value for _, _, value in use.call.arguments] if use.call is not None else []
     named = zip(target.parameters, arguments, strict=False)
@@ -401,8 +402,11 @@ def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
         return ""
     names = {one.name for one in rows if isinstance(one, Name)}
     root = tree(view, use.site.path, use.site.block)
-    bound = (bound_by(node) for node in walk(root) if isinstance(node, (Assign, For))) if root is not None else ()
-    return "bound" if any(given.name in some and some & names for some in bound) else ""
+    binding = (node for node in walk(root) if isinstance(node, (Assign, For))) if root is not None else ()
+    found = [node for node in binding if given.name in bound_by(node) and bound_by(node) & names]
+    if not found:
+        return ""
+    return "drawn" if all(isinstance(node, For) for node in found) else "bound"
 
 
 def _without_sites(part: Any) -> Any:
