@@ -229,7 +229,9 @@ def test_without_trust_it_says_that_and_blames_nothing_else(tmp_path: Path):
     with session(tmp_path, {"trusted": False}) as server:
         told = server.wait(CHANGED)
         assert told["summary"] == "workspace not trusted: devices not checked"
-        assert told["failure"].startswith("the workspace is not trusted, so its Python is not asked for devices;")
+        assert told["failure"].startswith(
+            "the workspace is not trusted, so MeshLens does not ask its Python for devices;"
+        )
         run = server.request("meshlens/virtualDevices", {"devices": 8})
         assert (run["interpreter"], run["failure"]) == (
             None,
