@@ -104,6 +104,17 @@ def test_docstrings_of_the_rooms_that_are_done_are_plain_english():
     assert [found for text in written for found in habits(text)] == []
 
 
+def test_docstrings_of_functions_begin_with_what_they_do():
+    opened = [
+        f"{path.relative_to(SERVER).as_posix()}: {text}"
+        for path in sorted(SERVER.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and (text := ast.get_docstring(node))
+        if re.match(r"(?:Whether|Who)\b", text) and "property" not in map(ast.unparse, node.decorator_list)
+    ]
+    assert opened == []
+
+
 def test_pages_of_rules_are_plain_english():
     pages = {path.name: ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "" for path in _rules()}
     assert {name: found for name, page in pages.items() if (found := habits(page))} == {}

@@ -166,7 +166,7 @@ def _closes(source: bytes, group: list[Edit], following: list[Edit]) -> bool:
 
 
 def _opened(source: bytes, edit: Edit) -> int:
-    """How many brackets more are open after an edit than before it."""
+    """Returns how many brackets more are open after an edit than before it."""
     new, old = edit.text.encode(), source[slice(*edit.span)]
     return sum(new.count(one) - old.count(one) for one in (b"(", b"[", b"{")) - sum(
         new.count(one) - old.count(one) for one in (b")", b"]", b"}")
@@ -239,7 +239,7 @@ def difference(before: bytes, after: bytes) -> Span:
 
 
 def _bytes_of_units(text: bytes, count: int) -> int:
-    """How many bytes of UTF-8 hold so many units of UTF-16; a character that is cut in two counts whole."""
+    """Returns how many bytes of UTF-8 hold so many units of UTF-16; a character that is cut in two counts whole."""
     units = text.decode("utf-8", "replace").encode("utf-16-le")
     end = 2 * count
     if end < len(units) and units[end + 1] & 0xFC == 0xDC:

@@ -207,7 +207,7 @@ def _batch(view: FileView, call: PlainCall, step: Step) -> str:
 
 
 def _is_plain(view: FileView, value: Node) -> bool:
-    """Whether an expression gives the same whenever it is evaluated, and changes nothing."""
+    """Returns whether an expression gives the same whenever it is evaluated, and changes nothing."""
     calls = [node.callee for node in walk(value) if isinstance(node, Call)]
     names = [dotted_name(view, one) for one in calls]
     is_pure = all(

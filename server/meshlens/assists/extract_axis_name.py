@@ -131,7 +131,7 @@ def _name(view: FileView, symbol: AxisSymbol) -> str:
 
 
 def _is_plain(view: FileView, site: Site) -> bool:
-    """Whether a literal is one that a variable can stand for."""
+    """Returns whether a literal is one that a variable can stand for."""
     if not is_string(view.text(site)):
         return False
     path = path_to(view, site)

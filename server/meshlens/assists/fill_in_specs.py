@@ -130,7 +130,7 @@ def _out(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxe
 
 
 def _differentiates(view: FileView, target: Target) -> bool:
-    """Whether gradients are taken, which the check would sum over the devices."""
+    """Returns whether gradients are taken, which the check would sum over the devices."""
     inside = (node for root in reached(view, target) for node in walk(root))
     return any(isinstance(node, (Name, Attribute)) and dotted_name(view, node) in _GRADIENTS for node in inside)
 
@@ -180,7 +180,7 @@ def _operand(view: FileView, binding: Binding) -> Target:
 
 
 def _given(target: Target, specs: Value) -> tuple[int | None, ...]:
-    """Which parameters are split, by the `in_specs` that are there."""
+    """Returns which parameters are split, by the `in_specs` that are there."""
     items = specs.items if isinstance(specs, Seq) and not specs.open else (specs,) * len(target.parameters)
     if not all(isinstance(item, Spec) and not item.open for item in items):
         raise Obstacle("unknown-in-specs", "the in_specs of this shard_map are not known")

@@ -94,7 +94,7 @@ def fold_device_into_key(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 
 def _draws(view: FileView, target: Target) -> bool:
-    """Whether a function draws random numbers, and does not ask which device it runs on."""
+    """Returns whether a function draws random numbers, and does not ask which device it runs on."""
     named = {
         dotted_name(view, node) for one in reached(view, target) for node in walk(one) if isinstance(node, Attribute)
     }

@@ -114,7 +114,7 @@ def _lacks_devices(view: FileView, handed: Handed) -> bool:
 
 
 def _is_split(view: FileView, handed: Handed) -> bool:
-    """Whether an argument has an axis for the devices already, as far as its size or its text says."""
+    """Returns whether an argument has an axis for the devices already, as far as its size or its text says."""
     if handed.rows and view.devices.local_count in handed.rows:
         return True
     callee = last_name(handed.node.callee) if isinstance(handed.node, Call) else ""

@@ -123,7 +123,7 @@ def _is_state(view: FileView, target: Target, parameter: Node, place: int, learn
 
 
 def is_synchronized(view: FileView, target: Target) -> bool:
-    """Whether a reduction over the devices meets a gradient in a function already."""
+    """Returns whether a reduction over the devices meets a gradient in a function already."""
     return any(use.context.function == target.site and "gradient" in use.labels for use in view.records.uses)
 
 

@@ -21,7 +21,7 @@ _FILES_REMEMBERED = 12
 
 
 def check(view: FileView, settings: Settings) -> tuple[Diagnosed, ...]:
-    """What the selected rules find in one file, by position and code, each once, without what comments silence.
+    """Returns what the selected rules find in one file, by position and code, each once, without what comments silence.
 
     Args:
         view: the file.
@@ -48,7 +48,7 @@ def check(view: FileView, settings: Settings) -> tuple[Diagnosed, ...]:
 
 
 def _all(view: FileView, settings: Settings, rules: tuple[Rule, ...]) -> tuple[Diagnosed, ...]:
-    """What the rules find, silenced or not; after an edit only what it may have changed is looked for."""
+    """Returns what the rules find, silenced or not; after an edit only what it may have changed is looked for."""
     memory = view.solution.checked
     before = memory.get((view.path, settings))
     now = next((one for one in before.earlier if one.is_of(view)), None) if before is not None else None

@@ -35,7 +35,7 @@ def found_again(
     rules: tuple[Rule, ...],
     run: Callable[[Rule, FileView], Iterable[Diagnosed]],
 ) -> Checked | None:
-    """What the rules find now; None if that has to be worked out from the beginning.
+    """Returns what the rules find now; None if that has to be worked out from the beginning.
 
     Args:
         before: what they found before.

@@ -67,7 +67,7 @@ def _near(accepted: Sequence[Edit], edit: Edit) -> Sequence[Edit]:
 
 
 def _touches(one: Edit, other: Edit) -> bool:
-    """Whether two edits overlap, or would insert at one place in an order that nobody chose."""
+    """Returns whether two edits overlap, or would insert at one place in an order that nobody chose."""
     if one.span.start == one.span.end and other.span.start == other.span.end:
         return one.span.start == other.span.start
     return one.span.start < other.span.end and other.span.start < one.span.end

@@ -36,7 +36,7 @@ class Checked:
     earlier: tuple[Checked, ...] = ()
 
     def is_of(self, view: FileView) -> bool:
-        """Whether a file and all that it rests on are again what they were."""
+        """Returns whether a file and all that it rests on are again what they were."""
         solution = view.solution
         if (
             solution.results is not self.results
@@ -80,7 +80,7 @@ class Sight:
 
 
 def checked(view: FileView, found: tuple[Diagnosed, ...], sight: Sight | None) -> Checked:
-    """What was found in a file as it is now."""
+    """Returns what was found in a file as it is now."""
     return Checked(view.solution.results, view.solution.facts, view.source, found, sight)
 
 

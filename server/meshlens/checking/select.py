@@ -57,7 +57,7 @@ def did_you_mean(selector: str) -> str:
 
 
 def exactness(selector: str, rule: Rule) -> int:
-    """How exactly a selector names a rule; 0 if it does not."""
+    """Returns how exactly a selector names a rule; 0 if it does not."""
     if selector.upper() == "ALL":
         return 1
     if selector.lower() == rule.name:

@@ -64,7 +64,7 @@ def spelled_names(view: FileView) -> tuple[ApiMention, ...]:
 
 
 def spells_alike(was: Written, now: Written) -> bool:
-    """Whether a function spells the same dated names after one of its statements has become another.
+    """Returns whether a function spells the same dated names after one of its statements has become another.
 
     Args:
         was: a simple statement.
@@ -131,7 +131,7 @@ def _dated_places(source: bytes, modules: dict[str, str]) -> list[int]:
 
 
 def _modules(view: FileView) -> tuple[dict[str, str], bool]:
-    """What names the top level binds to modules of JAX, and whether annotations are left unevaluated."""
+    """Returns what names the top level binds to modules of JAX, and whether annotations are left unevaluated."""
     found: dict[str, str] = {}
     lazy = False
     for key in view.facts.top:

@@ -109,7 +109,7 @@ class Silencers:
 
 
 def names(code: str, rule: Rule) -> bool:
-    """Whether what stands in an ignore comment means a rule: its name, its code, or the beginning of its code."""
+    """Tells if what stands in an ignore comment means a rule: its name, its code, or the beginning of its code."""
     upper = code.upper()
     return code.lower() == rule.name or (len(upper) > 2 and upper[:2] == "AX" and rule.code.startswith(upper))
 

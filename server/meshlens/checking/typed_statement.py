@@ -31,13 +31,13 @@ class Typed:
     key: BlockKey
 
     def says_the_same(self) -> bool:
-        """Whether no rule can see the edit: it changed what cannot be read, or a comment behind the statement."""
+        """Tells if no rule can see the edit: it changed what cannot be read, or a comment behind the statement."""
         if self.was.shape != self.now.shape:
             return False
         return self.was.text == self.now.text or (self.is_quiet and _is_hole(self.now.shape))
 
     def is_nothing_to(self, rule: Rule) -> bool:
-        """Whether a rule finds what it found before."""
+        """Returns whether a rule finds what it found before."""
         if not self.is_quiet:
             return False
         return rule.reads == "places" or (rule.reads == "names" and spells_alike(self.was, self.now))

@@ -58,7 +58,7 @@ def environments_of(folder: Path, environ: Mapping[str, str] = os.environ) -> It
 
 
 def is_environment(folder: Path) -> bool:
-    """Whether a folder looks like a virtual environment or one of conda."""
+    """Returns whether a folder looks like a virtual environment or one of conda."""
     return os.path.exists(folder / "pyvenv.cfg") or os.path.isdir(folder / "conda-meta")
 
 
@@ -69,14 +69,14 @@ def environment_of(python: str) -> Path:
 
 
 def packages_of(environment: Path) -> Iterator[Path]:
-    """Where the packages of an environment lie, those of the newest Python first."""
+    """Yields where the packages of an environment lie, those of the newest Python first."""
     yield from sorted(environment.glob("lib/python3*/site-packages"), key=_numbers, reverse=True)
     if (windows := environment / "Lib" / "site-packages").is_dir():
         yield windows
 
 
 def has_package(environment: Path, package: str) -> bool:
-    """Whether a package is installed in an environment, told by its metadata."""
+    """Returns whether a package is installed in an environment, told by its metadata."""
     return any(next(folder.glob(f"{package}-*-info"), None) is not None for folder in packages_of(environment))
 
 
@@ -151,7 +151,7 @@ def _hash(path: str) -> str:
 
 
 def _place(home: Path, environ: Mapping[str, str], variable: str, linux: str, mac: str, windows: str) -> Path:
-    """Where a tool keeps what it makes, on this platform."""
+    """Returns where a tool keeps what it makes, on this platform."""
     if sys.platform == "darwin":
         return home / mac
     if sys.platform == "win32":

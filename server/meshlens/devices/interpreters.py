@@ -172,7 +172,7 @@ def _upwards(folder: Path) -> tuple[Path, ...]:
 
 
 def _named_by_files(folder: Path, environ: Mapping[str, str]) -> Iterator[Interpreter]:
-    """What pdm and pyenv have written down for a folder."""
+    """Yields what pdm and pyenv have written down for a folder."""
     path = read_text(folder / ".pdm-python", NOTE).strip()
     if os.path.isabs(path) and os.path.exists(path):
         yield Interpreter(path, "pdm")

@@ -78,7 +78,7 @@ def versions(folders: list[str]) -> dict[str, str]:
 
 
 def package_folders() -> list[str]:
-    """Where the packages of this interpreter lie, worked out without what `site` would have run."""
+    """Returns where the packages of this interpreter lie, worked out without what `site` would have run."""
     if not sys.flags.no_site:
         return [folder for folder in sys.path if os.path.isdir(folder)]
     environment, shares_base = _virtual_environment(sys.executable)

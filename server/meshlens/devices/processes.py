@@ -166,7 +166,7 @@ class Kept:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still runs."""
+        """Tells if it still runs."""
         return not _has_ended(self._process)
 
     def complaint(self) -> str:
@@ -212,7 +212,7 @@ def _wait(
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether a process has ended; on Linux without letting go of its number, which its group still bears."""
+    """Returns whether a process has ended; on Linux without letting go of its number, which its group still bears."""
     if sys.platform == "linux":
         return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     else:  # noqa: RET505 - the type checker reads this file for each platform

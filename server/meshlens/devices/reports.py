@@ -97,7 +97,7 @@ def new_report(
 
 
 def _entries(cache: Cache) -> dict[str, object]:
-    """What the file holds; nothing where it is damaged."""
+    """Returns what the file holds; nothing where it is damaged."""
     content = read_sealed(cache, FILE, _MOST_BYTES)
     try:
         found = json.loads(content) if content is not None else {}

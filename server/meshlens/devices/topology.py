@@ -141,7 +141,7 @@ def describe(topology: Topology) -> str:
 
 
 def named(topology: Topology) -> str:
-    """What messages call it: "target 2x4", "detected devices"."""
+    """Returns what messages call it: "target 2x4", "detected devices"."""
     return "detected devices" if topology.text == DETECTED else f"target {topology.text}"
 
 

@@ -70,7 +70,7 @@ ONE_HOST = 8
 
 
 def hosts_of(version: TpuVersion, shape: tuple[int, ...]) -> int:
-    """How many hosts a slice has, each a process of JAX."""
+    """Returns how many hosts a slice has, each a process of JAX."""
     chips = prod(shape)
     if chips <= prod(version.host) or (version.dimensions == 2 and version.per_chip == 1 and chips <= ONE_HOST):
         return 1

@@ -42,7 +42,7 @@ def _highest_marked(folder: Path) -> Path:
 
 
 def leads_into(path: str | os.PathLike[str], folders: tuple[Path, ...]) -> bool:
-    """Whether a file or folder is inside one of these folders, or a link on the way to it is."""
+    """Returns whether a file or folder is inside one of these folders, or a link on the way to it is."""
     if not folders:
         return False
     if "\0" in os.fspath(path):
@@ -55,7 +55,7 @@ def leads_into(path: str | os.PathLike[str], folders: tuple[Path, ...]) -> bool:
 
 
 def interpreter_leads_into(interpreter: str, folders: tuple[Path, ...]) -> bool:
-    """Whether running an interpreter could run something that lies in one of these folders.
+    """Returns whether running an interpreter could run something that lies in one of these folders.
 
     Besides the interpreter itself this looks at the Python that its virtual environment was made from.
     """

@@ -36,17 +36,17 @@ SERVES_RELEASES = "<guard>"
 
 @cache
 def is_version_word(word: str) -> bool:
-    """Whether a name belongs to a question which JAX this is, or what it has."""
+    """Returns whether a name belongs to a question which JAX this is, or what it has."""
     return word in _ASKS_WHAT_IS_THERE or _VERSION_WORD.search(word) is not None
 
 
 def is_mark(name: str) -> bool:
-    """Whether something mentioned comes no later than the marks do, all of which come before the names."""
+    """Returns whether something mentioned comes no later than the marks do, all of which come before the names."""
     return name[:1] <= LOCAL_FUNCTION
 
 
 def _is_local_function(value: Expression) -> bool:
-    """Whether an assigned expression is a function by its looks: a lambda or a partial."""
+    """Returns whether an assigned expression is a function by its looks: a lambda or a partial."""
     if isinstance(value, Lambda):
         return True
     return isinstance(value, Call) and isinstance(value.callee, (Name, Attribute)) and value.callee.name == "partial"
@@ -96,7 +96,7 @@ def names_of(shape: Any) -> frozenset[str]:
 
 
 def _noted(node: Any, shape: Any) -> Iterator[str]:
-    """What a node says besides its parts."""
+    """Yields what a node says besides its parts."""
     if isinstance(node, Call):
         yield from (argument.label for argument in node.arguments if argument.label)
     elif isinstance(node, Assign):

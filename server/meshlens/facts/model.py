@@ -110,7 +110,7 @@ class Block(NamedTuple):
         return self.content.names
 
     def span(self, site: int) -> Span:
-        """Where a site lies in the file, in bytes."""
+        """Returns where a site lies in the file, in bytes."""
         spans = self.content.spans
         return Span(self._absolute(spans[2 * site]), self._absolute(spans[2 * site + 1]))
 
@@ -121,7 +121,7 @@ class Block(NamedTuple):
         return self.start + end if len(self.pieces) == 1 else self._absolute(end)
 
     def holds(self, span: Span) -> bool:
-        """Whether a stretch of the file lies in it."""
+        """Returns whether a stretch of the file lies in it."""
         return self.start <= span.start and span.end <= self.end
 
     def _absolute(self, offset: int) -> int:
@@ -203,5 +203,5 @@ class FileFacts:
         return before.blocks.keys() | self.blocks.keys()
 
     def span(self, key: str, site: int) -> Span:
-        """Where a site of a block lies in the file, in bytes."""
+        """Returns where a site of a block lies in the file, in bytes."""
         return self.blocks[key].span(site)

@@ -633,7 +633,7 @@ NOTHING = Opaque("opaque", 0, ())
 
 
 def is_node(part: object) -> TypeGuard[TreeNode]:
-    """Whether something in a tree is an expression or a statement."""
+    """Returns whether something in a tree is an expression or a statement."""
     return type(part) in _NODES
 
 

@@ -101,7 +101,7 @@ def path_to(block: Block, offset: int) -> Path | None:
 
 
 def is_plain(node: Any, depth: int) -> bool:
-    """Whether an expression is no deeper than handlers go anywhere, and makes no generator of its function."""
+    """Returns whether an expression is no deeper than handlers go anywhere, and makes no generator of its function."""
     if not isinstance(node, tuple):
         return True
     if depth > _DEEPEST or isinstance(node, Yield):

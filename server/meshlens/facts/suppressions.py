@@ -17,18 +17,18 @@ _DIRECTIVE = re.compile(
 
 
 def speaks(source: bytes, begin: int, end: int) -> bool:
-    """Whether a stretch of a file holds a word that such a comment needs."""
+    """Returns whether a stretch of a file holds a word that such a comment needs."""
     return _holds_word(source, begin, end) or speaks_of_virtual_devices(source, begin, end)
 
 
 def _holds_word(source: bytes, begin: int, end: int) -> bool:
-    """Whether the words can be found at all; their pattern takes many times as long to say that they cannot."""
+    """Returns whether the words can be found at all; their pattern takes many times as long to say that they cannot."""
     stretch = source[begin:end]
     return b"meshlens:" in stretch or b"noqa" in stretch.lower()
 
 
 def may_say_devices(source: bytes, begin: int, end: int) -> bool:
-    """Whether a stretch of a file holds a word without which it says nothing of the devices that it is meant for."""
+    """Tells if a stretch of a file holds a word without which it says nothing of the devices that it is meant for."""
     return source.find(b"devices", begin, end) >= 0 or speaks_of_virtual_devices(source, begin, end)
 
 

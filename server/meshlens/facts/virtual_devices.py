@@ -39,7 +39,7 @@ _IMPORTS = kinds(("import_statement", "import_from_statement"))
 
 
 def speaks_of_virtual_devices(source: bytes, begin: int, end: int) -> bool:
-    """Whether a stretch of a file holds a word that such a request needs."""
+    """Returns whether a stretch of a file holds a word that such a request needs."""
     return any(source.find(needed, begin, end) >= 0 for needed in _NEEDED)
 
 
@@ -64,7 +64,7 @@ def virtual_devices(source: bytes, tree: Tree) -> DevicesSaid | None:
 
 
 def _is_text(nodes: list[Node]) -> bool:
-    """Whether this stands in a docstring."""
+    """Returns whether this stands in a docstring."""
     return any(outer.kind_id == _STATEMENT and inner.kind_id == _STRING for outer, inner in pairwise(nodes))
 
 

@@ -47,7 +47,7 @@ class Part(NamedTuple):
 
 
 def parts_at(view: FileView, offset: int) -> tuple[Part, ...]:
-    """What holds an offset, the smallest thing first; the end of a thing belongs to it.
+    """Returns what holds an offset, the smallest thing first; the end of a thing belongs to it.
 
     Args:
         view: the file.

@@ -134,7 +134,7 @@ def _returns(view: FileView, function: Function) -> str:
 
 
 def _without(operand: Operand, partial: Partial) -> Operand:
-    """What a partial leaves to its callers; keywords that it gives may be given again, by keyword."""
+    """Returns what a partial leaves to its callers; keywords that it gives may be given again, by keyword."""
     if any(arg.label in ("*", "**") for arg in partial.args):
         return operand
     positional = sum(arg.label is None for arg in partial.args)

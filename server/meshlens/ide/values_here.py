@@ -32,12 +32,12 @@ def dotted_at(view: FileView, parts: tuple[Part, ...], place: int) -> str | None
 
 
 def named(view: FileView, name: str, parts: tuple[Part, ...]) -> Value:
-    """What a name stands for where the parts are."""
+    """Returns what a name stands for where the parts are."""
     return _of_name(view, name, parts, _DEEP)
 
 
 def value_of_text(view: FileView, dotted: str, offset: int) -> Value:
-    """What a dotted name stands for that is read from the text, where the grammar may see none."""
+    """Returns what a dotted name stands for that is read from the text, where the grammar may see none."""
     parts = parts_at(view, offset) or (Part("text", Site(str(view.path), "", 0), ()),)
     first, *attributes = dotted.split(".")
     site = parts[0].site
@@ -64,7 +64,7 @@ def mapped_in(value: Value) -> Mapped | None:
 
 
 def result_of(view: FileView, call: Site) -> Value:
-    """What comes out of the call at a site."""
+    """Returns what comes out of the call at a site."""
     for binding in view.records.bindings:
         if binding.binder.site == call:
             return Mapped(binding.binder)
@@ -156,7 +156,7 @@ def _of_attribute(view: FileView, shape: Any, site: Site, parts: tuple[Part, ...
 
 
 def _of_self(view: FileView, name: str, site: Site, parts: tuple[Part, ...], depth: int) -> Value:
-    """What the methods of a class assign to an attribute of `self`."""
+    """Returns what the methods of a class assign to an attribute of `self`."""
     prefix = site.block.partition(".")[0] + "."
     for key, block in view.facts.blocks.items():
         if not key.startswith(prefix) or not isinstance(block.shape, FunctionShape):

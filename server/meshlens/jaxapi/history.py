@@ -76,7 +76,7 @@ BEHAVIOURS: dict[str, Version] = {
 
 
 def change(dotted: str) -> Change | None:
-    """What became of a name, or of a module that it lies in.
+    """Returns what became of a name, or of a module that it lies in.
 
     A row by hand goes before what the releases say, as it knows what takes the name's place.
 
@@ -105,7 +105,7 @@ def _row(dotted: str) -> Change | None:
 
 
 def keyword_change(dotted: str, keyword: str) -> KeywordChange | None:
-    """What became of a keyword argument of a callable, or None."""
+    """Returns what became of a keyword argument of a callable, or None."""
     return KEYWORD_CHANGES.get((dotted, keyword)) or _released_keywords().get(dotted, {}).get(keyword)
 
 
@@ -176,5 +176,5 @@ def _lives(text: str) -> list[tuple[str, Version | None, Version | None]]:
 
 
 def holds(behaviour: str, version: Version) -> bool:
-    """Whether a behaviour of `BEHAVIOURS` holds in a version of JAX."""
+    """Returns whether a behaviour of `BEHAVIOURS` holds in a version of JAX."""
     return version >= BEHAVIOURS[behaviour]

@@ -85,7 +85,7 @@ def keywords(dotted: str, version: Version) -> frozenset[str] | None:
 
 
 def may_take(dotted: str, keyword: str, version: Version) -> bool:
-    """Whether a callable may take a keyword, as far as the tables can tell.
+    """Returns whether a callable may take a keyword, as far as the tables can tell.
 
     A release that is newer than the tables may have brought any keyword, but none that was there and went.
     One that is older may have had any but those that are a known mistake.  The one that is assumed where nothing

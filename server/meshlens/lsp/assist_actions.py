@@ -23,7 +23,7 @@ _INVOKED = 1
 def assist_actions(
     session: Session, document: Document, asked: Span, context: Mapping[str, Any]
 ) -> Iterator[dict[str, Any] | None]:
-    """What is offered at a cursor or selection; refusals only to a user who asked for refactorings.
+    """Yields what is offered at a cursor or selection; refusals only to a user who asked for refactorings.
 
     What runs a function on several devices is one action of clients that ask their user how, and one for each way,
     possible or not, of the others.
@@ -86,7 +86,7 @@ def _offer(session: Session, document: Document, asked: Span, name: str, proposa
 
 
 def project_wishes(session: Session, document: Document, said: Wishes) -> Wishes:
-    """What a user wishes, with what the project says."""
+    """Returns what a user wishes, with what the project says."""
     folder = session.folder_of(document.path)
     return replace(said, usual_axis_name=folder.settings.axis_name, sees_all=folder.small is True)
 

@@ -45,7 +45,7 @@ class Folder:
     features: EditorSettings = field(default_factory=EditorSettings)
 
     def excludes(self, path: Path) -> bool:
-        """Whether the settings leave out a file."""
+        """Returns whether the settings leave out a file."""
         if not self.settings.exclude or not path.is_relative_to(self.root):
             return False
         home = Path(self.settings.folder) if self.settings.folder else self.root
@@ -98,7 +98,7 @@ def jax_version_of(root: Path, settings: Settings, interpreter: str | None) -> J
 
 
 def editor_settings(editor: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """What the editor sets, as fields of the settings, and what is wrong with it; empty values set nothing."""
+    """Returns what the editor sets, as fields of the settings, and what is wrong with it; empty values set nothing."""
     features = {entry.name for entry in fields(EditorSettings)}
     changes: dict[str, Any] = {}
     errors: list[str] = []
@@ -114,7 +114,7 @@ def editor_settings(editor: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[st
 
 
 def editor_features(editor: Mapping[str, Any]) -> EditorSettings:
-    """What the editor wants to be shown; a value that makes no sense counts as not set."""
+    """Returns what the editor wants to be shown; a value that makes no sense counts as not set."""
     changes: dict[str, Any] = {}
     names = {entry.name for entry in fields(EditorSettings)}
     for spelled, value in _flat(editor).items():

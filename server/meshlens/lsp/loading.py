@@ -133,7 +133,7 @@ def raw_of(session: Session, path: Path) -> bytes | None:
 
 
 def is_too_large(session: Session, path: Path) -> bool:
-    """Whether an open text is so large that it is left alone."""
+    """Returns whether an open text is so large that it is left alone."""
     if sum(len(document.text) for document in session.texts(path)) <= _LARGEST:
         return False
     session.warn_once(f"left out {path}: larger than {_LARGEST:,} bytes")

@@ -121,7 +121,7 @@ class Probing:
         return replace(folder, workspace=folder.workspace.with_devices(target, report))
 
     def report_of(self, root: Path) -> Report | None:
-        """What the Python of a project said."""
+        """Returns what the Python of a project said."""
         chosen = self._chosen.get(root)
         return self._reports.get(chosen.path) if chosen is not None else None
 
@@ -141,7 +141,7 @@ class Probing:
         return self.interpreter_of(root)
 
     def said_of(self, root: Path) -> str | None:
-        """What the editor says is the Python of a project."""
+        """Returns what the editor says is the Python of a project."""
         return self._said.get(root, self._said[None])
 
     def failure_of(self, root: Path) -> str | None:
@@ -325,7 +325,7 @@ def _check_again(session: Session, root: Path) -> None:
 
 
 def _cache_of(root: Path) -> Cache | None:
-    """Where reports are kept: for a project, but not for a few loose files."""
+    """Returns where reports are kept: for a project, but not for a few loose files."""
     return cache_of(root) if is_project(root) else None
 
 

@@ -106,14 +106,14 @@ class Plugin:
 
     @_hook
     def pylsp_definitions(self, config: Any, workspace: Any, document: Any, position: Any) -> list[dict[str, Any]]:
-        """What binds the axis name in a string."""
+        """Returns what binds the axis name in a string."""
         return self._in_string(definition, config, workspace, document, position) or []
 
     @_hook
     def pylsp_references(
         self, config: Any, workspace: Any, document: Any, position: Any, exclude_declaration: bool
     ) -> list[dict[str, Any]]:
-        """Where the axis name in a string is used."""
+        """Returns where the axis name in a string is used."""
         context = {"includeDeclaration": not exclude_declaration}
         return self._in_string(references, config, workspace, document, position, context=context) or []
 

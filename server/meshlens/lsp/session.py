@@ -125,7 +125,7 @@ class Session:
         return merged
 
     def editor_features(self, path: Path) -> EditorSettings:
-        """What the editor wants to be shown of a file."""
+        """Returns what the editor wants to be shown of a file."""
         return self.folder_of(path).features
 
     def reopen(self, roots: Mapping[Path, None] | None = None) -> None:
@@ -226,7 +226,7 @@ class Session:
         return document
 
     def is_open(self, path: Path) -> bool:
-        """Whether a file, or a cell of it, is open."""
+        """Returns whether a file, or a cell of it, is open."""
         return path in self._plain or any(book.path == path for book in self.notebooks.values())
 
     def at(self, params: Mapping[str, Any]) -> tuple[Document, FileView, int] | None:
@@ -245,14 +245,14 @@ class Session:
         return ranged(document.lines, at, self.client.encoding)
 
     def view(self, path: Path) -> FileView | None:
-        """What is known of a file; None for a file that is left out or not there."""
+        """Returns what is known of a file; None for a file that is left out or not there."""
         folder = self.folder_of(path)
         if str(path) not in folder.workspace.files:
             return None
         return folder.workspace.view(path)
 
     def findings(self, path: Path) -> tuple[Diagnosed, ...]:
-        """What the rules find in a file, computed once for each state of its workspace."""
+        """Returns what the rules find in a file, computed once for each state of its workspace."""
         folder = self.folder_of(path)
         known = self._found.get(path)
         if known is not None and known[0] == folder.revision:

@@ -48,7 +48,7 @@ def diagnostic(session: Session, document: Document, found: Diagnosed) -> dict[s
 
 
 def diagnostics(session: Session, document: Document) -> list[dict[str, Any]]:
-    """What is found in an open text."""
+    """Returns what is found in an open text."""
     end = document.base + len(document.text)
     findings = tuple(
         found for found in session.findings(document.path) if document.base <= found.finding.span.start <= end

@@ -171,7 +171,7 @@ def _gathered(all_records: Iterable[Records]) -> AxisSymbols:
 
 
 def _same(found: AxisSymbols, one: Const, other: Const) -> bool:
-    """Whether a string is an axis name, so that the one that stood in its place is one too, which is then noted."""
+    """Tells if a string is an axis name, so that the one that stood in its place is one too, which is then noted."""
     if one.origin is None or other.origin is None:
         return True
     if (one.origin, one.value) not in found.said:

@@ -31,7 +31,7 @@ class Failure:
     why: str
 
     def line(self, shown: str) -> str:
-        """What users are told.
+        """Returns what users are told.
 
         Args:
             shown: the file as they write it.

@@ -116,7 +116,7 @@ class _Disk:
     files: dict[str, bool] = field(default_factory=dict)
 
     def is_file(self, path: str) -> bool:
-        """Whether a path is a file."""
+        """Returns whether a path is a file."""
         known = self.files.get(path)
         if known is None:
             folder, _, name = path.rpartition("/")

@@ -47,7 +47,7 @@ class Found:
 
 
 def package_paths(root: Path, settings: Settings) -> tuple[Path, ...]:
-    """Where to look for packages: in the project's environment, else in the one that we run in.
+    """Returns where to look for packages: in the project's environment, else in the one that we run in.
 
     Args:
         root: the project.
@@ -85,7 +85,7 @@ def import_nothing_else() -> None:
 
 
 def look_up(dotted: str, root: Path, packages: Sequence[Path]) -> Found | None:
-    """Where a name of a module outside the workspace is written.
+    """Returns where a name of a module outside the workspace is written.
 
     Args:
         dotted: the module and the name: `package.constants.AXIS`.

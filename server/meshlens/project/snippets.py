@@ -69,7 +69,7 @@ class Snippet:
         return tuple(one for line in lines if line for one in _imported(line))
 
     def works_with(self, version: tuple[int, ...]) -> bool:
-        """Whether it claims to work with a JAX, without anything that is deprecated there."""
+        """Returns whether it claims to work with a JAX, without anything that is deprecated there."""
         claim = _CLAIM.search(self.description)
         if claim is None:
             return True

@@ -62,11 +62,11 @@ class FileView:
         return self.devices.count
 
     def span(self, site: Site) -> Span:
-        """Where a site lies; of a site in another file, in that file."""
+        """Returns where a site lies; of a site in another file, in that file."""
         return self.solution.facts[site.path].span(site.block, site.index)
 
     def is_here(self, site: Site | None) -> bool:
-        """Whether a site lies in this file."""
+        """Returns whether a site lies in this file."""
         return site is not None and site.path == str(self.path)
 
     def text(self, site: Site) -> str:

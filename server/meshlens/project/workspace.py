@@ -94,7 +94,7 @@ class Workspace:
         return ModuleIndex(self.files, [str(root) for root in self.roots])
 
     def view(self, path: Path) -> FileView:
-        """What can be known of one file.
+        """Returns what can be known of one file.
 
         Raises:
             KeyError: the file is not in the workspace.

@@ -60,7 +60,7 @@ def _best(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 
 def places_named(target: str | None, function: str | None) -> Callable[[FileView], tuple[Span, ...]]:
-    """Where an assist may apply in a file.
+    """Returns where an assist may apply in a file.
 
     Args:
         target: a key of `TARGETS`; None for what suits best.

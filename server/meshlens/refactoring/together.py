@@ -28,12 +28,12 @@ class Round:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no offer was taken."""
+        """Tells if no offer was taken."""
         return not self._edits and not self._whole
 
     @property
     def is_full(self) -> bool:
-        """Whether an offer was taken that goes with no other."""
+        """Tells if an offer was taken that goes with no other."""
         return bool(self._whole)
 
     def view(self, path: Path) -> FileView:
@@ -89,7 +89,7 @@ def in_parts(title: str, view: FileView, spelling: Spelling, edits: Iterable[Fil
 
 
 def moved(span: Span, edits: Iterable[Edit]) -> Span | None:
-    """Where the text of a span stands after edits; None where it was changed.
+    """Returns where the text of a span stands after edits; None where it was changed.
 
     Args:
         span: the span.
@@ -105,7 +105,7 @@ def moved(span: Span, edits: Iterable[Edit]) -> Span | None:
 
 
 def _touch(one: Edit, other: Edit) -> bool:
-    """Whether two edits are about the same text; what both put into one place stands there one behind the other."""
+    """Tells if two edits are about the same text; what both put into one place stands there one behind the other."""
     if one.span == other.span:
         return one.span.start < one.span.end
     return one.span.start < other.span.end and other.span.start < one.span.end

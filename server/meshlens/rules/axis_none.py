@@ -97,7 +97,7 @@ def _came_as_argument(use: AxisUse) -> bool:
 
 
 def _runs_as_program(use: AxisUse) -> bool:
-    """Whether the route begins at module level: elsewhere an attribute or a global may have been replaced before."""
+    """Tells if the route begins at module level: elsewhere an attribute or a global may have been replaced before."""
     return all(step.how != "start" for step in use.context.route)
 
 
@@ -161,7 +161,7 @@ def _fixes(view: FileView, use: AxisUse, axis: Site, text: str) -> tuple[Fix, ..
 
 
 def _stands_alone(view: FileView, site: Site) -> bool:
-    """Whether an expression is all that a `return` or an assignment has."""
+    """Returns whether an expression is all that a `return` or an assignment has."""
     span = view.span(site)
     source = view.texts[site.path]
     line = source[source.rfind(b"\n", 0, span.start) + 1 : span.start].rstrip()

@@ -189,7 +189,7 @@ def _under(context: Context, is_certain: bool) -> Context:
 
 
 def _lacks(path: str, named: _Named, name: str) -> bool | None:
-    """Whether the mesh lacks the axis; under a condition a mesh from elsewhere may never come here."""
+    """Returns whether the mesh lacks the axis; under a condition a mesh from elsewhere may never come here."""
     mesh, context = named[3], named[4]
     axes = mesh_axes(mesh)
     if axes is None or not isinstance(mesh, Mesh):

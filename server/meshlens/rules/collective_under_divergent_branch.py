@@ -103,7 +103,7 @@ def _may_hang(use: AxisUse, name: str) -> bool:
 
 
 def _under_vmap(env: AxisEnv) -> bool:
-    """Whether a `vmap` runs here, which takes both arms of a branch."""
+    """Returns whether a `vmap` runs here, which takes both arms of a branch."""
     return any(binder.kind not in MAPS_ON_DEVICES for binder in env.maps)
 
 

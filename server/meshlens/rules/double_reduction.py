@@ -101,7 +101,7 @@ def _summing_map(use: AxisUse) -> Binder | None:
 
 
 def _names(specs: Value, name: str) -> bool:
-    """Whether some argument is split over an axis."""
+    """Returns whether some argument is split over an axis."""
     if isinstance(specs, Spec):
         return any(_names(entry, name) for entry in specs.entries)
     items = getattr(specs, "items", None)

@@ -70,7 +70,7 @@ def invalid_axis_name(view: FileView) -> Iterator[Finding]:
 
 
 def _names_used_under(view: FileView) -> set[tuple[Site, str]]:
-    """Which names the collectives of this file use under which binders."""
+    """Returns which names the collectives of this file use under which binders."""
     found: set[tuple[Site, str]] = set()
     for use in view.records.uses:
         if isinstance(use.name, Const) and isinstance(use.name.value, str):

@@ -68,7 +68,7 @@ def keyword_is_mapped(view: FileView) -> Iterator[Finding]:
 
 
 def _says_otherwise(call: MappedCall, label: str | None) -> bool:
-    """Whether `in_axes` is one int that is not 0, and the argument may well have been meant to follow it."""
+    """Returns whether `in_axes` is one int that is not 0, and the argument may well have been meant to follow it."""
     given = call.binder.argument("in_axes")
     axis = given.value.value if given is not None and isinstance(given.value, Const) else None
     arg = next((arg for arg in call.args if arg.label == label), None)

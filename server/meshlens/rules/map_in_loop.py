@@ -179,7 +179,7 @@ def _owner(view: FileView, site: Site, path: tuple[Node, ...]) -> tuple[Node | N
 
 
 def _made_inside(view: FileView, made: _Made, around: Site) -> bool:
-    """Whether the operand itself comes about in the loop, or in the function, not before it."""
+    """Returns whether the operand itself comes about in the loop, or in the function, not before it."""
     operand = made.operand
     while isinstance(operand, Wrapped) or (isinstance(operand, Mapped) and operand.binder.kind == "vmap"):
         operand = operand.operand if isinstance(operand, Wrapped) else operand.binder.operand
@@ -188,14 +188,14 @@ def _made_inside(view: FileView, made: _Made, around: Site) -> bool:
 
 
 def _depends(ends: tuple[Node, ...], changing: set[str]) -> bool:
-    """Whether the map, or the function that it decorates, uses something that changes."""
+    """Returns whether the map, or the function that it decorates, uses something that changes."""
     outer, node = ends
     decorated = isinstance(outer, FunctionDef) and node in outer.function.decorators
     return bool(names_used(outer if decorated else node) & changing)
 
 
 def _only_called(inside: tuple[Node, ...], scope: Node) -> bool:
-    """Whether all that is done with the map is to call it, once: it is not stored, returned, or called in a loop."""
+    """Tells if all that is done with the map is to call it, once: it is not stored, returned, or called in a loop."""
     parent, node = inside[-2], inside[-1]
     if isinstance(parent, Call) and parent.callee is node:
         return True

@@ -148,7 +148,7 @@ def _judged(fit: _Fit) -> bool | None:
 
 
 def _complaint(value: Value, sharding: Value, fit: _Fit) -> tuple[str, Value | None] | None:
-    """What is wrong with the first array that a sharding does not fit; None if nothing is for certain."""
+    """Returns what is wrong with the first array that a sharding does not fit; None if nothing is for certain."""
     return _complaint_of(value, sharding, fit, set())
 
 

@@ -86,7 +86,7 @@ def _is_sum_of_mean(use: AxisUse) -> bool:
 
 
 def _counts_devices(view: FileView, call: Site) -> bool:
-    """Whether the function that sums divides something else, a learning rate say, by the number of devices."""
+    """Returns whether the function that sums divides something else, a learning rate say, by the number of devices."""
     function = next((node for node in reversed(path_to(view, call)) if isinstance(node, FunctionDef)), None)
     return function is not None and any(
         isinstance(node, BinaryOperation)

@@ -131,7 +131,7 @@ def _named(axes: tuple[str, ...]) -> str:
 
 
 def _different(call: MappedCall, value: Value, axes: tuple[str, ...]) -> str | None:
-    """What certainly differs between the devices: the first part that does, where others do not."""
+    """Returns what certainly differs between the devices: the first part that does, where others do not."""
     if not _differs(call, value, axes):
         return None
     if isinstance(value, Seq):
@@ -146,7 +146,7 @@ def _different(call: MappedCall, value: Value, axes: tuple[str, ...]) -> str | N
 
 
 def _differs(call: MappedCall, value: Value, axes: tuple[str, ...]) -> bool:
-    """Whether a part of an output, at least, certainly differs between the devices, or does for JAX where it checks."""
+    """Tells if a part of an output certainly differs between devices, or does for JAX where it checks."""
     context = call.context
     if not context.sure or context.guarded or context.expected:
         return False

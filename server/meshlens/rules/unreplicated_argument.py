@@ -75,7 +75,7 @@ def unreplicated_argument(view: FileView) -> Iterator[Finding]:
 
 
 def _what(view: FileView, call: MappedCall, place: int) -> str:
-    """What is passed once where one for each device is wanted; empty where that is not certain."""
+    """Returns what is passed once where one for each device is wanted; empty where that is not certain."""
     if place >= len(call.args) or (positional(call) is None and call.args[place].label is None):
         return ""
     arg = call.args[place]
@@ -114,7 +114,7 @@ def _of_leaf(value: Value) -> str:
 
 
 def _has_unknown_statics(call: MappedCall) -> bool:
-    """Whether an argument may be meant as static although it is not known to be."""
+    """Returns whether an argument may be meant as static although it is not known to be."""
     given = [name for name, _ in call.binder.arguments if name.startswith("static")]
     places = static_places(call.binder)
     return bool(given) and (not places or max(places) >= (positional(call) or 0))

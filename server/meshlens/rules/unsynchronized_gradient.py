@@ -133,14 +133,14 @@ def _differentiated(use: AxisUse) -> bool:
 
 
 def _averages_state(view: FileView) -> bool:
-    """Whether something here reduces an argument of a map as it comes: parameters may be averaged now and then."""
+    """Tells if something here reduces an argument of a map as it comes: parameters may be averaged now and then."""
     return any(
         use.kind == "pmean" and "entered" in use.labels and not _of_statistics(view, use) for use in view.records.uses
     )
 
 
 def _of_statistics(view: FileView, use: AxisUse) -> bool:
-    """Whether what is reduced as it comes are the statistics of layers, which are no parameters."""
+    """Returns whether what is reduced as it comes are the statistics of layers, which are no parameters."""
     binder = use.context.env.maps[-1] if use.context.env.maps else None
     calls = list(_calls_of(view, binder)) if binder is not None else []
     texts = [view.texts[call.call.path][span.start : span.end] for call in calls for span in _spans(view, call)]

@@ -72,7 +72,7 @@ def _finding(view: FileView, idle: Idle, code: str) -> Finding:
 
 
 def _places(source: bytes, span: Span) -> dict[str, Span]:
-    """Where each code or name of a comment stands, by its lower-case text, those of other tools included."""
+    """Returns where each code or name of a comment stands, by its lower-case text, those of other tools included."""
     found = _CODES.search(source, span.start, span.end)
     if found is None:
         return {}

@@ -132,7 +132,7 @@ def edited(tree: Tree, source: bytes, start: int, end: int, new: bytes) -> Tree:
 
 
 def _after(row: int, column: int, text: bytes) -> tuple[int, int]:
-    """Where a text ends that begins at a row and column."""
+    """Returns where a text ends that begins at a row and column."""
     rows = text.count(b"\n")
     return (row + rows, len(text) - text.rfind(b"\n") - 1 if rows else column + len(text))
 

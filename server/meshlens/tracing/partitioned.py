@@ -380,7 +380,7 @@ def shardings_in(
 
 
 def _is_reducer(computation: Computation) -> bool:
-    """Whether a computation combines two numbers, as that of a reduction does."""
+    """Returns whether a computation combines two numbers, as that of a reduction does."""
     return all(not array.shape for one in computation.instructions.values() for array in one.arrays)
 
 

@@ -151,7 +151,7 @@ def _both(inner: Groups, outer: Groups) -> Groups:
 
 
 def _reduces(module: Module, instruction: Instruction) -> str:
-    """What a reduction does with two values: "add"."""
+    """Returns what a reduction does with two values: "add"."""
     computation = module.computations.get(instruction.attribute("to_apply").lstrip("%"))
     return computation.root.opcode if computation is not None and computation.root is not None else ""
 
@@ -221,7 +221,7 @@ def _summed(module: Module, computation: Computation, moved: dict[str, Moved]) -
 
 
 def _adds_to_nothing(module: Module, computation: Computation, reducing: Instruction) -> bool:
-    """Whether an all-reduce is of what a scatter adds to zeros; XLA lets it add to the other summand instead."""
+    """Tells if an all-reduce is of what a scatter adds to zeros; XLA lets it add to the other summand instead."""
     instructions = computation.instructions
     one = instructions.get(reducing.operands[0]) if reducing.operands else None
     if one is None or one.opcode != "scatter" or _reduces(module, one) != "add":
@@ -283,7 +283,7 @@ def _accumulates(
 
 
 def _narrowed(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
-    """What is widened before it is moved, or narrowed after, is moved in the narrower type."""
+    """Returns what is widened before it is moved, or narrowed after, is moved in the narrower type."""
     users = users_in(computation)
     out = []
     for one in moved:
@@ -340,7 +340,7 @@ def _uses(computation: Computation, users: dict[str, list[str]], value: Instruct
 
 
 def _is_transposed(computation: Computation, users: dict[str, list[str]], product: Instruction) -> bool:
-    """Whether a matrix is transposed after it was multiplied: XLA multiplies in the other order then."""
+    """Returns whether a matrix is transposed after it was multiplied: XLA multiplies in the other order then."""
     name = product.name
     while len(product.array.shape) == 2 and len(users[name]) == 1:
         one = computation.instructions[users[name][0]]
@@ -353,7 +353,7 @@ def _is_transposed(computation: Computation, users: dict[str, list[str]], produc
 
 
 def _multiplied(product: Instruction, written: str, side: str, shape: tuple[int, ...]) -> tuple[object, ...]:
-    """How an operand that is written on one side is laid out on the other: batch, rows, columns."""
+    """Returns how an operand that is written on one side is laid out on the other: batch, rows, columns."""
     batch, inner = (numbers(product.attribute(f"{written}_{kind}_dims")) for kind in ("batch", "contracting"))
     free = [axis for axis in range(len(shape)) if axis not in batch and axis not in inner]
     order = [*batch, *free, *inner] if side == "lhs" else [*batch, *inner, *free]
@@ -385,7 +385,7 @@ def _scattered(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
 
 
 def _is_sliced(computation: Computation, users: dict[str, list[str]], name: str, number: int) -> bool:
-    """Whether all that is used of a result is one slice, cut along one axis into as many as there are devices."""
+    """Tells if all that is used of a result is one slice, cut along one axis into as many as there are devices."""
     root = computation.root
     while len(users[name]) == 1 and (root is None or root.name != name):
         one = computation.instructions[users[name][0]]

@@ -200,7 +200,7 @@ class _Watch:
     _dump: tuple[str, int] = field(default=("", -1))
 
     def is_over(self, pid: int | None) -> bool:
-        """Whether nothing more will come, or nothing more is wanted."""
+        """Returns whether nothing more will come, or nothing more is wanted."""
         now = time.monotonic()
         self._end = self._end or now + self.request.limits.seconds
         self._tell()
@@ -233,7 +233,7 @@ class _Watch:
             self.on_stage(stage)
 
     def _is_partitioned(self) -> bool:
-        """Whether the module after the partitioner lies there whole: it does not grow, and it ends with a bracket."""
+        """Tells if the module after the partitioner lies there whole: it does not grow, and it ends with a bracket."""
         if self.request.level < PARTITIONED or not (self.room / "lowered.json").exists():
             return False
         dumped = newest_dump(self.room, "after_spmd-partitioning")

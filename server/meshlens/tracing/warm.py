@@ -103,7 +103,7 @@ class WarmWorker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still answers."""
+        """Tells if it still answers."""
         return self._kept.is_alive
 
     def close(self) -> None:
@@ -176,5 +176,5 @@ class WarmWorkers:
 
 
 def can_fork() -> bool:
-    """Whether requests are forks of a warm process; elsewhere each is a process of its own."""
+    """Returns whether requests are forks of a warm process; elsewhere each is a process of its own."""
     return sys.platform == "linux"

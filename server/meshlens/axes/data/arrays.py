@@ -20,14 +20,14 @@ def shape_of(value: Value) -> Sizes | None:
 
 
 def is_array(value: Value) -> bool:
-    """Whether a value is certainly one array or number, no container and no function."""
+    """Returns whether a value is certainly one array or number, no container and no function."""
     if isinstance(value, Data):
         return value.array or value.shape is not None
     return isinstance(value, Const) and isinstance(value.value, (int, float))
 
 
 def gives_array(operator: str, left: Value, right: Value) -> bool:
-    """Whether the result of an operator is certainly an array or number; `+` and `*` also work on containers."""
+    """Tells if the result of an operator is certainly an array or number; `+` and `*` also work on containers."""
     if operator in ("@", "-", "/", "//", "**"):
         return True
     if operator == "+":
@@ -119,7 +119,7 @@ def reshaped(shape: Sizes | None, wanted: Sizes | None) -> Sizes | None:
 
 
 def product(shape: Sizes | None) -> int | None:
-    """How many elements an array of this shape has; None if unknown, or more than any computer can hold."""
+    """Returns how many elements an array of this shape has; None if unknown, or more than any computer can hold."""
     if shape is None:
         return None
     total = 1

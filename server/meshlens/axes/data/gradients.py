@@ -18,7 +18,7 @@ _LIBRARIES = frozenset("optax flax jax haiku equinox chex numpy objax jaxopt lin
 
 
 def may_reduce(callee: Value) -> bool:
-    """Whether a callee that is not seen may reduce gradients by itself; optimizers of libraries do not."""
+    """Returns whether a callee that is not seen may reduce gradients by itself; optimizers of libraries do not."""
     if isinstance(callee, (Ext, Made)):
         return callee.dotted.split(".")[0] not in _LIBRARIES
     return isinstance(callee, Data) and not callee.labels
@@ -130,7 +130,7 @@ def _counted_at(value: Value) -> Site | None:
 
 
 def _reduced_at(value: Value, axis: str) -> Site | None:
-    """Where a value was reduced over an axis."""
+    """Returns where a value was reduced over an axis."""
     sites = [label[-1] for label in labels_of(value) if isinstance(label, tuple) and label[:2] == ("reduced-at", axis)]
     return sites[0] if len(sites) == 1 else None
 

@@ -15,13 +15,13 @@ from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 
 def on_devices(ctx: Context) -> bool:
-    """Whether this runs inside a map over devices."""
+    """Returns whether this runs inside a map over devices."""
     maps = ctx.env.maps
     return bool(maps) and any(binder.kind in MAPS_ON_DEVICES for binder in maps)
 
 
 def is_shared(value: Value, ctx: Context) -> bool:
-    """Whether a value is certainly the same on every device of the innermost map over devices."""
+    """Returns whether a value is certainly the same on every device of the innermost map over devices."""
     binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
     over = variation_of(value)
     return binder is not None and all(is_same(over.over(axis).truth) for axis in axes_of(binder))
@@ -85,7 +85,7 @@ def meet(run: Run, parts: tuple[frozenset[Any], ...], ctx: Context) -> None:
 
 
 def _certainly_differs(labels: frozenset[Any], ctx: Context) -> bool:
-    """Whether a value differs between devices, which is not known of one that a spec in a variable may replicate."""
+    """Tells if a value differs between devices, which is not known of one that a spec in a variable may replicate."""
     binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
     if binder is None or "varying" not in labels:
         return False

@@ -78,7 +78,7 @@ def of_method(receiver: Data, name: str, args: tuple[Arg, ...], site: object = N
 
 
 def counts_rows(over: Variation) -> bool:
-    """Whether a value is a sum over the rows of each device."""
+    """Returns whether a value is a sum over the rows of each device."""
     return any(along.truth == SUM for _, along in over.axes)
 
 
@@ -141,7 +141,7 @@ def _axis(args: tuple[Arg, ...], place: int) -> Value | None:
 
 
 def _is_within(axis: Value | None, array: Value, default: int | None) -> bool:
-    """Whether a function works along other dimensions than the first, so that rows stay rows."""
+    """Returns whether a function works along other dimensions than the first, so that rows stay rows."""
     if axis is None:
         if default is None:
             return False
@@ -160,7 +160,7 @@ def _is_within(axis: Value | None, array: Value, default: int | None) -> bool:
 
 
 def _takes_first(axis: Value | None) -> bool:
-    """Whether a reduction certainly takes the first dimension with it."""
+    """Returns whether a reduction certainly takes the first dimension with it."""
     if axis is None or (isinstance(axis, Const) and axis.value is None):
         return True
     places = axis.items if isinstance(axis, Seq) and not axis.open else (axis,)

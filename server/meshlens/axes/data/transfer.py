@@ -48,7 +48,7 @@ _KEPT_OF_SAME = frozenset({ZERO, TOTAL, AVERAGE, MEANS_SUMMED, SUMS_AVERAGED, RA
 
 
 def across(how: Callable[..., Along], *variations: Variation) -> Variation:
-    """What an operation gives, over all axes."""
+    """Returns what an operation gives, over all axes."""
     for variation in variations:
         if variation is not ANYTHING:
             return _across(how, variations)
@@ -63,7 +63,7 @@ def _across(how: Callable[..., Along], variations: tuple[Variation, ...]) -> Var
 
 
 def typed(*parts: Along) -> str:
-    """What JAX believes of a result: it varies if something that it is made of does."""
+    """Returns what JAX believes of a result: it varies if something that it is made of does."""
     if any(part.typed == VARYING for part in parts):
         return VARYING
     return INVARIANT if all(part.typed == INVARIANT for part in parts) else UNTOLD
@@ -239,34 +239,34 @@ def transposed(part: Along) -> Along:
 
 
 def gathered(part: Along) -> Along:
-    """What `all_gather` over the axis gives: all parts on each device, which JAX does not know to be alike."""
+    """Returns what `all_gather` over the axis gives: all parts on each device, which JAX does not know to be alike."""
     return Along(SAME, VARYING)
 
 
 def gathered_invariant(part: Along) -> Along:
-    """What `all_gather_invariant` over the axis gives."""
+    """Returns what `all_gather_invariant` over the axis gives."""
     return Along(SAME, INVARIANT)
 
 
 def totalled(part: Along) -> Along:
-    """What `psum` over the axis gives."""
+    """Returns what `psum` over the axis gives."""
     found = {SUM: TOTAL, MEAN: MEANS_SUMMED, PAIRS_MEAN: MEANS_SUMMED, ZERO: ZERO}
     return Along(found.get(part.truth, SAME), INVARIANT)
 
 
 def averaged_over(part: Along) -> Along:
-    """What `pmean` over the axis gives."""
+    """Returns what `pmean` over the axis gives."""
     found = {MEAN: AVERAGE, PAIRS_MEAN: AVERAGE, SUM: SUMS_AVERAGED, RATIO: RATIOS_AVERAGED}
     return Along(found.get(part.truth, part.truth if is_same(part.truth) else SAME), INVARIANT)
 
 
 def same_over(part: Along) -> Along:
-    """What `pmax` and `pmin` over the axis give."""
+    """Returns what `pmax` and `pmin` over the axis give."""
     return Along(SAME, INVARIANT)
 
 
 def different_over(part: Along) -> Along:
-    """What a collective gives that leaves each device something of its own."""
+    """Returns what a collective gives that leaves each device something of its own."""
     return Along(UNTOLD, VARYING)
 
 
@@ -291,17 +291,17 @@ def as_constant(part: Along) -> Along:
 
 
 def entered_by_row(part: Along) -> Along:
-    """What a `vmap` gives its function of an argument that it maps along the first dimension."""
+    """Returns what a `vmap` gives its function of an argument that it maps along the first dimension."""
     return Along({ROWS: ROW, ROW: ROW}.get(part.truth, _rowwise(part.truth)), part.typed)
 
 
 def left_by_row(part: Along) -> Along:
-    """What a `vmap` makes of a result of its function."""
+    """Returns what a `vmap` makes of a result of its function."""
     return Along(ROWS if part.truth == ROW else _rowwise(part.truth) if part.truth == ROWS else part.truth, part.typed)
 
 
 def stacked(part: Along) -> Along:
-    """What a `scan` stacks of the results of its steps."""
+    """Returns what a `scan` stacks of the results of its steps."""
     return Along(part.truth if is_same(part.truth) else mixed(part).truth, part.typed)
 
 

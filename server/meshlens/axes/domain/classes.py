@@ -27,7 +27,7 @@ def lineage(cls: Class) -> list[Class]:
 
 
 def has_unknown_base(cls: Class) -> bool:
-    """Whether some base lies outside the workspace (`object` and friends apart)."""
+    """Returns whether some base lies outside the workspace (`object` and friends apart)."""
     return any(
         not isinstance(base, Class) and getattr(base, "dotted", "?") not in ("object", "abc.ABC", "typing.Protocol")
         for member in lineage(cls)

@@ -65,7 +65,7 @@ def text_of_method(text: str, name: str, given: Sequence[Any]) -> str | None:
 
 
 def parts_of(text: str, given: Sequence[Any]) -> list[str] | None:
-    """What `split` makes of a string; None if it is not worked out."""
+    """Returns what `split` makes of a string; None if it is not worked out."""
     if len(text) > MOST_TEXT:
         return None
     try:
@@ -75,7 +75,7 @@ def parts_of(text: str, given: Sequence[Any]) -> list[str] | None:
 
 
 def counted(turns: range) -> int:
-    """How many numbers a range has; the most that can be counted if there are more."""
+    """Returns how many numbers a range has; the most that can be counted if there are more."""
     try:
         return len(turns)
     except OverflowError:
@@ -97,7 +97,7 @@ def _fits_replaced(text: str, given: Sequence[Any]) -> bool:
 
 
 def _fits_formatted(text: str, given: Sequence[Any]) -> bool:
-    """Whether the fields are plain and no width is large, so that the result is as long as its parts."""
+    """Returns whether the fields are plain and no width is large, so that the result is as long as its parts."""
     fields = len(_FIELD.findall(text))
     rest = _FIELD.sub("", text)
     if "{" in rest or "}" in rest:

@@ -139,7 +139,7 @@ def labels_of(value: Value) -> frozenset[object]:
 
 
 def variation_of(value: Value) -> Variation:
-    """What is known of a value over each axis; of a container what is known of all that it holds."""
+    """Returns what is known of a value over each axis; of a container what is known of all that it holds."""
     if type(value) is Data or type(value) is Made:
         return value.over
     if type(value) in _WITHOUT_ARRAYS:
@@ -156,7 +156,7 @@ def variation_of(value: Value) -> Variation:
 
 
 def variations_in(value: Value) -> tuple[Variation, ...]:
-    """What is known of each array in a value, for what is made of all of them."""
+    """Returns what is known of each array in a value, for what is made of all of them."""
     if type(value) is Data:
         return (value.over,)
     if isinstance(value, (Seq, Dict)) and value.weight < _LARGE and (value.items or not value.open):

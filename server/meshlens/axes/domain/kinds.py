@@ -31,7 +31,7 @@ _CALLABLE = (Function, Bound, Partial, Mapped, Wrapped)
 
 
 def is_instance(value: Value, kind: Value) -> bool | None:
-    """What `isinstance(value, kind)` says.
+    """Returns what `isinstance(value, kind)` says.
 
     Args:
         value: the object.

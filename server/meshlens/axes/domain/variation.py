@@ -108,7 +108,7 @@ class Variation(NamedTuple):
     rest: Along = NOT_KNOWN
 
     def over(self, axis: str) -> Along:
-        """What is known over one axis."""
+        """Returns what is known over one axis."""
         for name, along in self.axes:
             if name == axis:
                 return along
@@ -126,7 +126,7 @@ ZEROS = Variation((), Along(ZERO, INVARIANT))
 
 
 def is_below(one: str, other: str) -> bool:
-    """Whether a truth or type says as much as another one, or more."""
+    """Returns whether a truth or type says as much as another one, or more."""
     while one != other:
         if one == UNTOLD:
             return False
@@ -172,26 +172,26 @@ def with_axes(variation: Variation, axes: Iterable[str], along: Along) -> Variat
 
 
 def without_axes(variation: Variation, axes: Iterable[str]) -> Variation:
-    """What is left of a variation outside of a map that binds these axes."""
+    """Returns what is left of a variation outside of a map that binds these axes."""
     gone = frozenset(axes)
     return of([(name, known) for name, known in variation.axes if name not in gone], variation.rest)
 
 
 def is_same(truth: str) -> bool:
-    """Whether a value is certainly the same on all devices."""
+    """Returns whether a value is certainly the same on all devices."""
     return is_below(truth, SAME)
 
 
 def is_given(truth: str) -> bool:
-    """Whether a value is the same on all devices and made of nothing that was reduced over the axis."""
+    """Returns whether a value is the same on all devices and made of nothing that was reduced over the axis."""
     return is_below(truth, GIVEN)
 
 
 def is_different(truth: str) -> bool:
-    """Whether a value certainly differs between devices."""
+    """Returns whether a value certainly differs between devices."""
     return is_below(truth, DIFFERS)
 
 
 def is_apart(truth: str) -> bool:
-    """Whether a value is each device's own: it differs, or nothing says that it does not."""
+    """Returns whether a value is each device's own: it differs, or nothing says that it does not."""
     return is_below(truth, APART)

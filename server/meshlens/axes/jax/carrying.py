@@ -27,7 +27,7 @@ from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 
 def carried(run: Run, start: Value, stepped: Value, site: Site) -> Value:
-    """What a loop leaves of its carry, which began as one value and is another one after a step."""
+    """Returns what a loop leaves of its carry, which began as one value and is another one after a step."""
     if isinstance(start, Seq) and isinstance(stepped, Seq) and _are_alike(start, stepped):
         return Seq(start.kind, tuple(carried(run, a, b, site) for a, b in zip(start.items, stepped.items, strict=True)))
     if isinstance(start, Dict) and isinstance(stepped, Dict) and _are_alike(start, stepped):
@@ -64,7 +64,7 @@ def _entries(value: Seq | Dict) -> list[Value]:
 
 
 def _are_alike(one: Seq | Dict, other: Seq | Dict) -> bool:
-    """Whether two containers have the same entries, which are all known."""
+    """Returns whether two containers have the same entries, which are all known."""
     if one.open or other.open or len(one.items) != len(other.items):
         return False
     if isinstance(one, Dict) and isinstance(other, Dict):
@@ -83,7 +83,7 @@ def after_steps(start: Variation, stepped: Variation) -> Variation:
 
 
 def after_step(start: Along, stepped: Along) -> Along:
-    """What is known over one axis of a carry after the last step."""
+    """Returns what is known over one axis of a carry after the last step."""
     typed = stepped.typed if start.typed == stepped.typed else UNTOLD
     if is_apart(stepped.truth) and (is_apart(start.truth) or is_same(start.truth)):
         return Along(stepped.truth, typed)

@@ -72,7 +72,7 @@ def names_of(axis: Value) -> tuple[str, ...]:
 
 
 def _are_known(axis: Value) -> bool:
-    """Whether all the names that an axis argument gives are known."""
+    """Returns whether all the names that an axis argument gives are known."""
     if isinstance(axis, Seq):
         return not axis.open and all(_are_known(item) for item in axis.items)
     return isinstance(axis, Const) and isinstance(axis.value, str)
@@ -167,7 +167,7 @@ def result(
     names: tuple[str, ...] = (),
     is_plain: bool = True,
 ) -> Value:
-    """What a collective gives for a value; containers keep their structure."""
+    """Returns what a collective gives for a value; containers keep their structure."""
     if isinstance(value, Seq):
         items = tuple(result(row, item, labels_of(item), site, names, is_plain) for item in value.items)
         return Seq(value.kind, items, value.open)

@@ -22,7 +22,7 @@ _LAYERS = ("flax.linen.", "flax.nnx.", "haiku.", "equinox.nn.")
 
 
 def call_made(run: Run, made: Made, call: Invocation) -> Value:
-    """What calling an object that a library made gives."""
+    """Returns what calling an object that a library made gives."""
     args = call.args
     row = consumer(made.dotted)
     if row is not None:

@@ -133,7 +133,7 @@ def _split_over_devices(name: str, given: frozenset[object]) -> frozenset[object
 
 
 def _device_count(run: Run, which: str, site: Site) -> int | None:
-    """How many devices the file is meant for, of all processes or of one."""
+    """Returns how many devices the file is meant for, of all processes or of one."""
     target = run.world.devices_of(site.path)
     if target is None:
         return None
@@ -192,7 +192,7 @@ def call_elsewhere(run: Run, name: str, call: Invocation) -> Value:
 
 
 def is_harmless(name: str) -> bool:
-    """Whether a decorator of this dotted name leaves the function as it is, as far as axes go."""
+    """Returns whether a decorator of this dotted name leaves the function as it is, as far as axes go."""
     return name.split(".")[0] in _HARMLESS_DECORATORS and ".mock." not in name
 
 

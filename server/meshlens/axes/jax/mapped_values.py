@@ -79,7 +79,7 @@ def _entry(value: Value, place: int) -> Value:
 
 
 def is_shared(entry: Value) -> bool | None:
-    """Whether every device gets the whole value: an axis of None, an empty spec; None if not known."""
+    """Returns whether every device gets the whole value: an axis of None, an empty spec; None if not known."""
     if isinstance(entry, Const):
         return entry.value is None
     if isinstance(entry, Spec):
@@ -195,7 +195,7 @@ def given_over(binder: Binder, value: Data | Const, entry: Value) -> Variation:
 
 
 def _split(value: Data | Const, over: Variation, entry: Const) -> str:
-    """What the devices get of an array along whose first axis they divide themselves."""
+    """Returns what the devices get of an array along whose first axis they divide themselves."""
     if over.rest.truth == ZERO:
         return ZERO
     shape = value.shape if isinstance(value, Data) else None
@@ -255,7 +255,7 @@ def _is_static(binder: Binder, place: int) -> bool:
 
 
 def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Value | None = None) -> Value:
-    """What the caller of a mapped function gets."""
+    """Returns what the caller of a mapped function gets."""
     if binder.kind == "axis_env":
         return UNKNOWN
     if spec is None:

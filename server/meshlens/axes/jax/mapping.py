@@ -208,7 +208,7 @@ def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx
 
 
 def _seen_from_inside(operand: Value, ctx: Context) -> Value:
-    """What a map runs, with arguments that were given to it outside of the map."""
+    """Returns what a map runs, with arguments that were given to it outside of the map."""
     if isinstance(operand, Wrapped) and isinstance(operand.operand, (Partial, Wrapped)):
         inner = _seen_from_inside(operand.operand, ctx)
         return operand if inner is operand.operand else replace(operand, operand=inner)
@@ -241,7 +241,7 @@ def run_uncalled(run: Run, mapped: Mapped, ctx: Context) -> None:
 
 
 def name_of(value: Value) -> str:
-    """What messages call a function."""
+    """Returns what messages call a function."""
     if isinstance(value, Function):
         return value.name
     if isinstance(value, BoundMethod):

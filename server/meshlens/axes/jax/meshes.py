@@ -67,7 +67,7 @@ def _is_none(value: Value) -> bool:
 
 
 def takes_mesh_in_force(binder: Binder) -> bool:
-    """Whether a map takes its mesh from `set_mesh` when it is called."""
+    """Returns whether a map takes its mesh from `set_mesh` when it is called."""
     given = binder.argument("mesh")
     unknown = any(name in ("*", "**") for name, _ in binder.arguments)
     named = given is not None and not (isinstance(given.value, Const) and given.value.value is None)

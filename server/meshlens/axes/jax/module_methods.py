@@ -23,7 +23,7 @@ def library_method(instance: Instance, name: str) -> Value | None:
 
 
 def transformed(value: Value) -> tuple[Wrapped, bool] | None:
-    """What `haiku.transform` made, and whether its `apply` takes a key; None for anything else."""
+    """Returns what `haiku.transform` made, and whether its `apply` takes a key; None for anything else."""
     takes_key = True
     while isinstance(value, Wrapped):
         dotted = canonical(value.dotted)

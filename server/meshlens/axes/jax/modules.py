@@ -71,7 +71,7 @@ def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Va
 
 
 def _switched(name: str, args: tuple[Arg, ...], ctx: Context) -> Value | None:
-    """What the layers' switch is turned to; None if it is left alone."""
+    """Returns what the layers' switch is turned to; None if it is left alone."""
     said = next((arg.value for arg in args if arg.label in (_SWITCH, "**")), None)
     if name == "set_attributes" and said is None:
         return None

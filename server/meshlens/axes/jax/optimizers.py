@@ -64,7 +64,7 @@ def _is_own(part: Made) -> bool:
 
 
 def _parts(made: Made) -> list[Made]:
-    """What a composed optimizer is composed of."""
+    """Returns what a composed optimizer is composed of."""
     if canonical(made.dotted) not in _COMPOSED:
         return []
     found: list[Made] = []

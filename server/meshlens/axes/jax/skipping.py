@@ -29,7 +29,7 @@ def _reductions() -> frozenset[str]:
 
 
 def mentions_reductions(node: Any) -> bool:
-    """Whether something mentions a reduction."""
+    """Returns whether something mentions a reduction."""
     return mentions(node, _reductions())
 
 

@@ -31,7 +31,7 @@ def created(dotted: str, args: tuple[Arg, ...], site: Site) -> Made | None:
 
 
 def is_state(value: Value) -> bool:
-    """Whether a value is such a state."""
+    """Returns whether a value is such a state."""
     return isinstance(value, Made) and canonical(value.dotted) == _CREATE
 
 

@@ -103,7 +103,7 @@ def _partial(callee: Value, args: tuple[Arg, ...], site: Site) -> Partial:
 
 
 def is_callable(value: Value) -> bool:
-    """Whether a value is, or may be, something that can be called."""
+    """Returns whether a value is, or may be, something that can be called."""
     if isinstance(value, Union):
         return any(is_callable(option) for option in value.options)
     return not isinstance(value, (Data, Const, Seq)) or (isinstance(value, Data) and not value.labels)
@@ -251,7 +251,7 @@ def _rest_of_map(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
 
 
 def step_of(run: Run, xs: Value, site: Site) -> Value:
-    """What a `scan` gives each step of the arrays that it goes through."""
+    """Returns what a `scan` gives each step of the arrays that it goes through."""
     if isinstance(xs, Seq) and not xs.open:
         return Seq(xs.kind, tuple(step_of(run, item, site) for item in xs.items))
     if isinstance(xs, Dict) and not xs.open:
@@ -282,7 +282,7 @@ def _branches(
 
 
 def _differs_between_devices(value: Value, ctx: Context) -> bool:
-    """Whether a value depends on the device's index, or on data that a `shard_map` splits over the devices."""
+    """Returns whether a value depends on the device's index, or on data that a `shard_map` splits over the devices."""
     labels = labels_of(value)
     if "index" in labels or "varying" not in labels:
         return "index" in labels
@@ -297,5 +297,5 @@ def _differs_between_devices(value: Value, ctx: Context) -> bool:
 
 
 def wraps_function(value: Value) -> bool:
-    """Whether a value stands for a function of the workspace, directly or wrapped."""
+    """Returns whether a value stands for a function of the workspace, directly or wrapped."""
     return any(isinstance(option, (Function, Bound, Mapped, Wrapped, Partial)) for option in options(value))

@@ -20,7 +20,7 @@ _MOST_ITEMS = 16
 
 
 def leaf(value: Value) -> Value:
-    """What a function sees of a tree that is mapped, any of its leaves."""
+    """Returns what a function sees of a tree that is mapped, any of its leaves."""
     if isinstance(value, Seq):
         return join_all(leaf(item) for item in value.items) if value.items else UNKNOWN
     labels = labels_of(value)
@@ -30,12 +30,12 @@ def leaf(value: Value) -> Value:
 
 
 def _is_whole(value: Value) -> bool:
-    """Whether a value is a leaf that is followed: a spec or a sharding."""
+    """Returns whether a value is a leaf that is followed: a spec or a sharding."""
     return isinstance(value, Spec) or (isinstance(value, Made) and value.dotted == "jax.sharding.NamedSharding")
 
 
 def _is_tree(value: Value) -> bool:
-    """Whether a field may hold arrays: a name, a function and what is marked static do not."""
+    """Returns whether a field may hold arrays: a name, a function and what is marked static do not."""
     if isinstance(value, Const):
         return not isinstance(value.value, str) and value.value is not None
     return isinstance(value, (Data, Seq, Dict, Instance)) or is_state(value)
@@ -86,7 +86,7 @@ def mapped_trees(
 
 
 def _are_alike(one: Value, other: Value) -> bool:
-    """Whether two trees have the same entries, few and all known."""
+    """Returns whether two trees have the same entries, few and all known."""
     if not isinstance(one, (Seq, Dict)) or one.open or not 0 < len(one.items) <= _MOST_ENTRIES:
         return False
     if isinstance(one, Dict) and isinstance(other, Dict):

@@ -42,7 +42,7 @@ from meshlens.axes.runs.run import Run
 
 
 def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Value:
-    """What `value.name` gives."""
+    """Returns what `value.name` gives."""
     if type(value) is Ext:
         dotted = f"{value.dotted}.{name}"
         note_mention(run, dotted, site, ctx, "attribute")

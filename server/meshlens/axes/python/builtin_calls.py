@@ -168,7 +168,7 @@ def _dict(values: Values, args: tuple[Arg, ...]) -> Value:
 
 
 def _keys(values: Values, args: tuple[Arg, ...]) -> Value:
-    """What `dict.fromkeys` makes of known keys."""
+    """Returns what `dict.fromkeys` makes of known keys."""
     keys = values[0] if values else UNKNOWN
     known = [key_of(key) for key in keys.items] if isinstance(keys, Seq) else [None]
     if not isinstance(keys, Seq) or None in known:
@@ -231,7 +231,7 @@ def _isinstance(values: Values, args: tuple[Arg, ...]) -> Value | None:
 
 
 def _merged(values: Values, args: tuple[Arg, ...]) -> Value:
-    """What `merge_param(name, a, b)` picks: the one that is not None."""
+    """Returns what `merge_param(name, a, b)` picks: the one that is not None."""
     given = [value for value in values[1:] if not (isinstance(value, Const) and value.value is None)]
     return given[0] if len(given) == 1 else UNKNOWN
 

@@ -202,7 +202,7 @@ def _of_unread(function: Function, args: tuple[Arg, ...]) -> Variation:
 
 
 def _is_main(function: Function) -> bool:
-    """Whether this is a module's `main`: whoever it is handed to, a program begins there."""
+    """Returns whether this is a module's `main`: whoever it is handed to, a program begins there."""
     return function.name == "main" and function.frame.parent is None
 
 

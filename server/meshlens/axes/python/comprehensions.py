@@ -33,7 +33,7 @@ _MOST_PAIRS = 64
 
 
 def _is_pair(node: Expression | Pair) -> bool:
-    """Whether an element is a pair of numbers that is worked out without calls, as in a permutation."""
+    """Returns whether an element is a pair of numbers that is worked out without calls, as in a permutation."""
     return isinstance(node, TupleDisplay) and len(node.items) == 2 and all(map(_is_arithmetic, node.items))
 
 

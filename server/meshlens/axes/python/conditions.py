@@ -46,7 +46,7 @@ _NEVER_FALSE = (Function, Bound, Class, Module, Partial, Mesh, Mapped, Wrapped)
 
 
 def _is_object(value: Value) -> bool:
-    """Whether a value is certainly no constant and counts as true; what a library's function returns may be either."""
+    """Tells if a value is certainly no constant and counts as true; what a library's function returns may be either."""
     if isinstance(value, Made):
         if value.dotted == "enum.Enum":
             number = dict(value.arguments).get("value")
@@ -56,7 +56,7 @@ def _is_object(value: Value) -> bool:
 
 
 def truth(value: Value) -> bool | None:
-    """Whether a value counts as true; None if that is not known."""
+    """Returns whether a value counts as true; None if that is not known."""
     if isinstance(value, Data):
         return None
     if isinstance(value, Const):
@@ -74,7 +74,7 @@ def truth(value: Value) -> bool | None:
 
 
 def asks_presence(items: list[Value]) -> bool:
-    """Whether something of JAX that may be missing is compared with None: whether this release has it."""
+    """Returns whether something of JAX that may be missing is compared with None: whether this release has it."""
     for item in items:
         if isinstance(item, Const) and item.value is None:
             return any(map(_may_be_missing, items))

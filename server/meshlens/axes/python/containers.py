@@ -25,7 +25,7 @@ MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "add
 
 
 def item(container: Value, index: Value, index_node: Expression, site: Site) -> Value:
-    """What `container[index]` gives."""
+    """Returns what `container[index]` gives."""
     if isinstance(container, Union):
         items = (item(option, index, index_node, site) for option in container.options)
         return entry_of_table(items) if container.of_table else join_all(items)

@@ -171,7 +171,7 @@ def _makes_dataclass(decorator: Value) -> bool:
 
 
 def _compares(decorator: Value) -> bool:
-    """Whether a decorator is that of the standard library, and makes a dataclass that may change."""
+    """Returns whether a decorator is that of the standard library, and makes a dataclass that may change."""
     if isinstance(decorator, Ext):
         return decorator.dotted == "dataclasses.dataclass"
     if isinstance(decorator, Made) and decorator.dotted == "dataclasses.dataclass":

@@ -71,7 +71,7 @@ def note_mention(run: Run, dotted: str, site: Site, ctx: Context, how: Literal["
 
 @cache
 def is_dated(dotted: str) -> bool:
-    """Whether history tells something of a name: only such mentions are worth a record."""
+    """Returns whether history tells something of a name: only such mentions are worth a record."""
     return change(dotted) is not None or dotted in changed_keywords()
 
 

@@ -53,7 +53,7 @@ def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:
 
 
 def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx: Context) -> Value:
-    """What `object.name` gives: its own attribute, a bound method, a property's result, a class attribute."""
+    """Returns what `object.name` gives: its own attribute, a bound method, a property's result, a class attribute."""
     held = attributes_of(run, instance)
     if name in held:
         own = held[name]
@@ -77,7 +77,7 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
 
 
 def member_attribute(run: Run, value: Made, name: str, site: Site, ctx: Context) -> Value | None:
-    """What an attribute of an enum's member gives that its class defines; None if there is none."""
+    """Returns what an attribute of an enum's member gives that its class defines; None if there is none."""
     cls = class_of(value)
     found = class_attribute(cls, name) if cls is not None else None
     if cls is None or found is None:
@@ -103,7 +103,7 @@ def as_method(receiver: Value, value: Value) -> Value:
 
 
 def super_attribute(run: Run, value: Super, name: str, site: Site, ctx: Context) -> Value:
-    """What `super().name` gives."""
+    """Returns what `super().name` gives."""
     receiver_class = value.receiver.cls if isinstance(value.receiver, Instance) else value.cls
     line = lineage(receiver_class)
     behind = line[line.index(value.cls) + 1 :] if value.cls in line else lineage(value.cls)[1:]

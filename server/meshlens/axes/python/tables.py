@@ -168,5 +168,5 @@ def changed(value: Value, change: Callable[[Dict], Dict]) -> Value | None:
 
 
 def is_table(value: Value) -> bool:
-    """Whether a value is a table with attributes."""
+    """Returns whether a value is a table with attributes."""
     return isinstance(value, Dict) and value.attributes

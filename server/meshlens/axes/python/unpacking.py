@@ -33,7 +33,7 @@ def unpack(value: Value, targets: tuple[Any, ...]) -> list[Value]:
 
 
 def element(value: Value) -> Value:
-    """What one element of a value may be."""
+    """Returns what one element of a value may be."""
     if isinstance(value, Seq):
         return join_all(value.items) if value.items else UNKNOWN
     if isinstance(value, Dict):

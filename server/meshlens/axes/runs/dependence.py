@@ -13,22 +13,22 @@ _WORTH = "worth:"
 
 
 def header_of(path: str, block: str) -> Key:
-    """What stands before a function's body."""
+    """Returns what stands before a function's body."""
     return path, intern(_HEADER + block)
 
 
 def worth_of(path: str, block: str) -> Key:
-    """Whether a block is a root, and entered where it is called: other blocks decide about that as well."""
+    """Returns whether a block is a root, and entered where it is called: other blocks decide about that as well."""
     return path, intern(_WORTH + block)
 
 
 def is_block(key: Key) -> bool:
-    """Whether this is a whole block."""
+    """Returns whether this is a whole block."""
     return key[1] != "module" and not key[1].startswith((_HEADER, _WORTH))
 
 
 def is_read(key: Key) -> bool:
-    """Whether something is read, and not only weighed."""
+    """Returns whether something is read, and not only weighed."""
     return not key[1].startswith(_WORTH)
 
 

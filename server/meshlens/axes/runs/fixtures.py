@@ -116,7 +116,7 @@ def _plain(row: Value) -> Value:
 
 
 def _fixture(run: Run, name: str, function: Function, receiver: Value | None, ctx: Context, depth: int) -> Value:
-    """What a fixture gives; unknown where there is none of this name in sight."""
+    """Returns what a fixture gives; unknown where there is none of this name in sight."""
     found = _find(run, name, function, receiver) if depth < _MOST_NESTED else None
     if found is None:
         return UNKNOWN

@@ -7,7 +7,7 @@ from meshlens.axes.runs.run import Run
 
 
 def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
-    """What an object's own attributes hold in this run."""
+    """Returns what an object's own attributes hold in this run."""
     known = run.heap.get(instance.number)
     if known is not None:
         return known

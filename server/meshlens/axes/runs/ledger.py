@@ -75,12 +75,12 @@ class Ledgers(Protocol):
     """What roots have left."""
 
     def find(self, item: Any, root: RootKey) -> Entry | None:
-        """What the roots that ended before another one left under an item; None for nothing."""
+        """Returns what the roots that ended before another one left under an item; None for nothing."""
         ...
 
 
 def told(item: Any, left: Entry | None) -> Entry | None:
-    """What a root learns of something: of how often a function ran no more than whether it may run again."""
+    """Returns what a root learns of something: of how often a function ran no more than whether it may run again."""
     return min(left, most_runs(item)) if type(item) is tuple and isinstance(left, int) else left
 
 
@@ -95,10 +95,10 @@ def most_runs(item: Any) -> int:
 
 
 def is_number(item: Any, left: Entry | None) -> bool:
-    """Whether what stands under an item is the number of an object."""
+    """Returns whether what stands under an item is the number of an object."""
     return type(item) is Key and type(left) is int
 
 
 def is_same(one: Entry | None, other: Entry | None) -> bool:
-    """Whether a root finds the same: a result of a run, not one that equals it."""
+    """Returns whether a root finds the same: a result of a run, not one that equals it."""
     return one is other or (type(one) is int and one == other)

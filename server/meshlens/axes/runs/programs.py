@@ -48,7 +48,7 @@ def is_program(shape: Any) -> bool:
 
 
 def sets_variables(shape: Any) -> bool:
-    """Whether a statement may set variables that functions of its module see."""
+    """Returns whether a statement may set variables that functions of its module see."""
     return any(isinstance(node, _SET_VARIABLES) for node in nodes(shape))
 
 

@@ -35,7 +35,7 @@ def put_off(run: Run, call: Invocation) -> None:
 
 
 def _is_plain(value: Value) -> bool:
-    """Whether a value says by itself all there is to it, at whatever time."""
+    """Returns whether a value says by itself all there is to it, at whatever time."""
     if isinstance(value, Seq):
         return all(map(_is_plain, value.items))
     if isinstance(value, Function):

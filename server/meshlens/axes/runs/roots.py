@@ -179,7 +179,7 @@ def result_of(run: Run) -> RootResult:
 
 
 def is_start(function: Function) -> bool:
-    """Whether Python itself, or a test runner, starts to run code at a function."""
+    """Returns whether Python itself, or a test runner, starts to run code at a function."""
     return function.name.startswith("test") or function.name in _STARTS
 
 
@@ -272,7 +272,7 @@ def finish(run: Run) -> None:
 
 
 def is_inside(function: Function) -> bool:
-    """Whether a function was made inside another one, or without a name."""
+    """Returns whether a function was made inside another one, or without a name."""
     return function.name == "<lambda>" or (function.body is not None and function.frame.parent is not None)
 
 

@@ -66,19 +66,19 @@ class World(Protocol):
         ...
 
     def reaches(self, path: str, block: str, env: AxisEnv) -> bool:
-        """Whether calling a block in an environment can tell anything about axes."""
+        """Returns whether calling a block in an environment can tell anything about axes."""
         ...
 
     def makes_arrays(self, path: str, block: str) -> bool:
-        """Whether a block is short and makes arrays."""
+        """Returns whether a block is short and makes arrays."""
         ...
 
     def is_worth_a_root(self, path: str, block: str, *, starts: bool) -> bool:
-        """Whether a block is worth running for itself."""
+        """Returns whether a block is worth running for itself."""
         ...
 
     def names_axes(self, path: str, block: str) -> tuple[bool, tuple[str, ...]]:
-        """Whether a block or a function in it says something that binds axes or uses them, and the blocks of these."""
+        """Tells if a block or a function in it says something that binds axes or uses them, and the blocks of these."""
         ...
 
     def jax_version_of(self, path: str) -> tuple[int, ...]:
@@ -106,11 +106,11 @@ class World(Protocol):
         ...
 
     def module_state(self, path: str, asking: Run) -> ModuleState | None:
-        """What a module's top level leaves behind; partial while it is being run."""
+        """Returns what a module's top level leaves behind; partial while it is being run."""
         ...
 
     def is_running(self, path: str) -> bool:
-        """Whether a file's top level is being run, or the file as a program, so that its variables may change."""
+        """Tells if a file's top level is being run, or the file as a program, so that its variables may change."""
         ...
 
 
@@ -285,14 +285,14 @@ class Run:
         self.entrances += 1
 
     def find(self, item: Any) -> Entry | None:
-        """What other roots left under an item before this one first asked."""
+        """Returns what other roots left under an item before this one first asked."""
         found = self.ledger.found
         if item not in found:
             found[item] = self.world.ledgers.find(item, self.root)
         return found[item]
 
     def count(self, item: Any) -> int:
-        """How often a function ran, in this root and before it; no more than it may."""
+        """Returns how often a function ran, in this root and before it; no more than it may."""
         before, own = self.find(item), self.ledger.left.get(item, 0)
         return (before if type(before) is int else 0) + (own if type(own) is int else 0)
 
@@ -312,7 +312,7 @@ class Run:
         self.mapped_by.clear()
 
     def runs_body(self, function: Site, ctx: Context) -> bool:
-        """Whether a function's body runs, which is counted: some times, and then once for each map that is new to it.
+        """Tells if a function's body runs, which is counted: some times, and then once for each map that is new to it.
 
         Where it is not known whether the code runs, nor what else is bound, fewer times are enough.
         The first run of a function that is far down its route costs nothing: those are as many as there is text.
@@ -385,7 +385,7 @@ class Run:
         return at_the_top(self.left, self.spent)
 
     def may_go_on(self) -> bool:
-        """Whether the loop that runs begins another iteration: not if the outermost one has used up its share."""
+        """Tells if the loop that runs begins another iteration: not if the outermost one has used up its share."""
         share = self.loop
         self.iterations += 1
         if share is None or (
@@ -396,11 +396,11 @@ class Run:
         return False
 
     def shares(self, function: Function) -> bool:
-        """Whether a function does here what it does in other runs, given the same."""
+        """Returns whether a function does here what it does in other runs, given the same."""
         return not (self.is_apart and function.path == self.path)
 
     def may_enter(self, ctx: Context) -> bool:
-        """Whether what runs has something left for the body of another function.
+        """Returns whether what runs has something left for the body of another function.
 
         Outside every map that is less, as what is not entered there is a root itself.
         """
@@ -411,7 +411,7 @@ class Run:
         return False
 
     def too_deep(self, ctx: Context) -> bool:
-        """Whether a route is so long that going on along it tells nothing new.
+        """Returns whether a route is so long that going on along it tells nothing new.
 
         Where no map encloses the code and unseen callers may bind more, a few steps are enough: whatever lies
         deeper is a root itself.

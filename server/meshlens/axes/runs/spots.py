@@ -207,7 +207,7 @@ def _work(run: Run) -> int:
 
 
 def leaves_the_same(moment: Moment, left: Left, unread: frozenset[str] | None) -> bool:
-    """Whether what follows cannot tell which of two statements ran.
+    """Returns whether what follows cannot tell which of two statements ran.
 
     Args:
         moment: the one that ran.
@@ -275,12 +275,12 @@ def old_records(records: Records, moments: Sequence[Moment]) -> Records:
 
 
 def may_do_more(run: Run) -> bool:
-    """Whether a run stays as complete as it is when a statement in it makes some more calls, or is more work."""
+    """Tells if a run stays as complete as it is when a statement in it makes some more calls, or is more work."""
     return not run.is_brief
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are alike in all that they hold, also in what does not count when they are compared."""
+    """Tells if two values are alike in all that they hold, also in what does not count when they are compared."""
     if one is other:
         return True
     kind = type(one)
@@ -305,7 +305,7 @@ def _changes(before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[st
 
 
 def _handed(frame: Frame) -> tuple[frozenset[str], ...]:
-    """What became of the containers that a caller gave."""
+    """Returns what became of the containers that a caller gave."""
     return frame.given, frame.altered, frame.blurred
 
 

@@ -15,7 +15,7 @@ DEEPEST = 4
 
 
 def fields_of(run: Run, value: Value) -> dict[str, Value] | None:
-    """What the fields of a tree of arrays hold; None for any other value."""
+    """Returns what the fields of a tree of arrays hold; None for any other value."""
     if not isinstance(value, Instance) or not value.cls.dataclass:
         return None
     held = attributes_of(run, value)

@@ -250,7 +250,7 @@ def _returned(statements: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def tells(values: Iterable[Value]) -> bool:
-    """Whether arguments may decide about axes: a name, a function, a mesh, a spec."""
+    """Returns whether arguments may decide about axes: a name, a function, a mesh, a spec."""
     for value in values:
         kind = type(value)
         if kind is Data:
@@ -278,7 +278,7 @@ def share(run: Run, key: Key, result: Value, begun: int, names: tuple[Const, ...
 
 
 def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
-    """Whether running the body can tell nothing: no axis in reach, and neither functions nor axis names handed in."""
+    """Tells if running the body can tell nothing: no axis in reach, and neither functions nor axis names handed in."""
     if run.world.reaches(function.path, function.block, ctx.env):
         return False
     if run.api_guard > run.broad_guard and run.world.is_worth_a_root(function.path, function.block, starts=False):
@@ -297,7 +297,7 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
 
 
 def is_followed(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
-    """Whether a dull function is entered for what it makes of arrays that the devices hold parts of."""
+    """Returns whether a dull function is entered for what it makes of arrays that the devices hold parts of."""
     if not any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps):
         return False
     if function.frame.maps == 0 and not any(_varies(arg.value) for arg in args):
@@ -314,7 +314,7 @@ def _varies(value: Value) -> bool:
 
 
 def _closes_over_axes(run: Run, function: Function) -> bool:
-    """Whether what makes an inner function was given a function that has to do with axes, as a decorator is."""
+    """Returns whether what makes an inner function was given a function that has to do with axes, as a decorator is."""
     for frame in function.frame.chain():
         for name in frame.parameters:
             value = frame.vars.get(name, UNKNOWN)
@@ -324,7 +324,7 @@ def _closes_over_axes(run: Run, function: Function) -> bool:
 
 
 def _has_sizes(value: Value) -> bool:
-    """Whether a value is a number or an array whose sizes are known."""
+    """Returns whether a value is a number or an array whose sizes are known."""
     if isinstance(value, Const):
         return type(value.value) is int
     if isinstance(value, Data):
@@ -333,7 +333,7 @@ def _has_sizes(value: Value) -> bool:
 
 
 def _is_worthwhile(run: Run, cls: Class) -> bool:
-    """Whether a method of a class has to do with axes, so that whoever is handed such an object may call it."""
+    """Returns whether a method of a class has to do with axes, so that whoever is handed such an object may call it."""
     members = [value.operand if isinstance(value, Wrapped) else value for value in cls.frame.vars.values()]
     methods = [value for value in members if isinstance(value, Function)]
     for method in methods:
@@ -353,7 +353,7 @@ def _holds_function(value: Value) -> bool:
 
 
 def _worthwhile(run: Run, value: Value) -> Iterator[Site]:
-    """Where the functions stand that a value comes down to, those only that have to do with axes."""
+    """Yields where the functions stand that a value comes down to, those only that have to do with axes."""
     if isinstance(value, Function):
         run.weighs(value)
         if run.world.is_worth_a_root(value.path, value.block, starts=True):
@@ -374,7 +374,7 @@ def _worthwhile(run: Run, value: Value) -> Iterator[Site]:
 
 
 def _leaves(value: Value) -> Iterator[Value]:
-    """What a tree of values comes down to; a part that stands in it a thousand times is gone through once."""
+    """Yields what a tree of values comes down to; a part that stands in it a thousand times is gone through once."""
     met: set[int] = set()
     waiting = list(_parts(value))
     waiting.reverse()
@@ -403,7 +403,7 @@ def forget_tables(run: Run, function: Function, args: tuple[Arg, ...]) -> None:
 
 
 def _alters(statements: tuple[Any, ...], names: frozenset[str]) -> bool:
-    """Whether statements set an attribute or an item of what one of some names stands for, or hand it on."""
+    """Returns whether statements set an attribute or an item of what one of some names stands for, or hand it on."""
     waiting: list[Any] = list(statements)
     while waiting:
         node = waiting.pop()
@@ -427,7 +427,7 @@ def _root_of(node: Expression) -> str:
 
 
 def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Key | None:
-    """What a call's result depends on, if that can be hashed; None if not."""
+    """Returns what a call's result depends on, if that can be hashed; None if not."""
     parts = (
         function,
         tuple(values.values()),

@@ -55,7 +55,7 @@ class Interest:
 
     @staticmethod
     def of(facts: Facts, before: Interest | None = None) -> Interest:
-        """What is interesting in a workspace; what stayed as it was before is not looked through again."""
+        """Returns what is interesting in a workspace; what stayed as it was before is not looked through again."""
         mentioned: dict[str, Mentions] = {}
         users: dict[str, list[tuple[str, ...]]] = defaultdict(list)
         dated: set[str] = set()
@@ -176,7 +176,7 @@ class Interest:
         return mentions.get(key) if mentions is not None else None
 
     def reaches(self, path: str, key: str, env: AxisEnv) -> bool:
-        """Whether calling a block in an environment can tell anything about axes.
+        """Returns whether calling a block in an environment can tell anything about axes.
 
         Where unseen callers may bind any axis, a use of an axis tells nothing; what matters there is what binds
         axes, and the functions that use them being handed on.
@@ -192,12 +192,12 @@ class Interest:
         return uses or (draws and bool(env.maps))
 
     def makes_arrays(self, path: str, key: str) -> bool:
-        """Whether a block is short and makes arrays, whose sizes are known where those of its arguments are."""
+        """Returns whether a block is short and makes arrays, whose sizes are known where those of its arguments are."""
         reach = self.reach(path, key)
         return bool(reach) and reach[-1]
 
     def is_worth_a_root(self, path: str, key: str, *, starts: bool) -> bool:
-        """Whether a block is worth running for itself.
+        """Returns whether a block is worth running for itself.
 
         Args:
             path: the file.
@@ -218,7 +218,7 @@ class Interest:
         return not (self._using if starts else self._binding).keys().isdisjoint(mentioned)
 
     def names_axes(self, path: str, key: str) -> tuple[bool, tuple[str, ...]]:
-        """Whether a block or a function in it says something that binds axes or uses them, and the blocks of these."""
+        """Tells if a block or a function in it says something that binds axes or uses them, and the blocks of these."""
         found = self._names_axes.get((path, key))
         if found is None:
             mentions = self._mentioned.get(path, {})
@@ -233,7 +233,7 @@ class Interest:
         return found
 
     def is_worth_reading(self, path: str) -> bool:
-        """Whether the top level of a file is worth running even if no import leads there."""
+        """Returns whether the top level of a file is worth running even if no import leads there."""
         return any(
             "jax" in mentioned or self.is_worth_a_root(path, key, starts=True)
             for key, mentioned in self._mentioned.get(path, {}).items()

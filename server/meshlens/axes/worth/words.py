@@ -32,18 +32,18 @@ class Said:
 
 @lru_cache(maxsize=10_000)
 def said_by(node: Any) -> Said:
-    """What an expression speaks of; conditions are met several times."""
+    """Returns what an expression speaks of; conditions are met several times."""
     words = _words_in(node)
     return Said(words, any(map(_is_axis_word, words)), any(map(is_version_word, words)))
 
 
 def speaks_of_axes(node: Any) -> bool:
-    """Whether an expression names something to do with axes, meshes or the number of devices."""
+    """Returns whether an expression names something to do with axes, meshes or the number of devices."""
     return said_by(node).axes
 
 
 def mentions(node: Any, names: frozenset[str]) -> bool:
-    """Whether an expression mentions one of these names or attributes."""
+    """Returns whether an expression mentions one of these names or attributes."""
     return not names.isdisjoint(said_by(node).words)
 
 

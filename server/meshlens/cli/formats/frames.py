@@ -39,7 +39,7 @@ class Mark:
 
 
 def width(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """Returns how many columns of a terminal a text takes."""
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 

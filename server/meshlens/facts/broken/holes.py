@@ -148,7 +148,7 @@ def _holes(text: bytes, found: Sequence[Line]) -> list[Span]:
 
 
 def _first(text: bytes, found: Sequence[Line], number: int) -> int:
-    """Where the statement begins to which a line belongs: its head, and the decorators before that."""
+    """Returns where the statement begins to which a line belongs: its head, and the decorators before that."""
     indent = found[number].indent
     is_clause = CLAUSE.match(text, found[number].span.start) is not None
     while number and is_clause:
@@ -163,7 +163,7 @@ def _first(text: bytes, found: Sequence[Line], number: int) -> int:
 
 
 def _last(text: bytes, found: Sequence[Line], number: int) -> int:
-    """Where the statement ends to which a line belongs: with its body and its clauses, or what it decorates."""
+    """Returns where the statement ends to which a line belongs: with its body and its clauses, or what it decorates."""
     line = found[number]
     is_decorator = text[line.span.start] == ord("@")
     while number + 1 < len(found):
@@ -181,7 +181,7 @@ def _is_clause_of(text: bytes, behind: Line, line: Line) -> bool:
 
 
 def _goes_on(text: bytes, line: Line, behind: Line) -> bool:
-    """Whether a statement goes on behind its line, as the grammar lets it if it is not complete there."""
+    """Returns whether a statement goes on behind its line, as the grammar lets it if it is not complete there."""
     if line.is_open and not behind.is_open and _FORMATTED.search(text, line.span.start, behind.span.end) is None:
         return False
     return not root_of(text, line.span.start, behind.span.end).has_error

@@ -91,7 +91,7 @@ def lines(text: bytes, start: int, end: int, indent: int) -> Iterator[Line]:
 
 
 def is_readable(text: bytes, line: Line) -> bool:
-    """Whether a logical line can be read, with whatever it takes around it."""
+    """Returns whether a logical line can be read, with whatever it takes around it."""
     if line.is_open:
         return False
     content = text[line.span.start : line.span.end]

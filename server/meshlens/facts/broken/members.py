@@ -86,7 +86,7 @@ def members_of(text: bytes, section: Section, known: Mapping[int, Block], most: 
 
 
 def _starts(text: bytes, first: re.Match[bytes], end: int) -> list[int]:
-    """Where the members begin from the first function on, and where the last one ends."""
+    """Returns where the members begin from the first function on, and where the last one ends."""
     head = re.compile(rb"^" + first.group(1) + rb"(?!(?:else|elif|except|finally)\b)(@|\w+)", re.MULTILINE)
     starts: list[int] = []
     before = b""

@@ -80,7 +80,7 @@ def _method(old: FileFacts, change: Change) -> Block | None:
 
 
 def _stands_alone(text: bytes, node: Node) -> bool:
-    """Whether a function, read by itself, would be the same inside its class: its body is further in, the rest not."""
+    """Tells if a function, read by itself, would be the same inside its class: its body is further in, the rest not."""
     definition = definition_of(node)
     suite = body_of(definition) if definition is not None and is_function(node) else None
     if suite is None:
@@ -98,7 +98,7 @@ def _stands_alone(text: bytes, node: Node) -> bool:
 
 
 def _lead(text: bytes, node: Node) -> bytes:
-    """What stands before a node in its line."""
+    """Returns what stands before a node in its line."""
     return text[text.rfind(b"\n", 0, node.start_byte) + 1 : node.start_byte]
 
 

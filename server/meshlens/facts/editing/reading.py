@@ -154,7 +154,7 @@ def _read_again(before: Reading, source: bytes, text: bytes, change: Change, kno
 
 
 def resume(source: bytes, facts: FileFacts) -> Reading:
-    """What `read` gives for a text whose facts are known."""
+    """Returns what `read` gives for a text whose facts are known."""
     if facts.broken:
         return read(source)
     text = readable(source)

@@ -40,7 +40,7 @@ def with_old_sites(before: Block, spot: Spot, now: Block) -> tuple[Block, Spot] 
 
 
 def _is_same(old: Any, new: Any, path: Path | None, same: list[tuple[int, int]]) -> bool:
-    """Whether two nodes say the same, but for what stands at the end of a path; notes which sites stand for which."""
+    """Tells if two nodes say the same, but for what stands at the end of a path; notes which sites stand for which."""
     if path == ():
         return True
     if type(old) is not type(new):
@@ -67,7 +67,7 @@ def _is_same(old: Any, new: Any, path: Path | None, same: list[tuple[int, int]])
 
 @cache
 def _sites_of(kind: type) -> tuple[int, ...]:
-    """Where in the nodes of a class there are sites."""
+    """Returns where in the nodes of a class there are sites."""
     fields: tuple[str, ...] = getattr(kind, "_fields", ())
     return tuple([number for number, field in enumerate(fields) if field in ("site", "name_site")])
 

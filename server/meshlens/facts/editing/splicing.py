@@ -130,13 +130,13 @@ class Splice:
 
 
 def _renumbers(gone: list[Block], come: dict[str, Block], made: dict[str, Block]) -> bool:
-    """Whether a key that stands twice came or went, so that others may have to be numbered anew."""
+    """Returns whether a key that stands twice came or went, so that others may have to be numbered anew."""
     left = {block.key for block in gone}
     return any("~" in key or key + "~2" in made for key in left.symmetric_difference(come))
 
 
 def are_apart(tops: list[Block], starts: list[int], end: int, by: int) -> bool:
-    """Whether no section begins inside a statement, and none of these reaches behind an end."""
+    """Returns whether no section begins inside a statement, and none of these reaches behind an end."""
     at = 0
     for block in tops:
         start = block.start + by
@@ -149,7 +149,7 @@ def are_apart(tops: list[Block], starts: list[int], end: int, by: int) -> bool:
 
 
 def same_from_the_start(tops: list[Block], nodes: list[Node], unsure: frozenset[str], change: Change) -> int:
-    """How many statements before the change are what they were."""
+    """Returns how many statements before the change are what they were."""
     count = 0
     for block, node in zip(tops, nodes, strict=False):
         start, end = node.byte_range
@@ -160,7 +160,7 @@ def same_from_the_start(tops: list[Block], nodes: list[Node], unsure: frozenset[
 
 
 def same_to_the_end(tops: list[Block], nodes: list[Node], unsure: frozenset[str], change: Change, first: int) -> int:
-    """How many statements behind the change are what they were, and only stand elsewhere."""
+    """Returns how many statements behind the change are what they were, and only stand elsewhere."""
     count = 0
     by = change.by
     most = min(len(tops), len(nodes)) - first

@@ -53,7 +53,7 @@ class Typed:
 
 
 def leaves_a_hole(facts: FileFacts) -> bool:
-    """Whether all of a text can be read but for the statement that is typed in."""
+    """Returns whether all of a text can be read but for the statement that is typed in."""
     spot = facts.spot
     if spot is None or not spot.is_apart or len(facts.broken) != 1:
         return False
@@ -61,7 +61,7 @@ def leaves_a_hole(facts: FileFacts) -> bool:
 
 
 def is_a_hole(block: Block, path: Path, broken: Span) -> bool:
-    """Whether the statement at the end of a path stands for something broken, and for all of that."""
+    """Returns whether the statement at the end of a path stands for something broken, and for all of that."""
     statement = statement_at(block.shape, path)
     return isinstance(statement, SIMPLE) and isinstance(statement.value, Hole) and block.span(statement.site) == broken
 
@@ -161,24 +161,24 @@ def watched_again(text: bytes, unread: Holes, block: Block, offset: int) -> tupl
 
 
 def holds_change(block: Block, spot: Spot, change: Change) -> bool:
-    """Whether an edit lies in the statement that is typed in."""
+    """Returns whether an edit lies in the statement that is typed in."""
     start, end = block.span(statement_at(block.shape, spot.path).site)
     return start <= change.start and change.old_end <= end
 
 
 def _is_alone(text: bytes, start: int, end: int, stop: int) -> bool:
-    """Whether a statement has its lines for itself and its comment."""
+    """Returns whether a statement has its lines for itself and its comment."""
     line = text.rfind(b"\n", 0, start) + 1
     return not text[line:start].strip(b" \t") and _BEHIND.fullmatch(text, end, stop) is not None
 
 
 def _tail(text: bytes, end: int, stop: int) -> int:
-    """Where the comment behind a statement ends, or else the statement."""
+    """Returns where the comment behind a statement ends, or else the statement."""
     return stop if b"#" in text[end:stop] else end
 
 
 def _may_stand_alone(text: bytes, start: int, stop: int) -> bool:
-    """Whether some lines seem to be read alike without those around them."""
+    """Returns whether some lines seem to be read alike without those around them."""
     stretch = text[start:stop]
     if b"\r" in stretch or b"\f" in stretch or stretch.rstrip().endswith(b"\\"):
         return False

@@ -53,7 +53,7 @@ class Window:
 
 
 def sections_of(text: bytes, facts: FileFacts) -> Sections:
-    """Where a text can be cut that has been read."""
+    """Returns where a text can be cut that has been read."""
     every = section_starts(text)
     starts = _between_statements([facts.blocks[key] for key in facts.top], every)
     if len(starts) == len(every):
@@ -130,7 +130,7 @@ def sections_after(before: Sections, window: Window, tops: Sequence[Block]) -> S
 
 
 def end_of(block: Block) -> int:
-    """Where a block ends in its file."""
+    """Returns where a block ends in its file."""
     return block.end
 
 
@@ -147,14 +147,14 @@ def _between_statements(tops: Sequence[Block], starts: Sequence[int]) -> list[in
 
 
 def _is_joined(text: bytes, every: Sequence[int], start: int, end: int) -> bool:
-    """Whether a section that others begin in is read in one even if there is an error elsewhere: for its quotes."""
+    """Tells if a section that others begin in is read in one even if there is an error elsewhere: for its quotes."""
     first = bisect_right(every, start)
     inside = [*every[first : bisect_left(every, end)], end]
     return is_closed(text, start, end) and not any(is_closed(text, start, one) for one in inside[:-1])
 
 
 def _goes_on(text: bytes, window: Window) -> bool:
-    """Whether what is incomplete in a window is completed by the section behind it: the grammar lets lines run on."""
+    """Tells if what is incomplete in a window is completed by the section behind it: the grammar lets lines run on."""
     behind = window.rest[1]
     if not behind:
         return False
@@ -163,6 +163,6 @@ def _goes_on(text: bytes, window: Window) -> bool:
 
 
 def _ends(stretch: bytes) -> bool:
-    """Whether no string goes on behind a stretch."""
+    """Returns whether no string goes on behind a stretch."""
     rest = _STRING.sub(b"", stretch)
     return b'"' not in rest and b"'" not in rest

@@ -188,7 +188,7 @@ def functions_in(suite: Node | None) -> Sequence[Node]:
 
 
 def is_function(node: Node) -> bool:
-    """Whether a statement defines a function."""
+    """Returns whether a statement defines a function."""
     number = node.kind_id
     if number == DECORATED:
         definition = node.child_by_field_id(_DEFINITION)

@@ -51,7 +51,7 @@ def layouts(place: Place) -> tuple[Completion, ...] | None:
 
 
 def _is_free(source: bytes, start: int, offset: int) -> bool:
-    """Whether nothing stands between the keyword and the next argument, apart from a bracket that was just opened."""
+    """Tells if nothing stands between the keyword and the next argument, apart from a bracket that was just opened."""
     line_end = source.find(b"\n", offset)
     rest = source[offset : line_end if line_end >= 0 else len(source)].strip()
     if source[start:offset] == b"(":
@@ -117,7 +117,7 @@ def _results(source: bytes, text: Span | None) -> tuple[str, ...]:
 
 
 def _spelling(view: FileView) -> str:
-    """How this file writes `jax.sharding.PartitionSpec`."""
+    """Returns how this file writes `jax.sharding.PartitionSpec`."""
     state = view.solution.modules.get(str(view.path))
     for name, value in state.frame.vars.items() if state is not None else ():
         if isinstance(value, Ext) and canonical(value.dotted) == PARTITION_SPEC:

@@ -34,7 +34,7 @@ def snippets(view: FileView, typed: Typed, wants: CompletionWants) -> tuple[Comp
 
 
 def _could_be(written: str, prefix: str) -> bool:
-    """Whether the letters that are written stand in a prefix in this order, beginning with the first."""
+    """Returns whether the letters that are written stand in a prefix in this order, beginning with the first."""
     left = iter(prefix)
     return prefix[:1] == written[:1] and all(letter in left for letter in written) if written else True
 
@@ -57,7 +57,7 @@ def _completion(view: FileView, snippet: Snippet, span: Span, wants: CompletionW
 
 
 def _imports(view: FileView, snippet: Snippet, span: Span) -> tuple[Edit, ...] | None:
-    """What adds the imports that the file lacks; None where they would stand right at the snippet itself."""
+    """Returns what adds the imports that the file lacks; None where they would stand right at the snippet itself."""
     missing = [one.statement for one in snippet.imports if name_of_module(view, one.dotted) != one.name]
     edits = tuple(edit.edit for edit in import_edits(view, missing))
     apart = all(edit.span.end < span.start or edit.span.start > span.end for edit in edits)

@@ -122,7 +122,7 @@ def _begins_argument(source: bytes, offset: int) -> bool:
 
 
 def _fits(name: str, written: str, quote: str, wants: CompletionWants) -> bool:
-    """Whether to offer a name for what is written of it; a client without placeholders compares with the insertion."""
+    """Tells if to offer a name for what is written of it; a client without placeholders compares with the insertion."""
     if quote:
         return name.startswith(written) and (wants.placeholders or not written)
     return wants.placeholders or name.startswith(written)

@@ -20,7 +20,7 @@ _KINDS = (mesh_axes_here, new_axis, layouts, bound_axes)
 def complete(
     view: FileView, offset: int, wants: CompletionWants, before: FileView | None = None
 ) -> tuple[Completion, ...]:
-    """What may be written at a cursor, best first.
+    """Returns what may be written at a cursor, best first.
 
     Args:
         view: the file as it is now, broken or not.

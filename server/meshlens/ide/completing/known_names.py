@@ -103,7 +103,7 @@ def map_in_words(binder: Binder) -> str:
 
 
 def operand_words(binder: Binder) -> str:
-    """What a map is applied to, "" if that is not known."""
+    """Returns what a map is applied to, "" if that is not known."""
     name = name_of(binder.operand)
     if name == "<lambda>":
         return "a lambda"

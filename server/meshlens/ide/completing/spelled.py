@@ -16,7 +16,7 @@ _ALIASED = re.compile(r"\s*([\w.]+)(?:\s+as\s+(\w+))?\s*")
 
 
 def uses_jax(source: bytes) -> bool:
-    """Whether a file imports JAX or a library on top of it."""
+    """Returns whether a file imports JAX or a library on top of it."""
     return _JAX.search(source) is not None
 
 

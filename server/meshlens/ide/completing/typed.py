@@ -74,7 +74,7 @@ class Typed:
 
 
 def typed_at(source: bytes, offset: int) -> Typed | None:
-    """What is being typed at a cursor, None in a comment, a string of several lines, or an endless line.
+    """Returns what is being typed at a cursor, None in a comment, a string of several lines, or an endless line.
 
     Args:
         source: the file, as broken as it may be.
@@ -102,12 +102,12 @@ def typed_at(source: bytes, offset: int) -> Typed | None:
 
 
 def line_start(source: bytes, offset: int) -> int:
-    """Where the line of an offset begins."""
+    """Returns where the line of an offset begins."""
     return max(source.rfind(b"\n", 0, offset), source.rfind(b"\r", max(0, offset - MOST_BYTES), offset)) + 1
 
 
 def statement_start(source: bytes, typed: Typed) -> int | None:
-    """Where the statement that the cursor is at the end of begins, if it is no longer than one word.
+    """Returns where the statement that the cursor is at the end of begins, if it is no longer than one word.
 
     Args:
         source: the file.
@@ -148,7 +148,7 @@ def _quoted(source: bytes, start: int, offset: int) -> Quoted:
 
 
 def _swallows(source: bytes, closing: re.Match[bytes], offset: int) -> bool:
-    """Whether the quote behind the cursor rather opens another string: `psum(x, "|, "batch")`."""
+    """Returns whether the quote behind the cursor rather opens another string: `psum(x, "|, "batch")`."""
     return any(mark in source[offset : closing.start(1)] for mark in (b",", b"(", b")", b"="))
 
 

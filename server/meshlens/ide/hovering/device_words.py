@@ -9,7 +9,7 @@ from meshlens.project.settings.devices import Devices, there_are
 
 
 def said_by(devices: Devices) -> str:
-    """What says that these are the devices: "target 8xH100", "asked for by this file", "detected"."""
+    """Returns what says that these are the devices: "target 8xH100", "asked for by this file", "detected"."""
     if devices.target is None:
         return DETECTED
     if devices.origin in ("set", "comment"):
@@ -50,7 +50,7 @@ def here(devices: Devices) -> str | None:
 
 
 def has_devices(report: Report | None) -> bool:
-    """Whether a report tells of devices, be it of the driver's alone."""
+    """Returns whether a report tells of devices, be it of the driver's alone."""
     return report is not None and bool(report.devices or report.accelerators)
 
 
@@ -72,7 +72,7 @@ def status(devices: Devices, *, trusted: bool = True) -> str:
 
 
 def has_no_jax(report: Report | None) -> bool:
-    """Whether the Python that was asked has no JAX."""
+    """Returns whether the Python that was asked has no JAX."""
     return report is not None and bool(report.failure) and bool(report.python) and report.version("jax") is None
 
 

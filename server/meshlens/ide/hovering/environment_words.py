@@ -22,7 +22,7 @@ def map_words(prose: Prose, binder: Binder) -> str:
 
 
 def environment_words(prose: Prose, env: AxisEnv) -> str:
-    """Which maps enclose code that runs in an environment, innermost first."""
+    """Returns which maps enclose code that runs in an environment, innermost first."""
     closed = any(binder.kind in MAPS_ON_DEVICES for binder in env.maps)
     more = "; callers may bind more" if env.open and not closed else ""
     if env.maps:
@@ -43,7 +43,7 @@ def route_words(prose: Prose, contexts: Iterable[Context]) -> str | None:
 
 
 def operand_name(prose: Prose, binder: Binder) -> str:
-    """What a map's function is called."""
+    """Returns what a map's function is called."""
     name = name_of(binder.operand)
     return "a lambda" if name == "<lambda>" else prose.code(name)
 
@@ -59,7 +59,7 @@ def _route(prose: Prose, context: Context) -> str:
 
 
 def _is_call(step: Step) -> bool:
-    """Whether a step is a call as it is written; that a map enters its operand is said with the map."""
+    """Returns whether a step is a call as it is written; that a map enters its operand is said with the map."""
     if step.how == "map":
         return step.function is None and step.site != step.env.maps[-1].site
     return step.how in ("call", "jit", "grad") and step.site != step.function

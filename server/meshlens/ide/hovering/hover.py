@@ -39,7 +39,7 @@ class Hover:
 
 
 def hover(view: FileView, offset: int, style: HoverStyle) -> Hover | None:
-    """What there is to say about the text at an offset.
+    """Returns what there is to say about the text at an offset.
 
     Args:
         view: the file.

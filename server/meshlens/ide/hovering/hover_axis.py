@@ -38,7 +38,7 @@ class _Layouts:
 
 
 def axis_text(prose: Prose, site: Site, name: Const | None) -> str | None:
-    """What to say of an expression that may be an axis name; None if it is none.
+    """Returns what to say of an expression that may be an axis name; None if it is none.
 
     Args:
         prose: how to write.

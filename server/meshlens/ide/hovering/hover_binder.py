@@ -22,7 +22,7 @@ _MOST_MAPS = 3
 
 
 def binder_text(prose: Prose, binder: Binder) -> str:
-    """What to say of one map and of the function that it gives."""
+    """Returns what to say of one map and of the function that it gives."""
     operand = operand_of(prose.view, binder.operand)
     return prose.page(
         prose.snippet(signature_text(operand)) if operand else None,

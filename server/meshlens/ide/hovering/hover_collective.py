@@ -16,7 +16,7 @@ from meshlens.jaxapi.collectives import Collective
 
 
 def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str | None:
-    """What to say of the call at a site; None if it is no collective that the analysis has reached.
+    """Returns what to say of the call at a site; None if it is no collective that the analysis has reached.
 
     Args:
         prose: how to write.
@@ -49,7 +49,7 @@ def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str
 
 
 def unreached_text(prose: Prose, row: Collective) -> str:
-    """What to say of a collective in code that no route in sight reaches."""
+    """Returns what to say of a collective in code that no route in sight reaches."""
     words = words_for(row.name, frozenset())
     return prose.page(words.does.format(over="the axis that its argument names"), "No known call leads here.")
 
@@ -94,12 +94,12 @@ def _total(uses: Sequence[AxisUse], names: tuple[str, ...], sizes: dict[str, int
 
 
 def _together(uses: Sequence[AxisUse]) -> bool:
-    """Whether several axes are named at once, and not another one on each route."""
+    """Returns whether several axes are named at once, and not another one on each route."""
     return any(isinstance(use.whole, Seq) and len(use.whole.items) > 1 for use in uses)
 
 
 def _may_be_bound(uses: Sequence[AxisUse]) -> bool:
-    """Whether some route binds the axis, or may."""
+    """Returns whether some route binds the axis, or may."""
     for use in uses:
         name = literal_name(use.name)
         if name is None or use.context.env.open or use.context.env.binder_of(name) is not None:
@@ -108,7 +108,7 @@ def _may_be_bound(uses: Sequence[AxisUse]) -> bool:
 
 
 def _bindings(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> Iterator[str]:
-    """Who binds each axis; in one sentence for those that the same maps bind."""
+    """Yields who binds each axis; in one sentence for those that the same maps bind."""
     alike: dict[str, list[str]] = {}
     for name in names:
         alike.setdefault(_binding(prose, uses, name), []).append(name)
@@ -130,7 +130,7 @@ def _sizes(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> dic
 
 
 def _binding(prose: Prose, uses: Sequence[AxisUse], name: str) -> str:
-    """Who binds an axis name, or that nothing does; `{axes}` stands for the name."""
+    """Returns who binds an axis name, or that nothing does; `{axes}` stands for the name."""
     mine = [use for use in uses if literal_name(use.name) == name]
     binders = {binder.site: binder for use in mine if (binder := use.context.env.binder_of(name)) is not None}
     unbound = [use for use in mine if use.context.env.binder_of(name) is None]
@@ -153,7 +153,7 @@ def _binding(prose: Prose, uses: Sequence[AxisUse], name: str) -> str:
 
 
 def _who_may(prose: Prose, uses: Sequence[AxisUse]) -> str:
-    """What may bind a name that nothing in sight binds: a map whose mesh is not known, or else a caller."""
+    """Returns what may bind a name that nothing in sight binds: a map whose mesh is not known, or else a caller."""
     for use in uses:
         for binder in reversed(use.context.env.maps):
             if binder.open:

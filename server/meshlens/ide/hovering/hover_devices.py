@@ -23,7 +23,7 @@ _QUESTIONS = {
 
 
 def devices_text(prose: Prose, dotted: str) -> str | None:
-    """What to say of a question about devices; None if the name is none."""
+    """Returns what to say of a question about devices; None if the name is none."""
     name = canonical(dotted)
     question = _QUESTIONS.get(name)
     if question is None:
@@ -48,7 +48,7 @@ def _meant(prose: Prose, name: str, devices: Devices) -> str | None:
 
 
 def _answer_of(name: str, target: Topology) -> str:
-    """What it would give on the devices that are aimed at."""
+    """Returns what it would give on the devices that are aimed at."""
     if name == "jax.devices":
         return describe(target).removeprefix(f"{target.text}: ")
     if name == "jax.local_devices":

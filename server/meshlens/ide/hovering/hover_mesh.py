@@ -32,7 +32,7 @@ def mesh_text(prose: Prose, mesh: Mesh) -> str | None:
 
 
 def _devices(prose: Prose, mesh: Mesh, total: int) -> str:
-    """How many devices it has; an abstract one has none of its own."""
+    """Returns how many devices it has; an abstract one has none of its own."""
     return part_of(prose.view.devices, total) if mesh.kind == "Mesh" else counted(total, "device")
 
 
@@ -53,7 +53,7 @@ def picture(prose: Prose, mesh: Mesh, shards: tuple[tuple[str, int], ...] | None
 
 
 def _numbers(prose: Prose, mesh: Mesh) -> str | None:
-    """What the numbers in the picture are, where they are not what one would take them for."""
+    """Returns what the numbers in the picture are, where they are not what one would take them for."""
     if drawing_of(mesh) is None or mesh.kind != "Mesh" or device_ids(prose.view, mesh) is not None:
         return None
     target, report = prose.view.devices.target, prose.view.devices.detected

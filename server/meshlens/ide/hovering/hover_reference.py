@@ -8,7 +8,7 @@ from meshlens.jaxapi.signatures import SUMMARIES, signature
 
 
 def with_reference(prose: Prose, dotted: str, *ours: str | None) -> str | None:
-    """What JAX itself says of a callable, and below that what we know; None if there is nothing to say."""
+    """Returns what JAX itself says of a callable, and below that what we know; None if there is nothing to say."""
     reference, own = _reference(prose, dotted), prose.page(*ours)
     rule = "---" if reference and own and not prose.is_plain else None
     return prose.page(reference, rule, own) or None

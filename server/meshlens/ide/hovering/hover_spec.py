@@ -16,7 +16,7 @@ _SHARDING = "jax.sharding.NamedSharding"
 
 
 def spec_text(prose: Prose, spec: Spec, mesh: Mesh | None = None) -> str | None:
-    """What to say of a spec; None while not one of its entries is known.
+    """Returns what to say of a spec; None while not one of its entries is known.
 
     Args:
         prose: how to write.
@@ -78,7 +78,7 @@ def _entry(prose: Prose, spec: Spec, place: int, sizes: dict[str, int | None]) -
 
 
 def _keywords(view: FileView, spec: Spec) -> tuple[Arg, ...]:
-    """What the call says of axes that no dimension lies on: `unreduced={"data"}`."""
+    """Returns what the call says of axes that no dimension lies on: `unreduced={"data"}`."""
     records = view.solution.by_file.get(spec.site.path)
     call = next((call for call in records.calls if call.call == spec.site), None) if records is not None else None
     return tuple(arg for arg in call.args if arg.label in ("unreduced", "reduced")) if call is not None else ()

@@ -17,7 +17,7 @@ _MOST_PARTS = 4
 
 
 def argument_words(prose: Prose, binder: Binder, operand: Operand, place: int) -> str:
-    """How the argument for one parameter is mapped."""
+    """Returns how the argument for one parameter is mapped."""
     parameter = operand.parameters[place]
     row = row_of(canonical(binder.dotted))
     if row is not None and _listed(binder, row.static, place, parameter):
@@ -29,7 +29,7 @@ def argument_words(prose: Prose, binder: Binder, operand: Operand, place: int) -
 
 
 def says_axes(binder: Binder) -> bool:
-    """Whether a map takes an entry for each positional argument, as those of JAX do."""
+    """Returns whether a map takes an entry for each positional argument, as those of JAX do."""
     row = row_of(canonical(binder.dotted))
     if row is None or row.in_axes is None or "variable_axes" in row.parameters:
         return False
@@ -37,7 +37,7 @@ def says_axes(binder: Binder) -> bool:
 
 
 def result_words(prose: Prose, binder: Binder) -> str:
-    """How the results are put together."""
+    """Returns how the results are put together."""
     row = row_of(canonical(binder.dotted))
     given = binder.argument(row.out_axes) if row is not None and row.out_axes else None
     if binder.kind in ("pmap", "vmap"):
@@ -74,13 +74,13 @@ def _mapped(prose: Prose, binder: Binder, parameter: Parameter, place: int) -> s
 
 
 def _rest(prose: Prose, binder: Binder, entries: Seq, place: int) -> str:
-    """How the arguments behind a star are mapped."""
+    """Returns how the arguments behind a star are mapped."""
     words = {_entry(prose, binder, entry, None) for entry in entries.items[place:]}
     return words.pop() if len(words) == 1 and not entries.open else "by the entries that are left"
 
 
 def given_name(binder: Binder) -> str:
-    """What a map calls the parameter that says how arguments are mapped."""
+    """Returns what a map calls the parameter that says how arguments are mapped."""
     return "in_axes" if binder.kind in ("pmap", "vmap", "smap") else "in_specs"
 
 

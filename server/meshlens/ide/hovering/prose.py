@@ -43,7 +43,7 @@ class Prose:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the client shows no Markdown."""
+        """Tells if the client shows no Markdown."""
         return self.style == "plaintext"
 
     def code(self, text: str) -> str:

@@ -10,7 +10,7 @@ from meshlens.project.view import FileView
 
 
 def definition(view: FileView, offset: int) -> tuple[Place, ...]:
-    """Where the axis name under the cursor is bound.
+    """Returns where the axis name under the cursor is bound.
 
     For an argument of a binder that is no literal, and for a name that nothing binds, it is where the name is
     written.  Nothing where the cursor is on no axis name.
@@ -34,7 +34,7 @@ def definition(view: FileView, offset: int) -> tuple[Place, ...]:
 
 
 def _binding_places(view: FileView, symbols: AxisSymbols, node: Node) -> list[Site]:
-    """Where binders and meshes say a name: the literal if it stands there, else the expression."""
+    """Returns where binders and meshes say a name: the literal if it stands there, else the expression."""
     if node in symbols.unwritten:
         return [node[0]]
     found: list[Site] = []

@@ -39,7 +39,7 @@ class Occurrence:
 
 
 def place_of(view: FileView, site: Site) -> Place:
-    """Where a site lies."""
+    """Returns where a site lies."""
     return Place(view.path_of(site), view.span(site))
 
 

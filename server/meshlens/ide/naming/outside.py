@@ -62,7 +62,7 @@ def _of_binder(binder: Binder, path: str) -> Iterator[tuple[Site, str]]:
 
 
 def outside_text(axis: OutsideAxis, found: Found) -> str:
-    """What to say of such a name, in Markdown that is plain text too.
+    """Returns what to say of such a name, in Markdown that is plain text too.
 
     Args:
         axis: the expression.

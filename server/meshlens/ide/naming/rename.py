@@ -45,7 +45,7 @@ class Renaming:
 
 
 def prepare(view: FileView, offset: int) -> Renamable | Refused:
-    """Whether the axis name under the cursor can be renamed, before a new name is known.
+    """Returns whether the axis name under the cursor can be renamed, before a new name is known.
 
     Args:
         view: the file.

@@ -89,7 +89,7 @@ def _in_one_function(one: AxisSymbol, other: AxisSymbol) -> bool:
 
 
 def _holds(outer: Site, inner: Site) -> bool:
-    """Whether a function is the other or stands around it; statements of the top level are no function."""
+    """Returns whether a function is the other or stands around it; statements of the top level are no function."""
     if outer.path != inner.path or outer.block.startswith("="):
         return False
     return outer.block == inner.block or inner.block.startswith(f"{outer.block}.")

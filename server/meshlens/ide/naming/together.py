@@ -22,7 +22,7 @@ class Together:
         self._known: dict[tuple[str, str], frozenset[RootKey]] = {}
 
     def run(self, some: Iterable[Site], others: Iterable[Site]) -> bool:
-        """Whether some root reads a block of both."""
+        """Returns whether some root reads a block of both."""
         return not self._roots(some).isdisjoint(self._roots(others))
 
     def _roots(self, sites: Iterable[Site]) -> frozenset[RootKey]:

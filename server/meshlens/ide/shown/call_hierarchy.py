@@ -72,7 +72,7 @@ def prepare_calls(view: FileView, offset: int) -> tuple[CallItem, ...]:
 
 
 def incoming_calls(view: FileView, site: Site) -> tuple[CallLink, ...]:
-    """Who calls a function, with the maps that it then runs under.
+    """Returns who calls a function, with the maps that it then runs under.
 
     Args:
         view: any file of the workspace.
@@ -83,7 +83,7 @@ def incoming_calls(view: FileView, site: Site) -> tuple[CallLink, ...]:
 
 
 def outgoing_calls(view: FileView, site: Site) -> tuple[CallLink, ...]:
-    """What a function calls, with the maps that this runs under; then its collectives.
+    """Returns what a function calls, with the maps that this runs under; then its collectives.
 
     Args:
         view: any file of the workspace.

@@ -43,7 +43,7 @@ class Calls:
     uses: dict[Site, tuple[AxisUse, ...]]
 
     def knows(self, function: Site) -> bool:
-        """Whether a route leads through a function."""
+        """Returns whether a route leads through a function."""
         return function in self.into or function in self.out_of or function in self.uses
 
 
@@ -53,7 +53,7 @@ def calls_of(solution: Solution) -> Calls:
 
 
 def module_site(path: str) -> Site:
-    """What stands for the top level of a file."""
+    """Returns what stands for the top level of a file."""
     return Site(path, "", 0)
 
 

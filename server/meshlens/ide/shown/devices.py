@@ -11,7 +11,7 @@ from meshlens.project.view import FileView
 
 
 def axis_size(view: FileView, binder: Binder, name: str) -> int | None:
-    """How many indices an axis has that a binder binds; None where nothing says it."""
+    """Returns how many indices an axis has that a binder binds; None where nothing says it."""
     if isinstance(binder.mesh, Mesh):
         return mesh_sizes(binder.mesh).get(name)
     given = binder.argument("axis_size")

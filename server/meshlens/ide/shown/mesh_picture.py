@@ -54,7 +54,7 @@ class Drawing:
 def drawing_of(
     mesh: Mesh, ids: Sequence[int] | None = None, shards: Sequence[tuple[str, int]] | None = None
 ) -> Drawing | None:
-    """What to draw of a mesh; None while names or sizes are not known.
+    """Returns what to draw of a mesh; None while names or sizes are not known.
 
     Args:
         mesh: the mesh.

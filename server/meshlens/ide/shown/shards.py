@@ -41,7 +41,7 @@ def shards_of(spec: Spec, mesh: Mesh) -> tuple[tuple[str, int], ...] | None:
 
 
 def _is_told(entry: Value, sizes: dict[str, int]) -> bool:
-    """Whether every mesh axis of an entry is known."""
+    """Returns whether every mesh axis of an entry is known."""
     items = entry.items if isinstance(entry, Seq) else (entry,)
     if isinstance(entry, Seq) and entry.open:
         return False

@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def _questions(stream: BinaryIO) -> Iterator[Any]:
-    """What is asked; when the server is gone, the process ends, whatever it is doing."""
+    """Yields what is asked; when the server is gone, the process ends, whatever it is doing."""
     waiting: SimpleQueue[Any] = SimpleQueue()
 
     def read() -> None:

@@ -47,7 +47,7 @@ async def findings_of_project(session: Session, root: Path) -> Mapping[Path, tup
 
 
 async def ask_whole(session: Session, what: str, path: Path, *arguments: Any) -> Any:
-    """What a feature says when it sees every file of a project.
+    """Returns what a feature says when it sees every file of a project.
 
     Args:
         session: where to ask.

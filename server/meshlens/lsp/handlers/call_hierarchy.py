@@ -25,7 +25,7 @@ async def prepare_call_hierarchy(session: Session, params: dict[str, Any]) -> li
 
 
 async def incoming_calls(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """Who calls a function, and under which maps."""
+    """Returns who calls a function, and under which maps."""
     path, site = _asked(params)
     made = []
     for link in await ask_whole(session, "incoming calls", path, site) or ():
@@ -36,7 +36,7 @@ async def incoming_calls(session: Session, params: dict[str, Any]) -> list[dict[
 
 
 async def outgoing_calls(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a function calls and over which axes it communicates."""
+    """Returns what a function calls and over which axes it communicates."""
     path, site = _asked(params)
     made = []
     for link in await ask_whole(session, "outgoing calls", path, site) or ():

@@ -16,7 +16,7 @@ _WITH_PLACEHOLDERS = 2
 
 
 def completion(session: Session, params: dict[str, Any]) -> dict[str, Any] | None:
-    """What may be written here; nothing where it is another server's business."""
+    """Returns what may be written here; nothing where it is another server's business."""
     here = session.at(params)
     if here is None:
         return None

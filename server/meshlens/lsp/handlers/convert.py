@@ -28,7 +28,7 @@ from meshlens.text import Span
 
 
 def convert(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """What can be made of the code at a position: an edit, or why there is none.
+    """Returns what can be made of the code at a position: an edit, or why there is none.
 
     Args:
         session: the session.
@@ -83,7 +83,7 @@ def asked_for(session: Session, params: Mapping[str, Any]) -> tuple[Document, Fi
 
 
 def wishes_of(session: Session, document: Document, params: Mapping[str, Any]) -> Wishes:
-    """What the user wishes.
+    """Returns what the user wishes.
 
     Raises:
         Refusal: it makes no sense.

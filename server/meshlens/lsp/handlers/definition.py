@@ -19,7 +19,7 @@ Places = list[dict[str, Any]] | None
 
 
 def definition(session: Session, params: dict[str, Any]) -> Places | Awaitable[Places]:
-    """Where the name is bound, or written in an installed package; nothing for what is no axis name."""
+    """Returns where the name is bound, or written in an installed package; nothing for what is no axis name."""
     here = session.at(params)
     if here is None:
         return None

@@ -13,7 +13,7 @@ Shown = dict[str, Any]
 
 
 def devices(session: Session, params: dict[str, Any]) -> Shown | Awaitable[Shown]:
-    """What is known; with `refresh` the project's Python is asked again first."""
+    """Returns what is known; with `refresh` the project's Python is asked again first."""
     root, path = project_named(session, params)
     return _again(session, root, path) if params.get("refresh") is True else devices_shown(session, root, path)
 

@@ -69,7 +69,7 @@ def _show(session: Session, arguments: object) -> None:
 
 
 def debug_information(session: Session) -> str:
-    """What helps to understand a report of a problem: versions, the client, the projects, memory."""
+    """Returns what helps to understand a report of a problem: versions, the client, the projects, memory."""
     client = session.client
     can = [name for name in client.__slots__ if getattr(client, name) is True]
     lines = [

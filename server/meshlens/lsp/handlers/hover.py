@@ -46,7 +46,7 @@ def _with_trace(session: Session, view: FileView, offset: int, found: Hover | No
 
 
 async def _outside(session: Session, document: Document, axis: OutsideAxis) -> Shown:
-    """What there is to say of an axis name that an installed package has."""
+    """Returns what there is to say of an axis name that an installed package has."""
     found = await session.indexing.look_up(session.folder_of(document.path).root, axis.dotted)
     if found is None:
         return None
@@ -58,7 +58,7 @@ async def _outside(session: Session, document: Document, axis: OutsideAxis) -> S
 
 
 def style_of(session: Session) -> HoverStyle:
-    """How to write for this client."""
+    """Returns how to write for this client."""
     if not session.client.markdown:
         return "plaintext"
     if not session.client.name.startswith(_SHOW_PICTURES):

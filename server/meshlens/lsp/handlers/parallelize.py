@@ -45,7 +45,7 @@ _WAYS = (
 
 
 def ways_to_parallelize(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """What can be made of the function at a position.
+    """Returns what can be made of the function at a position.
 
     Args:
         session: the session.

@@ -13,7 +13,7 @@ from meshlens.text import FileEdit, LineIndex
 
 
 async def prepare_rename(session: Session, params: dict[str, Any]) -> dict[str, Any] | None:
-    """What would be renamed; nothing where no axis name stands.
+    """Returns what would be renamed; nothing where no axis name stands.
 
     Raises:
         Refusal: the name cannot be renamed everywhere.
@@ -55,7 +55,7 @@ async def rename(session: Session, params: dict[str, Any]) -> dict[str, Any] | N
 
 
 def _is_stale(session: Session, edit: FileEdit, old: str) -> bool:
-    """Whether a file says something else, where it is to be edited, than the process that answered has read."""
+    """Returns whether a file says something else, where it is to be edited, than the process that answered has read."""
     source = session.source(edit.path) or b""
     return source[edit.edit.span.start : edit.edit.span.end] != old.encode()
 

@@ -12,7 +12,7 @@ from meshlens.lsp.wire.client import known_kind
 
 
 async def workspace_symbol(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the query finds, best first in each project."""
+    """Returns what the query finds, best first in each project."""
     one_file = {session.folder_of(document.path).root: document.path for document in session.documents.values()}
     made = []
     for path in one_file.values():

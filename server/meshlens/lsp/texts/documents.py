@@ -128,5 +128,5 @@ def uri_of(path: Path) -> str:
 
 
 def is_nowhere(path: Path) -> bool:
-    """Whether a text has no file."""
+    """Returns whether a text has no file."""
     return path.is_relative_to(NOWHERE)

@@ -39,5 +39,5 @@ def written(texts: Iterable[str]) -> bytes:
 
 
 def bases(texts: Sequence[str]) -> list[int]:
-    """Where each cell begins in the joined source, in bytes."""
+    """Returns where each cell begins in the joined source, in bytes."""
     return [cell.span.start for cell in join_cells(list(enumerate(texts))).cells]

@@ -74,7 +74,7 @@ class Client:
 
 
 def read_client(params: Mapping[str, Any]) -> Client:
-    """What the client can, from the parameters of `initialize`."""
+    """Returns what the client can, from the parameters of `initialize`."""
     given = params.get("capabilities")
 
     def can(path: str) -> Any:

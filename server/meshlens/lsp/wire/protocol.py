@@ -54,7 +54,7 @@ class Protocol(LanguageServerProtocol):
         self._begin = make
 
     def session(self) -> Any:
-        """What the handlers work on; None before `initialize`."""
+        """Returns what the handlers work on; None before `initialize`."""
         if self._session is None and self._begin is not None:
             self._session = self._begin(self)
         return self._session

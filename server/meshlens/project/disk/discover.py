@@ -130,7 +130,7 @@ def _left_out(path: str, rules: tuple[_Rules | None, ...], *, folder: bool) -> b
 
 
 def _gitignores_above(top: Path) -> _Rules | None:
-    """What the `.gitignore` files above a folder say, if it lies in a repository."""
+    """Returns what the `.gitignore` files above a folder say, if it lies in a repository."""
     above = []
     for folder in top.parents:
         above.append(folder)

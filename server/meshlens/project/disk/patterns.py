@@ -38,7 +38,7 @@ class Pattern:
     folders: bool
 
     def matches(self, parts: tuple[str, ...]) -> bool:
-        """Whether it matches a path, given by its parts."""
+        """Returns whether it matches a path, given by its parts."""
         segments = self.segments
         if len(segments) == 2 and segments[0] is None and segments[1] is not None:
             return segments[1].match(parts[-1]) is not None
@@ -111,7 +111,7 @@ def patterns(lines: tuple[str, ...]) -> tuple[Pattern, ...]:
 
 
 def verdict(rules: Iterable[Pattern], path: str, *, folder: bool) -> bool | None:
-    """Whether the last pattern that matches a path takes it in or out; None when none matches.
+    """Returns whether the last pattern that matches a path takes it in or out; None when none matches.
 
     Args:
         rules: the patterns, in order.
@@ -127,7 +127,7 @@ def verdict(rules: Iterable[Pattern], path: str, *, folder: bool) -> bool | None
 
 
 def matches(lines: tuple[str, ...], path: str) -> bool:
-    """Whether a file, or a folder that it lies in, matches one of these patterns.
+    """Returns whether a file, or a folder that it lies in, matches one of these patterns.
 
     Args:
         lines: the patterns.

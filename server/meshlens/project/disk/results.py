@@ -88,7 +88,7 @@ class ResultsCache:
             write_sealed(self._place, self._name, content)
 
     def _load(self) -> dict[str, Kept]:
-        """What the file holds.
+        """Returns what the file holds.
 
         Raises:
             ValueError, TypeError, LookupError, RecursionError: it was written by somebody else.

@@ -74,7 +74,7 @@ def project_root(start: Path) -> Path:
 
 
 def is_project(folder: Path) -> bool:
-    """Whether a folder bears the mark of a project."""
+    """Returns whether a folder bears the mark of a project."""
     return any((folder / mark).exists() for mark in PROJECT_MARKS)
 
 

@@ -62,13 +62,13 @@ def devices_for(facts: FileFacts | None, target: Topology | None, detected: Repo
 
 
 def says_devices(facts: Mapping[str, FileFacts]) -> dict[str, DevicesSaid]:
-    """What files themselves say of devices, of those that do."""
+    """Returns what files themselves say of devices, of those that do."""
     return {path: file.devices for path, file in facts.items() if file.devices is not None}
 
 
 @lru_cache(maxsize=256)
 def _own(said: DevicesSaid) -> Topology | None:
-    """What a file asks for; None where that means nothing."""
+    """Returns what a file asks for; None where that means nothing."""
     if said.how == "code" and not said.text.strip("0"):
         return None
     try:
@@ -85,7 +85,7 @@ def target_of(setting: DevicesWanted | None, detected: Report | None) -> Topolog
 
 
 def there_are(devices: Devices) -> str:
-    """How many devices there are, with what says so, for the end of a message: "target 2x4 has 8 devices"."""
+    """Returns how many devices there are, with what says so, for the end of a message: "target 2x4 has 8 devices"."""
     assert devices.target is not None
     return _counted(devices, devices.target.count)
 

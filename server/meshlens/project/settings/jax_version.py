@@ -72,7 +72,7 @@ def _of_its_own_source(root: Path) -> JaxVersion | None:
 
 
 def speaks_of_versions(folder: Path) -> bool:
-    """Whether a folder holds anything that may say which version of JAX is used, told by the names in it alone."""
+    """Tells if a folder holds anything that may say which version of JAX is used, told by the names in it alone."""
     try:
         return any(_TELLING.search(name) for name in os.listdir(folder))
     except OSError:
@@ -80,12 +80,12 @@ def speaks_of_versions(folder: Path) -> bool:
 
 
 def default_jax_version() -> JaxVersion:
-    """What is assumed where nothing says, or the bounds allow older and newer versions alike."""
+    """Returns what is assumed where nothing says, or the bounds allow older and newer versions alike."""
     return JaxVersion(SETTLED, "assumed, no version found")
 
 
 def package_folders(root: Path, settings: Settings) -> Iterator[Path]:
-    """Where the environments of a project have their packages; the interpreter that is set goes first.
+    """Yields where the environments of a project have their packages; the interpreter that is set goes first.
 
     Then come `.venv` and `venv`, then what other tools have made for the folder, inside it or elsewhere: conda, pixi,
     poetry, hatch, pipenv.

@@ -35,7 +35,7 @@ def changed_blocks(
 
 
 def with_worth(before: Interest, now: Interest, changed: frozenset[BlockKey]) -> frozenset[BlockKey]:
-    """What changed, and whatever depends on it that some blocks are worth more or less than they were."""
+    """Returns what changed, and whatever depends on it that some blocks are worth more or less than they were."""
     more, less = now.differing(before, filter(is_block, changed))
     return changed | less | {worth_of(*block) for block in more | less}
 

@@ -43,7 +43,7 @@ class OneAfterTheOther:
         }
 
     def find(self, item: Any, root: RootKey) -> Entry | None:
-        """What the roots that ended left under an item; None for nothing."""
+        """Returns what the roots that ended left under an item; None for nothing."""
         return told(item, self._left.get(item))
 
     def add(self, root: RootKey, ledger: Ledger) -> None:
@@ -72,7 +72,7 @@ class OneAfterTheOther:
             self.add((path, ""), result.ledger)
 
     def usable(self, key: RootKey, results: Mapping[RootKey, RootResult]) -> RootResult | None:
-        """What a root left behind before; None if it is to run again.
+        """Returns what a root left behind before; None if it is to run again.
 
         Args:
             key: the root.
@@ -84,7 +84,7 @@ class OneAfterTheOther:
         return found
 
     def _agree(self, ledger: Ledger) -> bool:
-        """Whether a root would find now what it found when it ran; the modules run that it asked for."""
+        """Returns whether a root would find now what it found when it ran; the modules run that it asked for."""
         left = self._left
         for item, found in ledger.found.items():
             if type(item) is str:
@@ -143,7 +143,7 @@ class AsOfTurn:
         self._fits = False
 
     def find(self, item: Any, root: RootKey) -> Entry | None:
-        """What the roots that ended before another one left under an item; None for nothing."""
+        """Returns what the roots that ended before another one left under an item; None for nothing."""
         # A module that runs now and did not before ends behind all others, until all of them run again.
         turn, results = self.turns.get(root, len(self.turns)), self._results
         found: Entry | None = None
@@ -210,7 +210,7 @@ def _leave_the_same(old: Ledger, new: Ledger, item: Any) -> bool:
 
 
 def _are_alike(one: Shared, other: Shared) -> bool:
-    """Whether two results are the same; large ones are not compared, as a part may stand in them many times."""
+    """Returns whether two results are the same; large ones are not compared, as a part may stand in them many times."""
     heaps = (*one.heap.values(), one.given), (*other.heap.values(), other.given)
     if one.root != other.root or one.heap.keys() != other.heap.keys():
         return False

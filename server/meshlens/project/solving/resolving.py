@@ -101,13 +101,13 @@ def _of_others(before: Solution, now: Solution) -> tuple[Solution, ...]:
 
 
 def _is_typed_alike(one: Solution, other: Solution) -> bool:
-    """Whether the same statement is typed in, and all around it is the same."""
+    """Returns whether the same statement is typed in, and all around it is the same."""
     watches = one.watch, other.watch
     return watches[0] is not None and watches[1] is not None and watches[0].spot.place is watches[1].spot.place
 
 
 def _is_the_same(before: Solution, facts: Mapping[str, FileFacts]) -> bool:
-    """Whether all facts are those of an earlier solution again: what was typed since has been taken back."""
+    """Returns whether all facts are those of an earlier solution again: what was typed since has been taken back."""
     watch = before.watch
     if watch is None or watch.path not in facts or facts.keys() != before.facts.keys():
         return False
@@ -182,7 +182,7 @@ def _typed_again(before: Solution, facts: Mapping[str, FileFacts], changed: froz
 
 
 def _interest(before: Solution, facts: Mapping[str, FileFacts], changed: frozenset[BlockKey]) -> Interest | None:
-    """What is interesting now; None if roots come or go."""
+    """Returns what is interesting now; None if roots come or go."""
     was = before.interest
     blocks = frozenset(filter(is_block, changed))
     found = was.after(facts, blocks) if was is not None else None
@@ -222,7 +222,7 @@ def _rerun(solution: Solution, world: SolvingWorld, key: RootKey) -> RootResult 
 
 
 def _decides_about_others(before: Solution, key: RootKey, old: RootResult, new: RootResult) -> bool:
-    """Whether a root now enters or calls something else, so that other roots may come or go."""
+    """Returns whether a root now enters or calls something else, so that other roots may come or go."""
     if key[1].startswith("<") and old.called != new.called:
         state = before.modules.get(key[0])
         if state is None or state.left is None or not state.left.mapped.keys().isdisjoint(old.called ^ new.called):

@@ -95,7 +95,7 @@ def _run_left(
 
 
 def _found(solution: Solution, ledgers: OneAfterTheOther, key: RootKey, run: Callable[[], RootResult]) -> RootResult:
-    """What a root leaves behind: what it left before, if it would find the same, or what a run of it does."""
+    """Returns what a root leaves behind: what it left before, if it would find the same, or what a run of it does."""
     solution.results[key] = found = ledgers.usable(key, solution.results) or contained(solution, key, run)
     ledgers.add(key, found.ledger)
     return found

@@ -50,7 +50,7 @@ class Focus:
     roots: frozenset[RootKey]
 
     def runs(self, key: RootKey) -> bool:
-        """Whether a root is run."""
+        """Returns whether a root is run."""
         return key[0] in self.files or key in self.roots
 
 
@@ -161,7 +161,7 @@ class Solution:
         return found
 
     def runs(self, key: RootKey) -> bool:
-        """Whether a root is run."""
+        """Returns whether a root is run."""
         focus = self.assumed.focus
         return focus is None or focus.runs(key)
 

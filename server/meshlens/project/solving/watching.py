@@ -68,11 +68,11 @@ class Watch:
         return self._once("variables", lambda: _variables([self._rest(), *shapes]))
 
     def left_no_records(self) -> bool:
-        """Whether the statement left no record in any root."""
+        """Returns whether the statement left no record in any root."""
         return all(ran is not None and all(one.begun == one.ended for one in ran) for ran in self.moments.values())
 
     def may_repeat(self) -> bool:
-        """Whether the statement may run again in the same frame."""
+        """Returns whether the statement may run again in the same frame."""
         node, repeats = self.shape, False
         for index in self.spot.path:
             node = node[index]
@@ -80,7 +80,7 @@ class Watch:
         return repeats
 
     def may_be_skipped(self) -> bool:
-        """Whether it stands in a branch of which it decides whether that reduces over devices."""
+        """Returns whether it stands in a branch of which it decides whether that reduces over devices."""
         node, rest = self.shape, self._rest()
         for index in self.spot.path:
             is_branch = isinstance(node, If)
@@ -203,7 +203,7 @@ def type_again(
 
 
 def reaches_alike(before: Interest, now: Interest, block: BlockKey) -> bool:
-    """Whether calling a block is worth as much as it was."""
+    """Returns whether calling a block is worth as much as it was."""
     return before.reach(*block) == now.reach(*block)
 
 

@@ -69,7 +69,7 @@ class SolvingWorld:
         return devices_for(self._solution.facts.get(path), self._solution.assumed.devices).target
 
     def is_running(self, path: str) -> bool:
-        """Whether a file's top level is being run, or the file as a program, so that its variables may change."""
+        """Tells if a file's top level is being run, or the file as a program, so that its variables may change."""
         return path in self._running or path == self.program
 
     def sites_of(self, path: str, block: str) -> Sites | None:
@@ -94,7 +94,7 @@ class SolvingWorld:
         return self._solution.index.submodule(module, name)
 
     def module_state(self, path: str, asking: Run) -> ModuleState | None:
-        """What a module's top level leaves behind; partial while it is being run."""
+        """Returns what a module's top level leaves behind; partial while it is being run."""
         solution = self._solution
         if path not in solution.modules:
             if path not in solution.facts:

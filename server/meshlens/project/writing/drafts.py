@@ -56,12 +56,12 @@ class Draft:
     edits: tuple[Edit, ...] = ()
 
     def name_of(self, dotted: str, before: int | None = None) -> str | None:
-        """How the file will call what it is going to import; None if it is not, or not before an offset."""
+        """Returns how the file will call what it is going to import; None if it is not, or not before an offset."""
         early = [one for one in self.imports if before is None or (one.before is not None and one.before <= before)]
         return next((name for one in early for known, name in one.bound if known == dotted), None)
 
     def has(self, name: str, inside: Span | None = None) -> bool:
-        """Whether a name will be written, not behind a dot.
+        """Returns whether a name will be written, not behind a dot.
 
         Args:
             name: the name.

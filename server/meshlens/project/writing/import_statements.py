@@ -13,7 +13,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 
 def name_of_module(view: FileView, dotted: str, before: int | None = None) -> str | None:
-    """How the top level of a file calls a module: "jnp" for "jax.numpy"; None if it does not import it.
+    """Returns how the top level of a file calls a module: "jnp" for "jax.numpy"; None if it does not import it.
 
     Args:
         view: the file.

@@ -8,7 +8,7 @@ _LITERAL = re.compile(r"([rRuU]?)('''|\"\"\"|'|\")(.*)\2", re.DOTALL)
 
 
 def is_string(text: str) -> bool:
-    """Whether a text is one string literal that says its value without escapes."""
+    """Returns whether a text is one string literal that says its value without escapes."""
     return _parts(text) is not None
 
 

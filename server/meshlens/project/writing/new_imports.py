@@ -18,7 +18,7 @@ _HEAD = re.compile(rb"(?:#[^\n]*\n)*#[^\n]*(?=\r?\n\r?\n)|#![^\n]*")
 
 
 def spelled_or_imported(view: FileView, module: str, name: str) -> tuple[str, tuple[FileEdit, ...]]:
-    """What to write for `module.name` in a file, and the edit that imports the module where that is needed.
+    """Returns what to write for `module.name` in a file, and the edit that imports the module where that is needed.
 
     Args:
         view: the file.
@@ -30,7 +30,7 @@ def spelled_or_imported(view: FileView, module: str, name: str) -> tuple[str, tu
 
 
 def spelled(view: FileView, module: str, name: str, before: int | None = None) -> tuple[str, tuple[Import, ...]]:
-    """What to write for `module.name` in a file, and the import that it needs.
+    """Returns what to write for `module.name` in a file, and the import that it needs.
 
     Args:
         view: the file.
@@ -57,7 +57,7 @@ def late_import(view: FileView, at: int) -> int | None:
 
 
 def is_written(view: FileView, name: str) -> bool:
-    """Whether a name stands anywhere in a file, so that a new thing had better have another one."""
+    """Returns whether a name stands anywhere in a file, so that a new thing had better have another one."""
     return is_written_in(view.source, name) or view.draft.has(name)
 
 
@@ -121,7 +121,7 @@ def _place(view: FileView, new: Import) -> tuple[int, str]:
 
 
 def end_of_line(view: FileView, end: int) -> int:
-    """Where the line ends that a statement ends in, with the comment or the other statements behind it."""
+    """Returns where the line ends that a statement ends in, with the comment or the other statements behind it."""
     while True:
         found = view.source.find(b"\n", end)
         at = found if found >= 0 else len(view.source)
@@ -133,7 +133,7 @@ def end_of_line(view: FileView, end: int) -> int:
 
 
 def _above_comments(view: FileView, start: int) -> int:
-    """Where the line of an offset begins, or the comment right above it, unless that heads the file."""
+    """Returns where the line of an offset begins, or the comment right above it, unless that heads the file."""
     first = line = view.lines.line_of(start)
     while line and view.source[view.lines.starts[line - 1] : view.lines.starts[line]].lstrip().startswith(b"#"):
         line -= 1

@@ -59,12 +59,12 @@ class Reductions:
 
     @property
     def sums(self) -> bool:
-        """Whether something is summed over the devices."""
+        """Tells if something is summed over the devices."""
         return not {"psum", "all_gather"}.isdisjoint({how for *_, how in (*self.lines, *self.inside)})
 
 
 def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reductions:
-    """What a step has to reduce over the devices.
+    """Returns what a step has to reduce over the devices.
 
     Of the keys that it gets or makes, each device folds its number into those that no result holds.
 
@@ -100,7 +100,7 @@ def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reduct
 
 
 def _makes_keys(view: FileView, statement: Node) -> bool:
-    """Whether a statement binds keys that a function of JAX makes, whatever their names are."""
+    """Returns whether a statement binds keys that a function of JAX makes, whatever their names are."""
     value = statement.value
     dotted = dotted_name(view, value.callee) if isinstance(value, Call) else ""
     return dotted in ("jax.random.split", "jax.random.fold_in", "jax.random.key", "jax.random.PRNGKey")

@@ -153,7 +153,7 @@ class Follow:
         return self.env.get(name, "same")
 
     def binds(self, name: str) -> bool:
-        """Whether a name means something here that the file's top level does not say."""
+        """Returns whether a name means something here that the file's top level does not say."""
         return name in self.env or name in self.local or name in self.imports
 
     def forget(self, name: str) -> None:
@@ -162,7 +162,7 @@ class Follow:
             known.pop(name, None)
 
     def dotted(self, node: Node) -> str:
-        """What a name or attribute means by the imports, "" if they do not say."""
+        """Returns what a name or attribute means by the imports, "" if they do not say."""
         root = node
         while isinstance(root, Attribute):
             root = root.object
@@ -177,7 +177,7 @@ class Follow:
         return canonical(".".join((self.imports[root.name], *reversed(attributes))))
 
     def meant(self, callee: Node) -> tuple[Follow, Node]:
-        """What a callee stands for, after the scope in which its names mean what they mean."""
+        """Returns what a callee stands for, after the scope in which its names mean what they mean."""
         home = self
         for _ in range(DEPTH):
             if not isinstance(callee, Name) or callee.name not in home.made or callee.name in home.local:
@@ -223,7 +223,7 @@ def made_by(follow: Follow, value: Node) -> tuple[Node, Follow] | None:
 
 
 def returns_function(follow: Follow, callee: Node) -> bool:
-    """Whether a function of the file returns one that it defines or makes."""
+    """Returns whether a function of the file returns one that it defines or makes."""
     known = function_defined(follow, callee)
     if known is None or not isinstance(known[0], FunctionDef):
         return known is not None and isinstance(known[0].body, Lambda)
@@ -340,7 +340,7 @@ def _of_another_file(follow: Follow, callee: Node) -> tuple[Node, Follow] | None
 
 
 def _is_plain(view: FileView, decorator: Node) -> bool:
-    """Whether a decorator leaves what a function gives as it is."""
+    """Returns whether a decorator leaves what a function gives as it is."""
     if (
         isinstance(decorator, Call)
         and dotted_name(view, decorator.callee) == "functools.partial"
@@ -385,7 +385,7 @@ def _item(follow: Follow, node: Node) -> Kind:
 
 
 def _is_key(follow: Follow, index: Node) -> bool:
-    """Whether an index can be that of a tree; slices, several indices and arrays of them are those of arrays."""
+    """Tells if an index can be that of a tree; slices, several indices and arrays of them are those of arrays."""
     if isinstance(index, (Name, Attribute)):
         return flat(follow.kind(index)) == "same"
     return bool(isinstance(index, Constant) and index.value not in (None, ...))

@@ -59,7 +59,7 @@ def _lose(follow: Follow, statement: Node) -> None:
 
 
 def _returns(node: Node) -> bool:
-    """Whether a statement has a `return` of the function that it stands in."""
+    """Returns whether a statement has a `return` of the function that it stands in."""
     if isinstance(node, (FunctionDef, Lambda, SeparateDef)):
         return False
     return isinstance(node, Return) or any(map(_returns, children(node)))
@@ -172,7 +172,7 @@ def _reduce(follow: Follow, statement: Node, targets: tuple[Node, ...]) -> None:
 
 
 def _is_read(follow: Follow, name: str) -> bool:
-    """Whether a name may be read; by custom one that begins with "_" is not."""
+    """Returns whether a name may be read; by custom one that begins with "_" is not."""
     return not name.startswith("_") or bool(mentions_of(follow.view, name))
 
 
@@ -346,7 +346,7 @@ class _State(NamedTuple):
         return self.local.get(name), self.made.get(name), self.imports.get(name)
 
     def binds(self, name: str) -> bool:
-        """Whether a name means anything."""
+        """Returns whether a name means anything."""
         return name in self.env or self.function(name) != (None, None, None)
 
 

@@ -132,17 +132,17 @@ def reduced(kind: Kind, over_rows: bool | None, result: str, *, every_axis: bool
 
 
 def couples(name: str, over_rows: bool | None) -> bool:
-    """Whether a function of this name lets the rows that it gets meet."""
+    """Returns whether a function of this name lets the rows that it gets meet."""
     return (name in _COUPLES and over_rows is not False) or name in _PRODUCTS
 
 
 def is_product(name: str) -> bool:
-    """Whether a function of this name multiplies arrays, which is harmless while only one of them has rows."""
+    """Returns whether a function of this name multiplies arrays, which is harmless while only one of them has rows."""
     return name in _PRODUCTS
 
 
 def over_rows(axis: Node | None, keyword_only_default: bool | None = True) -> bool | None:
-    """Whether an `axis` argument names the axis of the rows, the first one; None if that is not known.
+    """Returns whether an `axis` argument names the axis of the rows, the first one; None if that is not known.
 
     Args:
         axis: the argument.

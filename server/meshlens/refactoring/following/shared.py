@@ -177,7 +177,7 @@ def _second_thought(
 
 
 def _is_multiplied_from_left(target: Target, name: str) -> bool:
-    """Whether a function multiplies a matrix by a parameter, which then may be a vector and have no rows."""
+    """Returns whether a function multiplies a matrix by a parameter, which then may be a vector and have no rows."""
     return any(
         isinstance(node, BinaryOperation) and node.operator == "@" and _part_of(node.right) == name
         for statement in target.body
@@ -324,7 +324,7 @@ def _part_of(value: Node) -> str:
 
 
 def _mapped_place(maker: Node, place: int) -> bool | None:
-    """Whether a `vmap` maps an argument; None if that is not written out."""
+    """Returns whether a `vmap` maps an argument; None if that is not written out."""
     positional = [value for label, _, value in maker.arguments if label is None]
     axes: Node | None = next((value for label, _, value in maker.arguments if label == "in_axes"), None)
     axes = axes if axes is not None else positional[1] if len(positional) > 1 else None
@@ -345,7 +345,7 @@ def _is_given_setting(use: Use, place: int) -> bool:
 
 
 def _has_split_siblings(view: FileView, target: Target, uses: tuple[Use, ...], place: int) -> bool:
-    """Whether each call takes an argument from what it takes another one from that certainly is a batch."""
+    """Returns whether each call takes an argument from what it takes another one from that certainly is a batch."""
     calls = [use.call for use in uses if use.call is not None]
     batches = [number for number, one in enumerate(target.parameters) if _is_batch(one.name)]
 
@@ -418,7 +418,7 @@ def _without_sites(part: Any) -> Any:
 
 
 def _is_number(view: FileView, use: Use, place: int) -> bool:
-    """Whether a call hands over what counts the turns of a loop, or a number that is made of that alone."""
+    """Returns whether a call hands over what counts the turns of a loop, or a number that is made of that alone."""
     given: Node = (
         use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING
     )
@@ -449,7 +449,7 @@ def _counters(view: FileView, use: Use) -> set[str]:
 
 
 def _is_carried(view: FileView, use: Use, place: int) -> bool:
-    """Whether a call's result gets the name that this argument has: then it is state, or a refusal follows.
+    """Returns whether a call's result gets the name that this argument has: then it is state, or a refusal follows.
 
     For where it holds rows, what comes out of the function differs between the devices.
     """

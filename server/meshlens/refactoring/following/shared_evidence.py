@@ -118,7 +118,7 @@ def _is_of_the_model(view: FileView, root: Node, name: str) -> bool:
 
 
 def _speaks_of_the_model(view: FileView, node: Node, name: str) -> bool:
-    """Whether code takes a value apart as a tree of parameters, or multiplies the features of rows by it."""
+    """Returns whether code takes a value apart as a tree of parameters, or multiplies the features of rows by it."""
     if isinstance(node, BinaryOperation):
         return node.operator == "@" and _is(node.right, name) and _has_features(node.left)
     if isinstance(node, Subscript):
@@ -151,7 +151,7 @@ def _is(node: Node, name: str) -> bool:
 
 
 def _has_features(node: Node) -> bool:
-    """Whether an operand is a batch as the function gets it, or what layers make of one."""
+    """Returns whether an operand is a batch as the function gets it, or what layers make of one."""
     if isinstance(node, Name):
         return BATCH.fullmatch(node.name) is not None and not node.name.startswith(("y", "label", "target"))
     if isinstance(node, BinaryOperation):
@@ -160,7 +160,7 @@ def _has_features(node: Node) -> bool:
 
 
 def _has_no_rows(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
-    """Whether what a call passes is certainly a number, or what is left of an array without its first axis."""
+    """Returns whether what a call passes is certainly a number, or what is left of an array without its first axis."""
     if depth > _DEPTH:
         return False
     if isinstance(node, Constant):
@@ -217,7 +217,7 @@ def _binds(root: Node | None, name: str) -> bool:
 
 
 def _beside(view: FileView, use: Use, place: int) -> Evidence:
-    """What a call says of an argument by the rows that it passes beside it.
+    """Returns what a call says of an argument by the rows that it passes beside it.
 
     It is split if the loop over the data binds it together with them, or if its size is the same variable as theirs.
     """
@@ -239,7 +239,7 @@ def _beside(view: FileView, use: Use, place: int) -> Evidence:
 
 
 def _first_sizes(view: FileView, use: Use) -> list[int | str | None]:
-    """How many rows the batches of a call have, each as a number or as the variable that says it."""
+    """Returns how many rows the batches of a call have, each as a number or as the variable that says it."""
     assert use.call is not None
     found = []
     for one in use.call.arguments:

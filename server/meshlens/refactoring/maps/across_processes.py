@@ -169,7 +169,7 @@ def _of(specs: Value, place: int) -> Value:
 
 
 def _entries(spec: Value) -> str:
-    """What stands in a spec, "" if it splits nothing."""
+    """Returns what stands in a spec, "" if it splits nothing."""
     if not isinstance(spec, Spec) or spec.open:
         raise Obstacle("unknown-specs", "the specs of this shard_map are not known")
     texts = [_entry(entry) for entry in spec.entries]

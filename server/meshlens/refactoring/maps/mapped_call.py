@@ -39,11 +39,11 @@ class Handed:
     pointed_at: bool
 
     def every(self, label: str) -> bool:
-        """Whether it carries a label on every route; of a container, whether a part of it does."""
+        """Returns whether it carries a label on every route; of a container, whether a part of it does."""
         return all(any(label in labels for labels in _labels(value)) for value in self.values)
 
     def some(self, label: str) -> bool:
-        """Whether it, or a part of it, carries a label on some route."""
+        """Returns whether it, or a part of it, carries a label on some route."""
         return any(label in labels for value in self.values for labels in _labels(value))
 
     @property

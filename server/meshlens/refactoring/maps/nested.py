@@ -92,7 +92,7 @@ class Nest:
         return tuple(_joined(one, other) for one, other in pairs)
 
     def sizes(self, axes: tuple[Axes, ...]) -> tuple[int, int] | None:
-        """How many rows the calls give along the outer axis and along the inner one."""
+        """Returns how many rows the calls give along the outer axis and along the inner one."""
         found: set[tuple[int | None, int | None]] = set()
         for call in self.outer.calls:
             shapes = [arg.value.shape if isinstance(arg.value, Data) else None for arg in call.args]

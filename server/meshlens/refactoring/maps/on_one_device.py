@@ -55,7 +55,7 @@ def uses_under(view: FileView, site: Site) -> Iterator[AxisUse]:
 
 
 def _are_made_same(view: FileView, pmap: Pmap) -> bool:
-    """Whether the statements of the function make every result the same whose axis is `None`."""
+    """Returns whether the statements of the function make every result the same whose axis is `None`."""
     operand, axes = pmap.binder.operand, pmap.in_axes
     target = next((one for one in functions(view) if isinstance(operand, Function) and one.site == operand.site), None)
     if target is None or isinstance(axes, Entries):
@@ -83,7 +83,7 @@ def _must_be_known(view: FileView, use: AxisUse) -> None:
 
 
 def _is_full(view: FileView, perm: Site | None) -> bool:
-    """Whether a permutation is written as one pair for every index."""
+    """Returns whether a permutation is written as one pair for every index."""
     path = path_to(view, perm) if perm is not None else ()
     node = path[-1] if path else NOTHING
     return (

@@ -90,7 +90,7 @@ def pmap_at(view: FileView, span: Span, dotted: str = "jax.pmap") -> Binding | N
 
 
 def applications(view: FileView) -> tuple[Span, ...]:
-    """Where a file applies `jax.pmap`, or names it where no application is seen, in order."""
+    """Returns where a file applies `jax.pmap`, or names it where no application is seen, in order."""
     known = {
         view.span(binding.binder.site)
         for binding in view.records.bindings
@@ -100,7 +100,7 @@ def applications(view: FileView) -> tuple[Span, ...]:
 
 
 def mentions(view: FileView, around: Span | None = None) -> tuple[Span, ...]:
-    """Where a file spells `jax.pmap` outside every application that is seen.
+    """Returns where a file spells `jax.pmap` outside every application that is seen.
 
     Args:
         view: the file.

@@ -124,7 +124,7 @@ def _bound(target: Node, value: Value, name: str) -> list[Value]:
 
 
 def _is_part(above: Node, node: Node) -> bool:
-    """Whether an expression takes a named part of another one."""
+    """Returns whether an expression takes a named part of another one."""
     if isinstance(above, Attribute):
         return bool(above.object.site == node.site)
     is_key = isinstance(above, Subscript) and isinstance(above.key, Constant) and isinstance(above.key.value, str)
@@ -157,10 +157,10 @@ def _is_same(value: Value) -> bool:
 
 
 def _is_state(value: Value) -> bool:
-    """Whether a value differs only in so far as what came in did, and was changed by something that was reduced."""
+    """Tells if a value differs only in so far as what came in did, and was changed by something that was reduced."""
     return isinstance(value, Data) and "met" in value.labels
 
 
 def _is_carried(call: Node, name: str) -> bool:
-    """Whether a call takes what it binds, as a step does with its state."""
+    """Returns whether a call takes what it binds, as a step does with its state."""
     return any(isinstance(value, Name) and value.name == name for _, _, value in call.arguments)

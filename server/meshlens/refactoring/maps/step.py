@@ -115,7 +115,7 @@ class Step:
 
     @property
     def draws(self) -> bool:
-        """Whether each device draws random numbers of its own."""
+        """Tells if each device draws random numbers of its own."""
         found = self.reductions
         return bool(found.keys or found.folded or found.streams or found.bundles or self.care.draws)
 
@@ -126,12 +126,12 @@ class Step:
 
     @property
     def optional_axis(self) -> bool:
-        """Whether the function reduces only where it is given an axis name, as it runs outside the map too."""
+        """Tells if the function reduces only where it is given an axis name, as it runs outside the map too."""
         return self.form.others and (bool(self.reductions.lines or self.reductions.inside) or self.draws)
 
 
 def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Step:
-    """What has to be known of a function to map it.
+    """Returns what has to be known of a function to map it.
 
     Raises:
         Obstacle: it is not known, or the numbers would be others.
@@ -187,7 +187,7 @@ def _must_take_arrays(view: FileView, target: Target, form: Form) -> None:
 
 
 def _counts_devices(view: FileView, target: Target) -> bool:
-    """Whether a function calls collectives itself that give more where more devices hold the same rows."""
+    """Returns whether a function calls collectives itself that give more where more devices hold the same rows."""
     calls = (node for root in reached(view, target) for node in walk(root) if isinstance(node, Call))
     return any(dotted_name(view, call.callee) in _COUNTING for call in calls)
 
@@ -253,7 +253,7 @@ def _moves_rows(view: FileView, target: Target) -> bool:
 
 
 def _is_along_features(node: Node) -> bool:
-    """Whether a call joins arrays along their last axis, or along another one that is not that of the rows."""
+    """Returns whether a call joins arrays along their last axis, or along another one that is not that of the rows."""
     axis = next((value for label, _, value in node.arguments if label == "axis"), None)
     if axis is None or over_rows(axis) is not False:
         return False
@@ -264,7 +264,7 @@ def _is_along_features(node: Node) -> bool:
 
 
 def _moves(node: Node) -> bool:
-    """Whether an expression or one in it does, indices aside, which say where each row is looked up."""
+    """Returns whether an expression or one in it does, indices aside, which say where each row is looked up."""
     if isinstance(node, Call) and last_name(node.callee) in _MOVES_ROWS and not _is_along_features(node):
         return True
     return any(map(_moves, (node.object,) if isinstance(node, Subscript) else children(node)))

@@ -86,7 +86,7 @@ def names_in_block(top: Node, is_below: bool) -> BlockNames:
 
 
 def _below(tag: str, where: str) -> str:
-    """Where the children of a node stand: inside a function, directly in a class, or at the top level."""
+    """Returns where the children of a node stand: inside a function, directly in a class, or at the top level."""
     if tag in ("fn", "lambda"):
         return "inside"
     if tag == "class":
@@ -95,7 +95,7 @@ def _below(tag: str, where: str) -> str:
 
 
 def _targets(node: Node) -> tuple[Node, ...]:
-    """What a statement stores into."""
+    """Returns what a statement stores into."""
     if isinstance(node, Assign):
         return tuple(inner for target in node.targets for inner in _flat(target))
     return _flat(node.target) if isinstance(node, (AnnAssign, For, AugAssign)) else ()

@@ -139,7 +139,7 @@ def _underlying(value: Value) -> Site | None:
 
 
 def dotted_name(view: FileView, node: Node) -> str:
-    """What a name or attribute means by the imports of the top level, "" if they do not say."""
+    """Returns what a name or attribute means by the imports of the top level, "" if they do not say."""
     attributes: list[str] = []
     while isinstance(node, Attribute):
         attributes.append(node.name)
@@ -149,7 +149,7 @@ def dotted_name(view: FileView, node: Node) -> str:
 
 
 def _imported(view: FileView) -> dict[str, str]:
-    """What the imports of the top level bind, with what it stands for."""
+    """Returns what the imports of the top level bind, with what it stands for."""
     return view.solution.once(f"assists: imports of {view.path}", lambda _: dict(_imports(view)))
 
 
@@ -164,7 +164,7 @@ def _imports(view: FileView) -> Iterator[tuple[str, str]]:
 
 
 def uses_jax(view: FileView, target: Target) -> bool:
-    """Whether a function names anything of JAX itself, in its decorators or its body."""
+    """Returns whether a function names anything of JAX itself, in its decorators or its body."""
     return any(
         isinstance(node, (Name, Attribute)) and dotted_name(view, node).startswith("jax.") for node in walk(target.node)
     )
@@ -174,12 +174,12 @@ _LIBRARIES = ("jax", "flax", "equinox", "haiku", "optax", "numpyro", "diffrax")
 
 
 def may_use_jax(view: FileView) -> bool:
-    """Whether the functions of a file may compute with arrays of JAX, as it imports JAX or a library for it."""
+    """Returns whether the functions of a file may compute with arrays of JAX, as it imports JAX or a library for it."""
     return any(one.split(".")[0] in _LIBRARIES for one in _imported(view).values())
 
 
 def uses_libraries(view: FileView, target: Target) -> bool:
-    """Whether a function names anything of JAX or a library for it, in its decorators or its body."""
+    """Returns whether a function names anything of JAX or a library for it, in its decorators or its body."""
     return any(
         isinstance(node, (Name, Attribute)) and dotted_name(view, node).split(".")[0] in _LIBRARIES
         for node in walk(target.node)

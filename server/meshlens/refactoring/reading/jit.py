@@ -95,7 +95,7 @@ def _applied(view: FileView, decorator: Node) -> tuple[Library, tuple[Node, ...]
 
 
 def _value(node: Node) -> object:
-    """What is written out, as the interpreter would have it."""
+    """Returns what is written out, as the interpreter would have it."""
     if isinstance(node, Constant):
         return Const(node.value)
     if isinstance(node, (TupleDisplay, ListDisplay)):
@@ -114,7 +114,7 @@ def jit_around(view: FileView, use: Site) -> ApiCall | None:
 
 
 def folded_jit(view: FileView, target: Target, call: ApiCall, *, is_bound: bool) -> Folded:
-    """What a pmap needs of the arguments of a `jit`.
+    """Returns what a pmap needs of the arguments of a `jit`.
 
     Args:
         view: the file.
@@ -159,7 +159,7 @@ def _folded(
 
 
 def _is_jit(dotted: str) -> bool:
-    """Whether this is JAX's own; those of libraries keep track of more than arrays, which pmap does not."""
+    """Returns whether this is JAX's own; those of libraries keep track of more than arrays, which pmap does not."""
     return canonical(dotted) in ("jax.jit", "jax.experimental.pjit.pjit")
 
 

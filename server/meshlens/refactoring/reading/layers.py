@@ -168,7 +168,7 @@ def _draws(view: FileView, node: Node, in_init: bool) -> bool:
 
 
 def _kept(root: Node) -> Iterator[str]:
-    """What a method of a module stores in it, counters aside."""
+    """Yields what a method of a module stores in it, counters aside."""
     for node in _walk(root):
         if isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name in ("sow", "perturb"):
             yield node.callee.name

@@ -91,7 +91,7 @@ def _arrays_outside(view: FileView, home: str | None) -> Iterator[str]:
 
 
 def _makes_array(view: FileView, value: Node) -> bool:
-    """Whether an expression is an array that a function of NumPy or JAX makes, or a part of one."""
+    """Returns whether an expression is an array that a function of NumPy or JAX makes, or a part of one."""
     while isinstance(value, (BinaryOperation, Subscript, UnaryOperation)) or (
         isinstance(value, Call) and isinstance(value.callee, Attribute)
     ):
@@ -111,7 +111,7 @@ def _makes_array(view: FileView, value: Node) -> bool:
 
 
 def times_bound(view: FileView, home: str | None, name: str) -> int:
-    """How often the top level, or a function itself, binds a name."""
+    """Returns how often the top level, or a function itself, binds a name."""
     key = f"assists: names bound in {home or ''} of {view.path}"
     counted: Counter[str] = view.solution.once(key, lambda _: Counter(_bound(view, _statements(view, home))))
     return counted[name]

@@ -81,12 +81,12 @@ def attributes_called(view: FileView, name: str) -> tuple[Mention, ...]:
 
 
 def bound_at_top(view: FileView, name: str) -> int:
-    """How often the top level binds a name."""
+    """Returns how often the top level binds a name."""
     return sum(one.found.bound_at_top.get(name, 0) for one in entries(view))
 
 
 def bound_inside(view: FileView, name: str) -> dict[str, int]:
-    """How often functions bind a name, by the block of the outermost one."""
+    """Returns how often functions bind a name, by the block of the outermost one."""
     found: dict[str, int] = {}
     for one in entries(view):
         if name in one.found.bound_inside:

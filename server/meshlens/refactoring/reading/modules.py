@@ -155,7 +155,7 @@ def _must_update_here_only(view: FileView, inside: list[Node]) -> None:
 
 
 def _called_on_one_device(view: FileView, layers: Layers) -> Mention | None:
-    """Where plain Python calls a module before it is set to evaluate, and no axis is bound."""
+    """Returns where plain Python calls a module before it is set to evaluate, and no axis is bound."""
     first = view.source.find(b".eval()")
     for name in sorted({name for one in layers.classes for name in made_of(view, one)}):
         for mention in mentions_of(view, name):

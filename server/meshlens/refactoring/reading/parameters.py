@@ -80,7 +80,7 @@ def without_star(view: FileView, target: Target) -> list[FileEdit]:
 
 
 def _closing(text: str) -> int | None:
-    """Where the bracket that a text begins with is closed."""
+    """Returns where the bracket that a text begins with is closed."""
     lines = text.splitlines(keepends=True)
     depth = 0
     try:

@@ -62,7 +62,7 @@ def _mentions_in(view: FileView, name: str, home: str | None) -> list[Mention]:
 
 
 def is_compiled_first(view: FileView, name: str, home: str | None) -> bool:
-    """Whether a `jit` of a function gets its name before anything can use it, as in `step = jax.jit(step)`."""
+    """Returns whether a `jit` of a function gets its name before anything can use it, as in `step = jax.jit(step)`."""
     statement = compiled_under_its_name(view, home, name)
     count = bound_at_top(view, name) if home is None else bound_inside(view, name).get(home, 0)
     if statement is None or count != 2:
@@ -74,7 +74,7 @@ def is_compiled_first(view: FileView, name: str, home: str | None) -> bool:
 
 
 def _runs_later(view: FileView, site: Site, home: str | None) -> bool:
-    """Whether a place is in a function that is defined in a scope, which runs when it is called."""
+    """Returns whether a place is in a function that is defined in a scope, which runs when it is called."""
     around = [node for node in path_to(view, site)[:-1] if isinstance(node, (FunctionDef, Lambda))]
     return len(around) > (home is not None and site.block == home)
 
@@ -99,7 +99,7 @@ def uses_of_attribute(view: FileView, name: str, home: str | None) -> tuple[Use,
 
 
 def is_object(view: FileView, site: Site, value: Node, home: str) -> bool:
-    """Whether an expression is certainly an object of a class.
+    """Returns whether an expression is certainly an object of a class.
 
     Args:
         view: the file.
@@ -129,7 +129,7 @@ def used_elsewhere(view: FileView, name: str) -> str | None:
 
 
 def is_on_host(view: FileView, site: Site, seen: frozenset[Site] = frozenset()) -> bool:
-    """Whether plain Python runs at a place: no function around it is traced, or handed to what may trace it."""
+    """Returns whether plain Python runs at a place: no function around it is traced, or handed to what may trace it."""
     around = [node for node in path_to(view, site)[:-1] if isinstance(node, (FunctionDef, Lambda))]
     if not around:
         return True
@@ -150,7 +150,7 @@ def is_on_host(view: FileView, site: Site, seen: frozenset[Site] = frozenset()) 
 
 
 def _is_harmless(view: FileView, site: Site) -> bool:
-    """Whether a function is only handed to something outside that does not trace, such as `app.run(main)`."""
+    """Returns whether a function is only handed to something outside that does not trace, such as `app.run(main)`."""
     above = parent_of(view, site)
     dotted = dotted_name(view, above.callee) if isinstance(above, Call) else ""
     return bool(dotted) and not dotted.startswith(_TRACES)

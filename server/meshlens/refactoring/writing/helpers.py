@@ -16,7 +16,7 @@ _BLOCK = re.compile(rb"^(?:def|class|if|for|with|try|while)\b[^\n]*:[ \t]*\r?\n(
 def with_helper(
     view: FileView, wanted: str, template: str, at: int | None = None, **names: str
 ) -> tuple[str, tuple[FileEdit, ...]]:
-    """What a helper is called in a file, and the edit that puts it behind the imports if it is not there yet.
+    """Returns what a helper is called in a file, and the edit that puts it behind the imports if it is not there yet.
 
     Args:
         view: the file.

@@ -49,7 +49,7 @@ class Place:
     definition: bool
 
     def text(self, statement: str) -> str:
-        """What to insert for a statement of one or more lines."""
+        """Returns what to insert for a statement of one or more lines."""
         lines = statement.replace("\n", f"\n{self.indent}")
         gap = "\n\n\n" if self.definition and not self.indent else "\n"
         return f"{lines}{gap}{self.indent}"
@@ -74,7 +74,7 @@ def place_before(view: FileView, site: Site) -> Place | None:
 
 
 def behind_imports(view: FileView, at: int = 0) -> tuple[int, int]:
-    """Where the imports that the file begins with end, and how many blank lines follow there.
+    """Returns where the imports that the file begins with end, and how many blank lines follow there.
 
     Args:
         view: the file.

@@ -73,7 +73,7 @@ def joining(view: FileView, spelling: Spelling) -> tuple[FileEdit, ...]:
 
 
 def _start(view: FileView) -> tuple[int, str, bool]:
-    """Where the program starts, the indentation there, and whether a definition follows."""
+    """Returns where the program starts, the indentation there, and whether a definition follows."""
     main = next((block for block in _top(view) if _is_main(block.shape)), None)
     if main is not None and not any(_may_ask(view, node) for block in _top(view) for node in _run(block.shape)):
         first = main.shape.body[0]
@@ -100,20 +100,20 @@ def _imports(view: FileView, path: str) -> bool:
 
 
 def _asks(view: FileView, node: Node) -> bool:
-    """Whether a call certainly asks for devices."""
+    """Returns whether a call certainly asks for devices."""
     name = dotted_name(view, node.callee) if isinstance(node, Call) else ""
     return name.startswith("jax.") and name not in _LAZY
 
 
 def _may_ask(view: FileView, node: Node) -> bool:
-    """Whether a call may ask for devices; what functions of the workspace and objects do is not looked at."""
+    """Returns whether a call may ask for devices; what functions of the workspace and objects do is not looked at."""
     if not isinstance(node, Call):
         return False
     return not dotted_name(view, node.callee) or _asks(view, node)
 
 
 def _run(node: Node) -> Iterator[Node]:
-    """What runs when a statement of the top level runs, without the bodies of functions."""
+    """Yields what runs when a statement of the top level runs, without the bodies of functions."""
     if isinstance(node, (_PLAIN, Lambda)):
         return
     if isinstance(node, If) and _is_main(node):

@@ -257,7 +257,7 @@ def axis_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -
 
 
 def tree_leaves(spelling: Spelling) -> str:
-    """What to write for `jax.tree.leaves`."""
+    """Returns what to write for `jax.tree.leaves`."""
     is_old = "tree_util" in spelling.tree_map()
     return spelling.of("jax", "tree_util.tree_leaves" if is_old else "tree.leaves")
 

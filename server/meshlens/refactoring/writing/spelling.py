@@ -27,13 +27,13 @@ class Spelling:
         self.needed: list[Import] = []
 
     def of(self, module: str, name: str) -> str:
-        """What to write for `module.name`."""
+        """Returns what to write for `module.name`."""
         text, needed = spelled(self._view, module, name, self._before)
         self.needed += needed
         return text
 
     def numpy(self, name: str) -> str:
-        """What to write for a name of NumPy."""
+        """Returns what to write for a name of NumPy."""
         if name_of_module(self._view, "numpy", self._before) is None and not is_written(self._view, "np"):
             self.needed.append(Import("numpy", alias="np", before=self._before))
             return f"np.{name}"
@@ -50,21 +50,21 @@ class Spelling:
         return self.of("jax", f"numpy.{name}")
 
     def tree_map(self) -> str:
-        """What to write for `jax.tree.map`."""
+        """Returns what to write for `jax.tree.map`."""
         if self._view.jax_version < _TREE_IN_JAX:
             return self.of("jax", "tree_util.tree_map")
         return self.of("jax", "tree.map")
 
     def mesh(self) -> str:
-        """What to write for `jax.sharding.Mesh`."""
+        """Returns what to write for `jax.sharding.Mesh`."""
         return self._imported("jax.sharding", "Mesh", "Mesh")
 
     def named_sharding(self) -> str:
-        """What to write for `jax.sharding.NamedSharding`."""
+        """Returns what to write for `jax.sharding.NamedSharding`."""
         return self._imported("jax.sharding", "NamedSharding", "NamedSharding")
 
     def spec(self) -> str:
-        """What to write for `jax.sharding.PartitionSpec`."""
+        """Returns what to write for `jax.sharding.PartitionSpec`."""
         for known in ("jax.sharding.PartitionSpec", "jax.P", "jax.experimental.PartitionSpec"):
             name = name_of_module(self._view, known, self._before)
             if name is not None:
@@ -72,7 +72,7 @@ class Spelling:
         return self._imported("jax.sharding", "PartitionSpec", "P")
 
     def shard_map(self) -> str:
-        """What to write for `shard_map`, at the place where the JAX in use has it."""
+        """Returns what to write for `shard_map`, at the place where the JAX in use has it."""
         if self._view.jax_version >= _SHARD_MAP_IN_JAX:
             return self.of("jax", "shard_map")
         return self._imported("jax.experimental.shard_map", "shard_map", "shard_map")

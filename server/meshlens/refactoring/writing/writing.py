@@ -79,7 +79,7 @@ def _part(part: str | Source | Call, indent: str, width: int) -> str:
 
 
 def width_of(view: FileView) -> int:
-    """How long the lines of a file may be, judged by those that it has."""
+    """Returns how long the lines of a file may be, judged by those that it has."""
     longest = max((len(line) for line in view.source.splitlines()), default=0)
     return next((width for width in _WIDTHS if longest <= width), _WIDTHS[-1])
 

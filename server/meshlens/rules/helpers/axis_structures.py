@@ -99,12 +99,12 @@ def _with_keys(view: FileView, site: Site, differs: Mismatch) -> tuple[Fix, ...]
 
 
 def _is_attribute(view: FileView, arg: Arg) -> bool:
-    """Whether an argument is `self.rate` or the like, of which another method may have made an array."""
+    """Returns whether an argument is `self.rate` or the like, of which another method may have made an array."""
     return arg.site is None or _ATTRIBUTE.fullmatch(view.text(arg.site)) is not None
 
 
 def _nothing_passed(call: MappedCall) -> bool:
-    """Whether a call passes nothing at all; `vmap` can do with a size alone."""
+    """Returns whether a call passes nothing at all; `vmap` can do with a size alone."""
     given = call.binder.argument("in_axes")
     if call.args or not (call.exact and call.visible) or (given is not None and not isinstance(given.value, Const)):
         return False
@@ -113,7 +113,7 @@ def _nothing_passed(call: MappedCall) -> bool:
 
 
 def _nothing_mapped(call: MappedCall) -> bool | None:
-    """Whether no argument is mapped although the map has no other way to know its size."""
+    """Returns whether no argument is mapped although the map has no other way to know its size."""
     given = call.binder.argument("in_axes")
     if given is None or positional(call) is None or keyword_arguments(call) or not call.args:
         return None

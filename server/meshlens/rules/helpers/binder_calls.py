@@ -10,7 +10,7 @@ from meshlens.project.view import FileView
 
 
 def is_accepted(view: FileView, binder: Binder) -> bool:
-    """Whether a map gets only arguments that it knows, and not too many by position."""
+    """Returns whether a map gets only arguments that it knows, and not too many by position."""
     name = canonical(binder.dotted)
     row, known = BINDERS.get(name), keywords(name, view.jax_version)
     if row is None or known is None:

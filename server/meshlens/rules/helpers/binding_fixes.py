@@ -15,7 +15,7 @@ from meshlens.text import Edit, FileEdit
 def fixes_for(
     view: FileView, use: AxisUse, site: Site, name: str, suggestion: str | None, common: tuple[str, ...]
 ) -> tuple[Fix, ...]:
-    """What can be done about an unbound axis, the most likely first.
+    """Returns what can be done about an unbound axis, the most likely first.
 
     Args:
         view: the file.

@@ -10,7 +10,7 @@ _CLOSING = {"(": ")", "[": "]"}
 
 
 def is_display(view: FileView, site: Site) -> bool:
-    """Whether a site is a tuple in parentheses or a list, written without comments."""
+    """Returns whether a site is a tuple in parentheses or a list, written without comments."""
     text = view.text(site)
     return len(text) > 2 and _CLOSING.get(text[0]) == text[-1] and "#" not in text
 

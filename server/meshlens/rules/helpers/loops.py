@@ -64,7 +64,7 @@ def _leaves(body: tuple[Node, ...]) -> bool:
 
 
 def turns_often(view: FileView, loop: Node, site: Site) -> bool:
-    """Whether a loop goes over steps or data rather than over a few cases written out.
+    """Returns whether a loop goes over steps or data rather than over a few cases written out.
 
     Args:
         view: the file.

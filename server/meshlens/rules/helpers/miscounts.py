@@ -62,7 +62,7 @@ def miscounts(view: FileView, wanted: frozenset[str], parameter: str) -> Iterato
 
 
 def entries_of(binder: Binder, parameter: str) -> int | None:
-    """How many entries `in_axes` or `in_specs` has; None where that is not known or one is for all."""
+    """Returns how many entries `in_axes` or `in_specs` has; None where that is not known or one is for all."""
     given = binder.argument(parameter)
     if given is None or not isinstance(given.value, Seq) or given.value.open:
         return None
@@ -70,7 +70,7 @@ def entries_of(binder: Binder, parameter: str) -> int | None:
 
 
 def positional(call: MappedCall) -> int | None:
-    """How many positional arguments a call passes; None where a splat or a library stands between."""
+    """Returns how many positional arguments a call passes; None where a splat or a library stands between."""
     if not call.exact:
         return None
     given = [arg for arg in call.args if arg.label is None]
@@ -98,7 +98,7 @@ def _differs(view: FileView, call: MappedCall, parameter: str) -> bool | None:
 
 
 def _is_written(view: FileView, call: MappedCall, parameter: str) -> bool:
-    """Whether the entries stand at the map, or the arguments one by one at the call: else a wrapper handed both on."""
+    """Tells if the entries stand at the map, or the arguments one by one at the call: else a wrapper handed both on."""
     given = call.binder.argument(parameter)
     if given is not None and given.site is not None and view.text(given.site)[:1] in "([":
         return True

@@ -101,7 +101,7 @@ def _is_plain(view: FileView, arg: Arg) -> bool:
 
 
 def _may_be_registered(view: FileView, cls: Class) -> bool:
-    """Whether something may have told JAX how a class is a tree: a decorator, a metaclass, a `register_…` nearby."""
+    """Tells if something may have told JAX how a class is a tree: a decorator, a metaclass, a `register_…` nearby."""
     return not cls.plain or any(b"register_" in text for text in (view.source, view.texts.get(cls.path, b"")))
 
 

@@ -35,7 +35,7 @@ def reductions_of(view: FileView, binder: Binder) -> Iterator[AxisUse]:
 
 
 def in_own_optimizer(view: FileView) -> bool:
-    """Whether a file that makes an optimizer of its own reduces something: its update is then run out of sight."""
+    """Tells if a file that makes an optimizer of its own reduces something: its update is then run out of sight."""
     for records in view.solution.by_file.values():
         if any(use.kind in REDUCTIONS for use in records.uses):
             for call in records.calls:
@@ -45,7 +45,7 @@ def in_own_optimizer(view: FileView) -> bool:
 
 
 def has(labels: frozenset[Any], kind: str) -> bool:
-    """Whether there is a label that begins with a word."""
+    """Returns whether there is a label that begins with a word."""
     return any(isinstance(label, tuple) and label[0] == kind for label in labels)
 
 

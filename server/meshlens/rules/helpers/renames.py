@@ -64,7 +64,7 @@ def _with_import(view: FileView, dated: Dated, to: str) -> tuple[FileEdit, ...]:
 
 
 def respelled(view: FileView, text: str, dotted: str, to: str) -> str | None:
-    """How a file says one name of JAX, given how it says another one.
+    """Returns how a file says one name of JAX, given how it says another one.
 
     Args:
         view: the file.
@@ -86,7 +86,7 @@ def respelled(view: FileView, text: str, dotted: str, to: str) -> str | None:
 
 
 def spelled(view: FileView, dotted: str) -> str | None:
-    """How the names that a file has imported say something of JAX; None if they do not reach it."""
+    """Returns how the names that a file has imported say something of JAX; None if they do not reach it."""
     parts = dotted.split(".")
     for length in range(len(parts) - 1, 0, -1):
         module = ".".join(parts[:length])

@@ -34,7 +34,7 @@ def blamed(view: FileView, name: Const, site: Site, fallback: Site | None) -> Si
 
 
 def mesh_place(view: FileView, mesh: Value | None) -> tuple[Related, ...]:
-    """Where a mesh was made, for the findings that speak of it."""
+    """Returns where a mesh was made, for the findings that speak of it."""
     if not isinstance(mesh, Mesh):
         return ()
     names = mesh_axes(mesh)

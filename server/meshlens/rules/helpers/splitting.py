@@ -47,7 +47,7 @@ def split_badly(view: FileView) -> Iterator[Finding]:
 
 
 def of_shard_map(call: MappedCall) -> _Complaint | None:
-    """What is wrong with the arguments of one call."""
+    """Returns what is wrong with the arguments of one call."""
     if entries_of(call.binder, "in_specs") not in (None, positional(call)):
         return None
     axes = _sizes(call.binder.mesh)

@@ -61,7 +61,7 @@ def _is_told_by_spec(use: AxisUse, name: str, misspecified: frozenset[tuple[Site
 
 
 def _fault(one: Unbound) -> tuple[object, ...]:
-    """What two unbound uses have in common if mending the one mends the other: the literal and the map."""
+    """Returns what two unbound uses have in common if mending the one mends the other: the literal and the map."""
     use = one.failing[0]
     maps = use.context.env.maps
     literal = use.name.origin if isinstance(use.name, Const) else None
@@ -118,7 +118,7 @@ def _fails(use: AxisUse, name: str) -> bool:
 
 
 def _is_certain(use: AxisUse, bound_elsewhere: bool, followed: bool) -> bool:
-    """Whether a failing use needs no luck: where other routes bind the axis, no condition may stand on this one.
+    """Tells if a failing use needs no luck: where other routes bind the axis, no condition may stand on this one.
 
     An entry of a table that fails fails whenever it is picked, but what is picked with it may depend on the same key:
     it counts only where every route that leads there could be followed, and none binds the axis.
@@ -130,5 +130,5 @@ def _is_certain(use: AxisUse, bound_elsewhere: bool, followed: bool) -> bool:
 
 
 def _may_bind(use: AxisUse) -> bool:
-    """Whether a map on devices encloses the use whose names are not known, such as one over a mesh handed in."""
+    """Tells if a map on devices encloses the use whose names are not known, such as one over a mesh handed in."""
     return use.context.env.open and any(binder.open for binder in use.context.env.maps)

@@ -79,7 +79,7 @@ def _body(view: FileView, function: Function) -> tuple[Node, ...] | None:
 
 
 def _is_seen(callee: Node, frame: Frame, local: set[str]) -> bool:
-    """Whether a callee is a function of the workspace, of a library that is known, or a method of an array."""
+    """Returns whether a callee is a function of the workspace, of a library that is known, or a method of an array."""
     if isinstance(callee, Attribute):
         root = callee.object
         while isinstance(root, Attribute):
