@@ -48,21 +48,18 @@ export class Workbench {
 
   /** Opens a file by its name and puts the caret on a line and column. */
   async open(file, line = 1, column = 1) {
-    await this.#ask("Control+p");
-    await this.#choose(file, path.basename(file));
+    await this.#choose("Control+p", file, path.basename(file));
     await this.page.locator(".tab.active", { hasText: path.basename(file) }).waitFor();
     await this.goto(line, column);
   }
 
   async openNotebook(file) {
-    await this.#ask("Control+p");
-    await this.#choose(file, path.basename(file));
+    await this.#choose("Control+p", file, path.basename(file));
     await this.page.locator(".notebookOverlay .cell-list-container .view-line").first().waitFor({ timeout: 60_000 });
   }
 
   async goto(line, column = 1) {
-    await this.#ask("Control+g");
-    await this.#choose(`:${line}:${column}`, `Go to line ${line}`);
+    await this.#choose("Control+g", `:${line}:${column}`, `Go to line ${line}`);
     await this.page.locator(".quick-input-widget").first().waitFor({ state: "hidden" });
   }
 
@@ -77,29 +74,27 @@ export class Workbench {
 
   /** Runs a command of the palette. */
   async command(title) {
-    await this.#ask("F1");
-    await this.#choose(`>${title}`, title);
+    await this.#choose("F1", `>${title}`, title);
   }
 
-  /** Opens the box that a key opens; a key that comes while another box closes is lost. */
-  async #ask(key) {
-    for (let turn = 0; ; turn += 1) {
+  /**
+   * Opens the box that a key opens, and takes a row of what is shown for a text.
+   *
+   * While another box closes, the key is lost or the text goes into that one.
+   */
+  async #choose(key, typed, shown) {
+    const row = this.page.locator(`${QUICK_INPUT} .monaco-list-row`, { hasText: shown }).first();
+    for (let attempt = 0; ; attempt += 1) {
       await this.page.keyboard.press(key);
       try {
-        await this.quickInput().waitFor({ timeout: 5000 });
+        await this.quickInput().fill(typed, { timeout: 5000 });
+        await row.click({ timeout: 15_000 });
         return;
       } catch (error) {
-        if (turn === 5) throw error;
+        if (attempt === 5) throw error;
         await this.page.keyboard.press("Escape");
       }
     }
-  }
-
-  async #choose(typed, shown) {
-    await this.quickInput().fill(typed);
-    const row = this.page.locator(`${QUICK_INPUT} .monaco-list-row`, { hasText: shown }).first();
-    await row.waitFor();
-    await row.click();
   }
 
   quickInput() {
