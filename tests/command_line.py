@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -79,7 +80,13 @@ def start(*arguments: str, cwd: Path, **environment: str) -> subprocess.Popen[by
         env={**os.environ, "PYTHONPATH": package, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=_interruptible if os.name == "posix" else None,
     )
+
+
+def _interruptible() -> None:
+    """Takes Ctrl-C even if the tests run in the background of a shell, which starts its programs deaf to it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def write(root: Path, files: Mapping[str, str | bytes]) -> Path:
