@@ -1,4 +1,4 @@
-"""What was found in a file, in which state of the workspace, and what was looked at to find it."""
+"""The findings of a file, the state of the workspace they belong to, and what was looked at to find them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from meshlens.project.view import FileView
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found in a file, and in which state of the workspace.
+    """The findings of a file, and the state of the workspace they belong to.
 
     Attributes:
         results: what the roots left behind.

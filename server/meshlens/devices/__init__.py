@@ -1,4 +1,4 @@
-"""What devices there are and what they are meant to be; never imports JAX.
+"""The devices that exist and the devices that code is meant for; never imports JAX.
 
 - `report`: what a probe says, as data.
 - `probe`: the program that a user's interpreter runs, and its contract.

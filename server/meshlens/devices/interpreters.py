@@ -43,7 +43,7 @@ class Interpreter:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What is said about the interpreter, other than by files.
+    """Everything that is said about the interpreter, other than by files.
 
     Attributes:
         setting: the setting `interpreter`: a Python or the folder of an environment.

@@ -34,7 +34,7 @@ _TPU_CHIPS = {
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a machine has besides its processors.
+    """The hardware of a machine besides its processors.
 
     Attributes:
         accelerators: its GPUs and TPUs.

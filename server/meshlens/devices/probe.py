@@ -137,7 +137,7 @@ def _asked_of_jax() -> dict[str, object]:
 
 
 def _backend_errors() -> dict[str, str]:
-    """What JAX only logs; the name is private, so a release without it is no error (seen in 0.4.30 to 0.10.2)."""
+    """Returns errors that JAX only logs; a release without the private name is no error (seen in 0.4.30 to 0.10.2)."""
     found = getattr(sys.modules.get("jax._src.xla_bridge"), "_backend_errors", None)
     return {str(key): str(text)[:2000] for key, text in found.items()} if isinstance(found, dict) else {}
 

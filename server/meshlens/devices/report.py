@@ -1,4 +1,4 @@
-"""What a probe says about an interpreter and its devices, as data with a JSON form."""
+"""The report of a probe on an interpreter and its devices, as data with a JSON form."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was found out about one interpreter.
+    """The facts found out about one interpreter.
 
     Attributes:
         interpreter: its path.

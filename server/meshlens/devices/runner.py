@@ -34,7 +34,7 @@ class ProbeStopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of whom.
+    """One probe request.
 
     Attributes:
         interpreter: the path of a Python.

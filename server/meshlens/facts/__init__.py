@@ -1,1 +1,1 @@
-"""What one file says: its blocks as small trees without positions, and the comments that speak to MeshLens."""
+"""The facts of one file: its blocks as small trees without positions, and the comments that address MeshLens."""

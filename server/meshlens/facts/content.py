@@ -1,4 +1,4 @@
-"""What the text of a block says.
+"""The content of a block's text.
 
 Of a block that comes from the disk or from another process the body of a function and the spans are read when somebody
 asks for them.
@@ -79,7 +79,7 @@ class Content:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the shape mentions, in order, so that the marks among it come first."""
+        """The names that the shape mentions, in order, so that the marks among them come first."""
         names = self._names
         if names is None:
             names = self._names = tuple(sorted(names_of(self.shape)))

@@ -1,4 +1,4 @@
-"""What one file says: blocks of small trees without positions, and the tables that give positions back.
+"""The facts of one file: blocks of small trees without positions, and the tables that give positions back.
 
 A block is the unit of extraction and of memoisation: a top-level statement, or a `def` that stands
 directly in a class body or in the body of a top-level function.  Its *shape* is a tree of plain tuples in which every
@@ -106,7 +106,7 @@ class Block(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the block mentions, as `mentioned.py` has it, in order."""
+        """The names that the block mentions, as `mentioned.py` has it, in order."""
         return self.content.names
 
     def span(self, site: int) -> Span:
@@ -158,7 +158,7 @@ class Suppression:
 
 
 class DevicesSaid(NamedTuple):
-    """What a file itself says of the devices that it is meant for.
+    """The devices that a file itself says it is meant for.
 
     Attributes:
         text: a topology; empty where the file sets a number that cannot be told.

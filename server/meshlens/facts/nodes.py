@@ -297,7 +297,7 @@ class Opaque(NamedTuple):
 
 
 class Hole(NamedTuple):
-    """What cannot be read: the names in it, and those that may be set there; "return" is one if it may return."""
+    """Code that cannot be read: the names in it, and those that may be set there; "return" is one if it may return."""
 
     tag: Literal["hole"]
     site: int

@@ -1,4 +1,4 @@
-"""What stands under a cursor, from the smallest expression to the whole block, as nodes of the facts."""
+"""The nodes of the facts under a cursor, from the smallest expression to the whole block."""
 
 from __future__ import annotations
 

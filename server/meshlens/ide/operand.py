@@ -32,7 +32,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What is left of a function for the caller of a map.
+    """The part of a function that is left for the caller of a map.
 
     Attributes:
         function: the function of the workspace.

@@ -1,4 +1,4 @@
-"""What stands at an offset of a file: the sites there, innermost first, and their records."""
+"""The sites at an offset of a file, innermost first, and their records."""
 
 from __future__ import annotations
 

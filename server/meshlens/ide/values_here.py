@@ -1,4 +1,4 @@
-"""What an expression under the cursor stands for, as far as the analysis met it or its assignment shows."""
+"""The values of an expression under the cursor, as far as the analysis met it or its assignment shows."""
 
 from __future__ import annotations
 

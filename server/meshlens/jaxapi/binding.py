@@ -1,4 +1,4 @@
-"""What a binder is: a transformation that binds axis names, and how it is called."""
+"""Binders: transformations that bind axis names, and how they are called."""
 
 from __future__ import annotations
 

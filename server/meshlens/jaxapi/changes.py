@@ -1,4 +1,4 @@
-"""What a change of JAX's interface is: a name or keyword with the versions in which it came, was deprecated, went."""
+"""Changes of JAX's interface: names and keywords with the versions that added, deprecated and removed them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DIGITS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,9}(?!\.?[0-9])")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one name.
+    """The history of one name.
 
     Attributes:
         dotted: the name as programs write it, with their own aliases undone; a module stands for all it holds.
@@ -44,7 +44,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class KeywordChange:
-    """What became of one keyword argument.
+    """The history of one keyword argument.
 
     Attributes:
         dotted: canonical name of the callable.

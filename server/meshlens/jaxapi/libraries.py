@@ -1,4 +1,4 @@
-"""What the analysis must know of other callables: randomness, devices, array constructors, replication, state."""
+"""The other callables that the analysis must know: randomness, devices, array constructors, replication, state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operations do with rows: whether they work on each by itself, are linear, take a sum or a mean, or mix them.
+"""The effect of operations on rows: they work on each by itself, are linear, take a sum or a mean, or mix them.
 
 The tests run each of them in a checked `shard_map` on eight devices and compare what JAX says of the result.
 """

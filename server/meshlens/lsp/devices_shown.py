@@ -1,4 +1,4 @@
-"""What a client is told of devices: as the answer to `meshlens/devices`, and when they are others than before."""
+"""The device information sent to a client: as the answer to `meshlens/devices`, and when it changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What JupyterLab's language server extension asks for: how to start the server for Python."""
+"""The specification that JupyterLab's language server extension asks for: how to start the server for Python."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class _Seen:
 
 
 class Probing:
-    """What is known of the devices of a session's projects.
+    """The device information known for a session's projects.
 
     Attributes:
         trusted: whether the workspace is trusted.

@@ -46,7 +46,7 @@ def _first(function: _F) -> _F:
 
 
 class Plugin:
-    """What the server registers: one session for each of its workspaces."""
+    """The plugin that the server registers: one session for each of its workspaces."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, Session] = {}

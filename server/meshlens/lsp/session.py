@@ -117,7 +117,7 @@ class Session:
         return folder
 
     def editor_settings(self, root: Path) -> Mapping[str, Any]:
-        """What the editor sets for a project: for everything, for the folder above it, for the folder itself."""
+        """Returns the editor's settings for a project: for everything, the folder above it, the folder itself."""
         merged: dict[str, Any] = dict(self.editor.get(None, {}))
         for folder in sorted((key for key in self.editor if key is not None), key=lambda key: len(key.parts)):
             if root.is_relative_to(folder):

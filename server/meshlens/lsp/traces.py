@@ -34,7 +34,7 @@ _NO_PYTHON = 'found no Python for this folder; set "interpreter" to the one that
 
 @dataclass(slots=True)
 class Traces:
-    """What was traced.
+    """The traces of a session.
 
     Attributes:
         session: whose traces they are.

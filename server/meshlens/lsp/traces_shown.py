@@ -1,4 +1,4 @@
-"""What the traces of a session put into a text: hints, a hover, diagnostics; and the answer to `meshlens/traces`."""
+"""Traces of a session shown in a text: hints, a hover, diagnostics; and the answer to `meshlens/traces`."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def importing_files(files: Sequence[Path], others: Iterable[Path], root: Path, m
 
 @dataclass(slots=True)
 class _Disk:
-    """What lies where, each folder looked at once.
+    """The folders and files on disk, each folder looked at once.
 
     Attributes:
         folders: the names in a folder.

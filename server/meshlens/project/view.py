@@ -1,4 +1,4 @@
-"""What a rule, an assist or an editor feature may know of one file: a view of an immutable workspace."""
+"""The view of one file for a rule, an assist or an editor feature: a view of an immutable workspace."""
 
 from __future__ import annotations
 

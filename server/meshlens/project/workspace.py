@@ -58,7 +58,7 @@ class Workspace:
 
     @property
     def solution(self) -> Solution:
-        """What runs where; computed when it is first asked for."""
+        """The solution of the workspace; computed when it is first asked for."""
         known = self._memory.get("now")
         if known is None:
             with enough_room():

@@ -23,7 +23,7 @@ Places = Callable[[FileView], tuple[Span, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to convert.
+    """The file and places to convert.
 
     Attributes:
         path: the file.
@@ -36,7 +36,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one place.
+    """The outcome at one place.
 
     Attributes:
         line: its line in the file as it was at first, from 1.

@@ -14,7 +14,7 @@ Strategy = Literal["data", "fsdp"]
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the user said about the result; what is None is worked out from the code.
+    """The user's wishes for the result; whatever is None is worked out from the code.
 
     Attributes:
         axis_name: the axis name for a new map.
@@ -37,7 +37,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What an offer writes that can be taken together with others for the same state of the files.
+    """The parts of an offer that can be taken together with others for the same state of the files.
 
     Attributes:
         imports: what its file has to import.

@@ -1,4 +1,4 @@
-"""What can be asked for by name: `--to shard_map` and its sisters, and the places in a file that each is about."""
+"""The targets to ask for by name: `--to shard_map` and its sisters, and the places in a file that each is about."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ _CONSTRAINT = "jax.lax.with_sharding_constraint"
 
 
 class _Fit(NamedTuple):
-    """What a call lays out, and how.
+    """The arrays that a call lays out, and how.
 
     Attributes:
         value: the arrays.

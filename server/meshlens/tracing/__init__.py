@@ -1,4 +1,4 @@
-"""What a program does on many devices, without the devices; never imports JAX, and starts nothing by being imported.
+"""The behaviour of a program on many devices, without the devices; never imports JAX; importing it starts nothing.
 
 - `model`: a trace as data, with its JSON form; `request`: what is traced, and for which devices.
 - `tracer`: one function from a request to a trace; `warm`: the processes that it keeps.

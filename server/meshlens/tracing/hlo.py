@@ -88,7 +88,7 @@ class Instruction:
 
     @property
     def op_name(self) -> str:
-        """What JAX called it."""
+        """The name that JAX gave it."""
         found = _OP_NAME.search(self.text)
         return found[1].replace("\\'", "'").replace('\\"', '"') if found else ""
 

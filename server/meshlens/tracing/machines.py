@@ -21,7 +21,7 @@ from meshlens.tracing.model import Estimate
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What one device can do, and what connects it with others.
+    """The performance of one device, and of its connection to others.
 
     Attributes:
         name: for people: "TPU v5e".

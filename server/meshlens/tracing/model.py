@@ -135,7 +135,7 @@ class ReadFile:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What was found out about one entry on one number of devices.
+    """The result of tracing one entry on one number of devices.
 
     Attributes:
         entry: as it was named: "train.py::entry".

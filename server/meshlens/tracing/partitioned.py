@@ -27,7 +27,7 @@ _THROUGH = frozenset({"copy", "convert", "bitcast", "reshape"})
 
 @dataclass(frozen=True, slots=True)
 class Partitioned:
-    """What a partitioned module says.
+    """The contents of a partitioned module.
 
     Attributes:
         collectives: by line, the most bytes first.

@@ -1,4 +1,4 @@
-"""What is traced, for which devices, and within which limits."""
+"""The entry to trace, the devices it is traced for, and the limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TRACED, PARTITIONED = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a request may take.
+    """The limits of a request.
 
     Attributes:
         seconds: by the clock.
@@ -26,7 +26,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class TraceRequest:
-    """What is traced, for which devices.
+    """A request to trace an entry for some devices.
 
     Attributes:
         interpreter: the Python that runs the user's code.

@@ -1,4 +1,4 @@
-"""What a target's compiler makes of the collectives that XLA's partitioner has put in.
+"""The changes that a target's compiler makes to the collectives that XLA's partitioner has put in.
 
 XLA's compiler for CPUs leaves them as they are; those for GPUs and TPUs rewrite them before they count.  Each function
 here does what one pass does; docs/trace.md compares the results with what the GPU's compiler gives.
@@ -323,7 +323,7 @@ def _after(computation: Computation, users: dict[str, list[str]], moved: Instruc
 
 
 def _uses(computation: Computation, users: dict[str, list[str]], value: Instruction) -> Iterable[tuple[object, ...]]:
-    """What is made of a value, once products are in the form that XLA multiplies in: a transpose, a reshape, itself."""
+    """Yields the uses of a value once products are in the form XLA multiplies in: a transpose, a reshape, the value."""
     for name in users[value.name]:
         one = computation.instructions[name]
         if one.opcode in ("copy", "bitcast"):

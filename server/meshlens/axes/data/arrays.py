@@ -1,4 +1,4 @@
-"""What is known of arrays and numbers: shapes of simple constructors, arithmetic of constants."""
+"""Facts about arrays and numbers: shapes of simple constructors, arithmetic of constants."""
 
 from __future__ import annotations
 

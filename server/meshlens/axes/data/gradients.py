@@ -1,4 +1,4 @@
-"""What becomes of gradients and of sums over the devices in arithmetic: steps along them, divisions of them."""
+"""Gradients and sums over the devices in arithmetic: steps along them, divisions of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operations of `jaxapi/operations.py` make of the variation of their arguments."""
+"""The effect of the operations of `jaxapi/operations.py` on the variation of their arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What values are made of: places in the workspace, values that are not followed, arguments."""
+"""The parts that values are made of: places in the workspace, values that are not followed, arguments."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def union(values: Iterable[Value]) -> Value:
 
 
 def entry_of_table(values: Iterable[Value]) -> Value:
-    """What a key that is not known picks from a table: of functions and classes, each entry is a possibility."""
+    """Returns what an unknown key picks from a table: of functions and classes, each entry is a possibility."""
     found = list(values)
     rows = [value for value in found if isinstance(value, Seq) and not value.open]
     if rows and len(rows) == len(found) and len({(row.kind, len(row.items)) for row in rows}) == 1:

@@ -186,7 +186,7 @@ class Instance:
 
 @immutable
 class Super:
-    """What `super()` gives inside a method."""
+    """The result of `super()` inside a method."""
 
     receiver: Value
     cls: Class

@@ -91,7 +91,7 @@ _MOST_AXES = 16
 
 
 class Along(NamedTuple):
-    """What is known of a value over one axis: `truth` and `typed`."""
+    """The knowledge of a value over one axis: `truth` and `typed`."""
 
     truth: str = UNTOLD
     typed: str = UNTOLD
@@ -102,7 +102,7 @@ ALIKE = Along(GIVEN, INVARIANT)
 
 
 class Variation(NamedTuple):
-    """What is known of a value over some axes, by name and in their order, and over the `rest` of them."""
+    """The knowledge of a value over some axes, by name and in their order, and over the `rest` of them."""
 
     axes: tuple[tuple[str, Along], ...] = ()
     rest: Along = NOT_KNOWN

@@ -1,4 +1,4 @@
-"""What loops carry (`scan`, `fori_loop`, `while_loop`): what is known of it behind the loop."""
+"""The values that loops carry (`scan`, `fori_loop`, `while_loop`), as far as they are known after the loop."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def run_rules(run: Run, wrapped: Wrapped, value: Value, call: Invocation) -> Val
 
 
 def _given(wrapped: Wrapped, args: tuple[Arg, ...], residuals: Value) -> tuple[Arg, ...]:
-    """What a backward rule gets: the arguments that are not differentiated, what forward kept, the cotangents."""
+    """Returns what a backward rule gets: undifferentiated arguments, what the forward rule kept, the cotangents."""
     if canonical(wrapped.dotted) not in ("jax.custom_vjp", "jax.custom_jvp"):
         return (Arg("*", UNKNOWN, None, None),)
     said = next((arg.value for arg in wrapped.arguments if arg.label == "nondiff_argnums"), Seq("tuple", ()))

@@ -34,7 +34,7 @@ _NOT_RECORDED = ("jax.numpy.", "jax.random.", "jax.nn.", "jax.tree.", "jax.scipy
 
 @immutable
 class Callee:
-    """What the tables say of a dotted name.
+    """The entry of the tables for a dotted name.
 
     Attributes:
         handle: what follows its calls.

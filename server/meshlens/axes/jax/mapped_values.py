@@ -1,4 +1,4 @@
-"""What a map does to values: what each device gets of an argument, and what is stacked of the results."""
+"""The effect of a map on values: the part of an argument that each device gets, and how the results are stacked."""
 
 from __future__ import annotations
 

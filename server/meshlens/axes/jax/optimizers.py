@@ -31,7 +31,7 @@ def own_function(made: Made, name: str) -> Value | None:
 
 
 def call_composed(run: Run, made: Made, name: str, call: Invocation) -> Value | None:
-    """What `init` or `update` of a composed optimizer gives, None if none of its parts is the workspace's own."""
+    """Returns the result of a composed optimizer's `init` or `update`; None if no part of it is the workspace's own."""
     if name not in _METHODS or not _is_own(made):
         return None
     args = call.args

@@ -12,7 +12,7 @@ _OWN_KEYWORD = "min_device_batch"
 
 
 def padded(wrapped: Wrapped, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
-    """What the mapped function gets: static arguments as they are, of the others nothing but how they came about."""
+    """Returns what the mapped function gets: static arguments as they are, of the others only how they came about."""
     given = next((arg.value for arg in wrapped.arguments if arg.label == "static_argnums"), Const(0))
     static = given.items if isinstance(given, Seq) else (given,)
     return tuple(
@@ -23,7 +23,7 @@ def padded(wrapped: Wrapped, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
 
 
 def unpadded(wrapped: Wrapped, value: Value) -> Value:
-    """What the caller gets: the result as it is if that was asked for, else one row for each row that was given."""
+    """Returns what the caller gets: the result as it is if requested, else one row for each row that was given."""
     static = next((arg.value for arg in wrapped.arguments if arg.label == "static_return"), Const(False))
     if static == Const(True):
         return value

@@ -16,7 +16,7 @@ _MODULE = "meshlens.module"
 
 
 def call_split_or_merge(name: str, args: tuple[Arg, ...], site: Site) -> Value | None:
-    """What taking a module apart, or putting it together, gives; None for any other call, or where it is not known."""
+    """Returns the result of splitting or merging a module; None for any other call, or if it is not known."""
     if name in _MERGES:
         return next((module for arg in args if (module := _held(arg.value)) is not None), None)
     structure = _SPLITS.get(name)

@@ -1,4 +1,4 @@
-"""What a run depends on: whole blocks, and of some no more than their header or what they are worth."""
+"""The dependencies of a run: whole blocks, and of some only their header or what they are worth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pytest hands to a test: the results of fixtures, and the values that a test is parametrized with."""
+"""The arguments that pytest passes to a test: results of fixtures, and the values a test is parametrized with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What roots leave to each other: results of calls, how often functions ran, the numbers of objects.
+"""The results that roots leave to each other: results of calls, how often functions ran, the numbers of objects.
 
 All of it is by *item*: a `Key` for the result of a call or the number of an object, a site for the latest result of a
 function, a pair of a site and circumstances for how often a function ran.
@@ -19,7 +19,7 @@ RootKey: TypeAlias = tuple[str, str]
 
 
 class Key:
-    """What a call's result depends on, hashed once: its hash goes through every value in it."""
+    """Everything that a call's result depends on, hashed once: its hash goes through every value in it."""
 
     __slots__ = ("_hash", "_parts")
 
@@ -59,7 +59,7 @@ Entry: TypeAlias = "Shared | int"
 
 @dataclass(slots=True)
 class Ledger:
-    """What one root found of those that ran before it, and what it leaves to those behind it.
+    """The results that one root found of those that ran before it, and those that it leaves to later ones.
 
     Attributes:
         found: what stood under each item when the root first asked, in this order; None for nothing.  Between them
@@ -72,7 +72,7 @@ class Ledger:
 
 
 class Ledgers(Protocol):
-    """What roots have left."""
+    """The results that roots have left."""
 
     def find(self, item: Any, root: RootKey) -> Entry | None:
         """Returns what the roots that ended before another one left under an item; None for nothing."""
@@ -85,7 +85,7 @@ def told(item: Any, left: Entry | None) -> Entry | None:
 
 
 def added(before: Entry | None, more: Entry) -> Entry:
-    """What stands under an item after another root: how often a function ran adds up, of results the latest counts."""
+    """Returns the entry of an item after another root: run counts add up, and of results the latest counts."""
     return before + more if isinstance(before, int) and isinstance(more, int) else more
 
 

@@ -1,4 +1,4 @@
-"""What a run over the workspace leaves behind for the rules: plain records, with sites instead of positions.
+"""The records that a run over the workspace leaves for the rules: plain data, with sites instead of positions.
 
 A record is made each time that the interpreter passes a place, once per route; the rules compare the
 records of one place with each other.

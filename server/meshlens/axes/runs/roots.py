@@ -41,7 +41,7 @@ _STARTS = frozenset({"main", "setUp", "setUpClass"})
 
 @dataclass(frozen=True, slots=True)
 class RootResult:
-    """What one root left behind.
+    """The result of one root.
 
     Attributes:
         records: for the rules.

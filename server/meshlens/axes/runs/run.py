@@ -46,7 +46,7 @@ DEEPEST_OPEN = 3
 
 
 class World(Protocol):
-    """What the interpreter asks of the workspace.
+    """The workspace as the interpreter sees it.
 
     Attributes:
         watched: the shapes of blocks in which a statement is watched.
@@ -58,7 +58,7 @@ class World(Protocol):
 
     @property
     def ledgers(self) -> Ledgers:
-        """What the roots that ran have left."""
+        """The results left by the roots that ran."""
         ...
 
     def new_number(self) -> int:
@@ -116,7 +116,7 @@ class World(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What a module's top level made and did not call.
+    """The maps and functions that a module's top level made and did not call.
 
     Attributes:
         mapped: mapped functions, by their binder, each with the circumstances.
@@ -133,7 +133,7 @@ class Left:
 
 @dataclass(slots=True)
 class ModuleState:
-    """What running a module's top level leaves behind.
+    """The state of a module after its top level has run.
 
     Attributes:
         frame: the module's variables.
@@ -153,7 +153,7 @@ class ModuleState:
 
 
 class Constructs(NamedTuple):
-    """What constructs of Python do that each other one may hold: a call runs statements, a statement evaluates calls.
+    """The constructs of Python that may hold each other: a call runs statements, a statement evaluates calls.
 
     Attributes:
         evaluate: returns the value of an expression.
@@ -421,7 +421,7 @@ class Run:
         return len(ctx.route) > (DEEPEST_OPEN if ctx.env.open else DEEPEST_CLOSED)
 
     def heap_entry(self, key: Any, path: str) -> dict[str, Value]:
-        """What is kept under a key: in this run, else by the top level of the file that made it or of the root's."""
+        """Returns what is kept under a key: in this run, else by the top level of its file or of the root's."""
         held = self.heap.get(key)
         if held is not None:
             return held

@@ -75,7 +75,7 @@ _THIN = 2
 
 
 def spent(run: Run, function: Function, values: dict[str, Value], decides: bool, ctx: Context) -> Value | None:
-    """What stands for another run of a function that ran often enough outside every map; None if it may run again.
+    """Returns the result to reuse once a function has used up its runs outside every map; None if it may run again.
 
     Runs that may never happen, or only with some releases of JAX, do not use up what those that certainly happen may
     spend, nor do those in which a module makes its parameters, where some collectives are left out.
@@ -130,7 +130,7 @@ def _names_axes(run: Run, function: Function) -> bool:
 
 @dataclass(slots=True)
 class _Result:
-    """What a call gave, while it becomes what other arguments would give as well.
+    """The result of a call, on its way to becoming what other arguments would give as well.
 
     Attributes:
         run: the run.
@@ -146,7 +146,7 @@ class _Result:
 
 
 def _whatever_given(result: _Result, value: Value, written: tuple[Any, ...]) -> Value:
-    """What a function gives for other arguments as well: functions and meshes, but no number, shape, key or length.
+    """Returns the part of a result that holds for any arguments: functions and meshes, no number, shape, key or length.
 
     Args:
         result: the call.

@@ -1,4 +1,4 @@
-"""What a run may spend: each call and loop leaves something to what follows it, so that none hides what stands below.
+"""The budget of a run: each call and loop leaves something to what follows it, so that none hides the code below it.
 
 At the top of a root, what runs is as much as there is text; only calls and loops there are limited, each to three
 quarters of what is left, and in the functions that they enter first each call to three quarters of that.
@@ -23,7 +23,7 @@ LEVELS_THAT_SHARE = 3
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What the outermost loop that runs may spend, so that there is something left for what follows it.
+    """The budget of the outermost loop that runs, which leaves something for the code after it.
 
     Attributes:
         work: the work of the run at which it has spent all.
@@ -40,7 +40,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What may have been spent when a call ends, or what may be spent.
+    """An upper limit on what may be spent, or on what may have been spent by the end of a call.
 
     Attributes:
         work, calls, bodies: as in `Run`.

@@ -1,4 +1,4 @@
-"""What an expression speaks of, by the names and attributes in it."""
+"""The subjects of an expression, by the names and attributes in it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AXIS_WORDS = re.compile(
 
 @immutable
 class Said:
-    """What an expression speaks of.
+    """The subjects of an expression.
 
     Attributes:
         words: the names and attributes in it.

@@ -41,7 +41,7 @@ _BLANKS = b" \t\r\n\f"
 
 
 class Hole(NamedTuple):
-    """What is known of what cannot be read.
+    """The facts known about code that cannot be read.
 
     Attributes:
         names: the names in it.

@@ -1,4 +1,4 @@
-"""What facts are on the disk: the grammar of shapes, and the layout of a file's bytes."""
+"""The format of facts on disk: the grammar of shapes, and the layout of a file's bytes."""
 
 from __future__ import annotations
 

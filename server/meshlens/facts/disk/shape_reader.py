@@ -47,7 +47,7 @@ _NO_SITE = "a site that the block does not have"
 
 
 class Reader:
-    """What is being read.
+    """The state of reading one file's shapes.
 
     Attributes:
         take: the next number.

@@ -31,7 +31,7 @@ def _packed(numbers: Sequence[int]) -> tuple[int, bytes]:
 
 
 class Writer:
-    """What is being written.
+    """The state of writing one file's shapes.
 
     Attributes:
         words: the strings that were met, and their numbers.

@@ -177,7 +177,7 @@ def whole_edit(before: bytes, after: bytes) -> Edit | None:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """What a window says: the facts of the whole text, and the statements in the window."""
+    """The result of reading one window: the facts of the whole text, and the statements in the window."""
 
     facts: FileFacts
     unsure: frozenset[str]

@@ -33,7 +33,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """What comes of it.
+    """The result of joining.
 
     Attributes:
         top: the statements.

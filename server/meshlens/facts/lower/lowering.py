@@ -22,7 +22,7 @@ _BLOCK = kind("block")
 
 @dataclass(slots=True)
 class Lowering:
-    """What is known while one block is lowered.
+    """The state while one block is lowered.
 
     Attributes:
         source: the bytes of the file.

@@ -1,4 +1,4 @@
-"""What completions are made of: the place, what the client wants, and the names to offer there."""
+"""The parts that completions are made of: the place, the client's abilities, and the names to offer there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STRING = re.compile(rb"[\"']([^\"'\n]*)[\"']")
 
 @dataclass(frozen=True, slots=True)
 class CompletionWants:
-    """What a client can show.
+    """The completion features that a client supports.
 
     Attributes:
         placeholders: it understands `${1:text}` in what is inserted.

@@ -1,4 +1,4 @@
-"""What to offer at a cursor: axis names, mesh axes, skeletons of `in_axes` and specs, snippets; elsewhere nothing."""
+"""Completions at a cursor: axis names, mesh axes, skeletons of `in_axes` and specs, snippets; elsewhere nothing."""
 
 from __future__ import annotations
 

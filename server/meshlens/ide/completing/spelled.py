@@ -1,4 +1,4 @@
-"""What a dotted name in a text stands for: a callable of JAX by its canonical name, or a value of the workspace."""
+"""The meaning of a dotted name in a text: a callable of JAX by its canonical name, or a value of the workspace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is being typed: the string, the word and the open brackets before a cursor, read from the text alone.
+"""The text being typed: the string, the word and the open brackets before a cursor, read from the text alone.
 
 Code is mostly broken while it is typed, so nothing here needs a tree; the work grows with the statement, not the file.
 """

@@ -1,4 +1,4 @@
-"""What each collective and axis query does, in a sentence, and what comes out of it."""
+"""A sentence for each collective and axis query on what it does, and what comes out of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an editor shows for the text under the mouse: about JAX's maps, meshes, specs and axis names, else nothing."""
+"""Hovers for the text under the mouse: about JAX's maps, meshes, specs and axis names, else nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from meshlens.text import Span
 
 @dataclass(frozen=True, slots=True)
 class Hover:
-    """What to show.
+    """A hover to show.
 
     Attributes:
         span: the text that it is about.

@@ -23,7 +23,7 @@ _MOST_NAMES = 3
 
 @dataclass(slots=True)
 class _Maps:
-    """What uses and binds one axis name in the workspace; binders by their place."""
+    """The uses and binders of one axis name in the workspace; binders by their place."""
 
     uses: list[AxisUse] = field(default_factory=list)
     binders: dict[Site, Binder] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 @dataclass(frozen=True, slots=True)
 class Renamable:
-    """What can be renamed under the cursor: the name between its quotes."""
+    """A name that can be renamed under the cursor, between its quotes."""
 
     span: Span
     name: str

@@ -1,4 +1,4 @@
-"""What stands in the way of a rename: names that are not written, unseen binders, names that are taken."""
+"""Obstacles to a rename: names that are not written, unseen binders, names that are taken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who calls whom in a workspace, under which axes: the edges of every route, for the call hierarchy."""
+"""The callers and callees in a workspace, under which axes: the edges of every route, for the call hierarchy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be shown between the words of a program: the axes that a helper runs under, the sizes of bound axes."""
+"""Hints shown between the words of a program: the axes that a helper runs under, the sizes of bound axes."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _TALKS = frozenset(row.name for row in COLLECTIVES.values() if row.communicates)
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """What stands above a map.
+    """The lens above a map.
 
     Attributes:
         span: the call or decorator that applies it.

@@ -25,7 +25,7 @@ _GAP, _HEAD, _LETTER, _WIDE, _LONGEST = 4, 26, 7.6, 560, 14
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What is drawn: one panel for each position along the outer axes, and rows and columns for the last two.
+    """A drawing: one panel for each position along the outer axes, and rows and columns for the last two.
 
     Attributes:
         outer: the outer axes with their sizes.

@@ -41,7 +41,7 @@ _log = logging.getLogger("meshlens")
 
 @dataclass(slots=True)
 class Project:
-    """What this process knows.
+    """The project as this process knows it.
 
     Attributes:
         root, settings: the project.

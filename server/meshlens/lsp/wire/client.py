@@ -1,4 +1,4 @@
-"""What the client can, read once from its capabilities."""
+"""The client's abilities, read once from its capabilities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OLDEST_KINDS = frozenset(range(1, 19))
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What the client can.
+    """The client's abilities.
 
     Attributes:
         name: what it calls itself; empty if it does not say.

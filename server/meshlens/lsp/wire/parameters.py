@@ -1,4 +1,4 @@
-"""Whether parameters are what the protocol says: asked only where a handler failed, as it costs more."""
+"""Checks parameters against the protocol, only after a handler failed, as it costs more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a handler raises when a request cannot be done, with a reason for the person who asked."""
+"""The exception that a handler raises if a request cannot be done, with a reason for the person who asked."""
 
 from __future__ import annotations
 

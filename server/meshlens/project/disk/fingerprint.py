@@ -1,4 +1,4 @@
-"""What stands for this program in the names of caches, so that another one of it reads none of them."""
+"""The fingerprint of this program in the names of caches, so that a different build of it reads none of them."""
 
 from __future__ import annotations
 

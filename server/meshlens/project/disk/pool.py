@@ -26,7 +26,7 @@ _SAFE_PATH = "PYTHONSAFEPATH"
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What one text says.
+    """The facts of one text.
 
     Attributes:
         facts: just that.

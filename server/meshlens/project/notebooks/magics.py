@@ -64,7 +64,7 @@ def _comment(line: str) -> str:
 
 
 class _Brackets:
-    """Whether a line begins outside brackets and triple quotes, where alone a magic can stand."""
+    """Tells if a line begins outside brackets and triple quotes, the only place for a magic."""
 
     _TOKENS = re.compile(r"\\.|#|\"\"\"|'''|\"|'|[(\[{]|[)\]}]")
 

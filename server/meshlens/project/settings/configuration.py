@@ -22,7 +22,7 @@ _MOST_ERRORS = 20
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What one configuration file says.
+    """The contents of one configuration file.
 
     Attributes:
         path: the file; None where there is none.

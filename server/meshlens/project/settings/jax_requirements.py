@@ -130,7 +130,7 @@ def _from_poetry(bound: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """What bounds say.
+    """The bounds of a requirement.
 
     Attributes:
         said: each operator with its version.

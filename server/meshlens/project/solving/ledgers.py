@@ -1,4 +1,4 @@
-"""What roots leave for each other: all of them in order, or those before a root that runs again.
+"""The results that roots leave for each other: all of them in order, or those before a root that runs again.
 
 A root that is kept would find what it found: so each solution is what a cold start makes, whatever it was made of.
 """
@@ -20,7 +20,7 @@ _MOST_COMPARED = 2_000
 
 
 class OneAfterTheOther:
-    """What the roots of a solution have left that is worked out from its beginning, in the order in which they end.
+    """The results left by the roots of a solution computed from its beginning, in the order in which they end.
 
     Attributes:
         turns: the roots, numbered in that order.
@@ -132,7 +132,7 @@ class LedgerIndex:
 
 
 class AsOfTurn:
-    """What roots left before the turn of each, while some of them run again in their order.
+    """The results that roots left before the turn of each, while some of them run again in their order.
 
     Attributes:
         turns: the roots, numbered in the order in which they ended when all of them ran.

@@ -1,4 +1,4 @@
-"""What of a large workspace matters to one file: the roots that pass through it, and the files that these read."""
+"""The part of a large workspace that matters to one file: the roots that pass through it, and the files they read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from meshlens.project.solving.solution import RootKey, Solution
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """What is needed to know of a file all that the whole workspace knows of it.
+    """Everything needed to know as much about a file as the whole workspace does.
 
     Attributes:
         roots: the roots of other files whose runs pass through the file.

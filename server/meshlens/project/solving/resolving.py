@@ -120,7 +120,7 @@ def _is_the_same(before: Solution, facts: Mapping[str, FileFacts]) -> bool:
 
 
 def _changed_since(before: Solution, facts: Mapping[str, FileFacts]) -> frozenset[BlockKey] | None:
-    """What changed since an earlier solution; None if the statement that was typed in then is not typed in now."""
+    """Returns what changed since an earlier solution; None if the statement typed in then is not typed in now."""
     watch = before.watch
     spot = facts[watch.path].spot if watch is not None and watch.path in facts else None
     if watch is None or spot is None or spot.place is not watch.spot.place or facts.keys() != before.facts.keys():

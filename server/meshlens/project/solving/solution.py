@@ -39,7 +39,7 @@ _MOST_REMEMBERED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """What is run of a large workspace; the rest is there to be called.
+    """The part of a large workspace that is run; the rest is there to be called.
 
     Attributes:
         files: files of which everything is run.
@@ -56,7 +56,7 @@ class Focus:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one solution changed of another.
+    """The difference between one solution and another.
 
     Attributes:
         before: the results of the other.
@@ -70,7 +70,7 @@ class Step:
 
 
 class Assumed(NamedTuple):
-    """What a solution takes for given, besides the files.
+    """The assumptions of a solution, besides the files.
 
     Attributes:
         devices: the devices that the code is meant for.
@@ -137,14 +137,14 @@ class Solution:
         return self.sorted.by_file
 
     def once(self, key: str, compute: Callable[[Solution], T]) -> T:
-        """What a rule works out for the whole workspace, kept under a key so that it is done once and not per file."""
+        """Returns what a rule computes for the whole workspace, kept under a key so that it is done only once."""
         if key not in self._once:
             self._once[key] = compute(self)
         found: T = self._once[key]
         return found
 
     def once_of(self, key: Any, source: object, given: object, compute: Callable[[], T]) -> T:
-        """What is worked out of a block's shape or a file's facts, kept for this solution and those that follow it.
+        """Returns what is computed from a block's shape or a file's facts, kept for this solution and later ones.
 
         Args:
             key: stands for what it is and where.

@@ -101,7 +101,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What comes of it.
+    """The result of running a watched statement alone.
 
     Attributes:
         fresh: the roots of which the result is another now.

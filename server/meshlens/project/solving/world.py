@@ -1,4 +1,4 @@
-"""What the interpreter sees of a workspace while it is being solved."""
+"""The workspace as the interpreter sees it while it is being solved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is going to be written into a file, for whoever writes more of it before that is done."""
+"""Drafts of the text to be written into a file, for whoever writes more of it before that is done."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Import(NamedTuple):
 
     @property
     def bound(self) -> Iterator[tuple[str, str]]:
-        """What it imports, with the name that it has from then on."""
+        """The names that it imports, each with the name that it has from then on."""
         for name, _, alias in (one.partition(" as ") for one in self.names):
             yield f"{self.module}.{name}", alias or name
         if not self.names:
@@ -45,7 +45,7 @@ class Import(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What is going to be written into a file; the spans are those of the file as it is.
+    """The text to be written into a file; the spans are those of the file as it is.
 
     Attributes:
         imports: the imports that its top level will have.

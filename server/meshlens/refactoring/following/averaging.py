@@ -1,4 +1,4 @@
-"""What a step has to reduce over the devices so that all hold what one device would, and the lines that do it."""
+"""The values that a step must reduce over the devices so that all hold what one would, and the lines to do it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CONSTRUCTS = Constructs(call_of, follow_body)
 
 @dataclass(frozen=True, slots=True)
 class Reductions:
-    """What a step has to reduce over the devices.
+    """The values that a step must reduce over the devices.
 
     Attributes:
         lines: statements that bind means or sums, with these names and the collective.

@@ -63,7 +63,7 @@ Functions: TypeAlias = "dict[str, tuple[Node, Follow | None]]"
 
 
 class Constructs(NamedTuple):
-    """What follows the constructs that hold each other: a call enters a function, whose statements hold calls.
+    """The functions that follow constructs holding each other: a call enters a function, whose statements hold calls.
 
     Attributes:
         call: returns the kind of what a call gives: where it is called, where the names in the callee mean what they
@@ -77,7 +77,7 @@ class Constructs(NamedTuple):
 
 @dataclass(slots=True)
 class Follow:
-    """What is known while a function is followed.
+    """The state while a function is followed.
 
     Attributes:
         constructs: what follows calls and statements.

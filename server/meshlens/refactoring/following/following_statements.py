@@ -334,7 +334,7 @@ def _import(follow: Follow, statement: Node) -> None:
 
 
 class _State(NamedTuple):
-    """What names mean at one place."""
+    """The meaning of names at one place."""
 
     env: Env
     local: Functions

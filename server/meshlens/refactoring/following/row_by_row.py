@@ -86,7 +86,7 @@ _NEVER = frozenset("convolve correlate kron vdot".split())
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a function is given.
+    """The name and the arguments of a function.
 
     Attributes:
         name: its own name, without the module.

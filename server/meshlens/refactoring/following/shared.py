@@ -298,7 +298,7 @@ def _is_model(view: FileView, target: Target, parameter: Node) -> bool:
 
 
 def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
-    """What the `vmap`s of a function say of a parameter: "shared" or "split"; None where they say nothing, or both."""
+    """Returns what a function's `vmap`s say of a parameter: "shared" or "split"; None if they say nothing, or both."""
     said = {
         "split" if axis else "shared"
         for root in (target.node, *_nested(view, target))

@@ -1,4 +1,4 @@
-"""What says that an argument is the same on every device or split over them, where its name does not.
+"""Evidence that an argument is the same on every device or split over them, if its name does not tell.
 
 A `w` is a weight of the model as often as a weight of each row, and a `t` a scalar as often as a time for each row.
 """

@@ -1,4 +1,4 @@
-"""What a call does while `jit` traces it: it is followed, it works on traced values, or it needs their numbers."""
+"""The kinds of calls while `jit` traces: followed, working on traced values, or in need of their numbers."""
 
 from __future__ import annotations
 

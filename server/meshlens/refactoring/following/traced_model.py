@@ -1,4 +1,4 @@
-"""What is kept of a function while it is followed as `jit` would trace it."""
+"""The state of a function while it is followed as `jit` would trace it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Function:
 
 @dataclass
 class Seen:
-    """What was met on the way.
+    """Everything met on the way.
 
     Attributes:
         problems: what cannot be traced, in order.

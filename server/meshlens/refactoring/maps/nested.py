@@ -54,12 +54,12 @@ class Nest:
 
     @property
     def outer_axes(self) -> Around:
-        """What the outer pmap maps."""
+        """The arguments that the outer pmap maps."""
         return Around(self.outer)
 
     @property
     def inner_axes(self) -> Around:
-        """What the inner pmap maps."""
+        """The arguments that the inner pmap maps."""
         return Around(self.inner)
 
     def in_axes(self, view: FileView) -> tuple[Axes, ...]:

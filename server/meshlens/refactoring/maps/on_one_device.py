@@ -1,4 +1,4 @@
-"""What of a pmap `vmap` can do as well: the collectives that it knows, and output that is the same along the axis."""
+"""The parts of a pmap that a `vmap` can replace: collectives it knows, output that is the same along the axis."""
 
 from __future__ import annotations
 

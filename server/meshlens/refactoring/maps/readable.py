@@ -1,4 +1,4 @@
-"""What has to be so for a pmap to be written in another way at all, whatever that way is."""
+"""The conditions for a pmap to be written in another way at all, whatever that way is."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def _rows(vmap: Pmap, call: MappedCall) -> int | None:
 
 
 def _must_not_need_values(view: FileView, vmap: Pmap) -> None:
-    """What is not mapped is a plain array under vmap, of which code may ask the value; pmap traces it."""
+    """Refuses code that may ask the value of an unmapped argument: a plain array under vmap, but traced by pmap."""
     if not isinstance(vmap.in_axes, Items) or vmap.parameters is None:
         return
     static = plain_arguments(vmap)

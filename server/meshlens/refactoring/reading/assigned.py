@@ -1,4 +1,4 @@
-"""What names the results of calls are given, and the name that a cursor is on."""
+"""The names given to the results of calls, and the name that a cursor is on."""
 
 from __future__ import annotations
 

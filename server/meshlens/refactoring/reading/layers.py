@@ -59,7 +59,7 @@ class Norm:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """What the modules of a file and of those that it imports are made of.
+    """The layers in the modules of a file and of those that it imports.
 
     Attributes:
         classes: the classes of modules of flax.nnx.

@@ -1,4 +1,4 @@
-"""What layers that keep statistics of a batch, or draw random numbers, ask of a function that is to be mapped."""
+"""The demands that layers with batch statistics or random numbers make on a function that is to be mapped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _INSTEAD = "use jit with sharding"
 
 @dataclass(frozen=True, slots=True)
 class Care:
-    """What the layers of a step ask for while it is mapped.
+    """The demands of a step's layers while it is mapped.
 
     Attributes:
         norms: the layers whose classes say that they average over all devices.

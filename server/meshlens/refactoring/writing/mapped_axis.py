@@ -35,7 +35,7 @@ def {name}(function, in_axes=0, out_axes=0):
 
 
 def mapped_axis_helper(view: FileView, spelling: Spelling) -> tuple[str, tuple[FileEdit, ...]]:
-    """What the helper is called in a file, and the edit that puts it behind the imports if it is not there yet."""
+    """Returns the helper's name in a file, and the edit that adds it after the imports if it is not there yet."""
     return with_helper(
         view,
         _NAME,
@@ -48,5 +48,5 @@ def mapped_axis_helper(view: FileView, spelling: Spelling) -> tuple[str, tuple[F
 
 
 def keywords_helper(view: FileView) -> tuple[str, tuple[FileEdit, ...]]:
-    """What the function that hands arguments on by keyword is called in a file, and the edit that puts it there."""
+    """Returns the name in a file of the function that passes arguments by keyword, and the edit that adds it."""
     return with_helper(view, _WITH_KEYWORDS, _KEYWORDS_TEXT)

@@ -63,7 +63,7 @@ def {name}(in_axes, out_axes, **options):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a decorator has to serve.
+    """The requirements on a decorator.
 
     Attributes:
         library: that of the `jit` whose work it does.

@@ -1,4 +1,4 @@
-"""Whether the call that makes a map is one that JAX takes, so that what follows from its arguments can be trusted."""
+"""Checks that JAX accepts the call that makes a map, so that what follows from its arguments can be trusted."""
 
 from __future__ import annotations
 

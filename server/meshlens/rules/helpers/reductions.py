@@ -1,4 +1,4 @@
-"""What a map reduces over its own axes."""
+"""The reductions of a map over its own axes."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class UseOfName:
 
 
 class UsesOfNames:
-    """What a file says by names and dotted names; the file is walked once, when the first use is asked for."""
+    """The uses of names and dotted names in a file, which is walked once, when the first use is asked for."""
 
     def __init__(self, view: FileView) -> None:
         self._view = view

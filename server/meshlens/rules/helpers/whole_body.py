@@ -1,4 +1,4 @@
-"""Whether all that a function calls is in sight, so that what is not found in it is not there."""
+"""Checks that everything a function calls is in sight, so that anything not found in it is not there."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _MOST_EQUATIONS = 500_000
 
 
 class Reading:
-    """What is found on a walk through a jaxpr.
+    """The findings of a walk through a jaxpr.
 
     Attributes:
         lines: the last value that the forward pass computes on each line, by place.
@@ -63,7 +63,7 @@ class Reading:
 
 
 class _Around:
-    """What holds for the equations of a jaxpr: how often they run, the sizes of axes, and what they stand in."""
+    """The context of a jaxpr's equations: how often they run, the sizes of axes, and what they stand in."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ def _walk(jaxpr: Any, reading: Reading, around: _Around) -> None:
 
 
 class _Branch:
-    """What one branch of a `cond` moves and computes."""
+    """The collectives and computation of one branch of a `cond`."""
 
     def __init__(self, collectives: list[dict[str, Any]], flops: float) -> None:
         self.collectives = collectives
