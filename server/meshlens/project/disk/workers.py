@@ -12,8 +12,9 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from meshlens.devices.processes import is_stopped
 
@@ -33,7 +34,8 @@ PARENT_SECONDS = 0.4
 """How often a process looks whether whoever started it still lives."""
 
 
-class _Worker(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Worker:
     """A process that does tasks.
 
     Attributes:
@@ -102,10 +104,10 @@ def _started(work: Callable[[Any], Any], count: int, context: BaseContext) -> It
         is_done.set()
         if watch.ident is not None:
             watch.join()
-        for process, pipe in workers:
-            pipe.close()
-            process.kill()
-            process.join()
+        for worker in workers:
+            worker.pipe.close()
+            worker.process.kill()
+            worker.process.join()
 
 
 def _start(work: Callable[[Any], Any], context: BaseContext) -> _Worker:
@@ -123,7 +125,8 @@ def _give_up_halted(workers: Sequence[_Worker], is_done: Event) -> None:
     """Kills processes that were halted by a signal and stay so: whoever waits for them, or feeds them, goes on."""
     halted = 0.0
     while not is_done.wait(LOOK_SECONDS):
-        stopped = [process for process, _ in workers if process.pid is not None and is_stopped(process.pid)]
+        processes = [worker.process for worker in workers]
+        stopped = [process for process in processes if process.pid is not None and is_stopped(process.pid)]
         halted = halted + LOOK_SECONDS if stopped else 0.0
         if halted >= STOPPED_SECONDS:
             for process in stopped:
