@@ -98,6 +98,30 @@ def test_imports_in_functions_are_for_start_up_time():
     assert {module for module, _ in late if not is_in(module, LIBRARIES_LATE)} == set()
 
 
+def test_fields_of_named_tuples_have_types_that_are_imported():
+    """mypyc makes named tuples with the types of their fields, which a module for type checkers alone does not have."""
+    missing = [
+        f"{path.relative_to(SERVER).as_posix()}: {made.name}.{name}"
+        for path in sorted(SERVER.rglob("*.py"))
+        for tree in [ast.parse(path.read_text("utf-8"))]
+        for made in ast.walk(tree)
+        if isinstance(made, ast.ClassDef) and any(ast.unparse(base) == "NamedTuple" for base in made.bases)
+        for name in sorted(_names(made) & _only_for_type_checkers(tree))
+    ]
+    assert missing == []
+
+
+def _names(made: ast.ClassDef) -> set[str]:
+    types = [field.annotation for field in made.body if isinstance(field, ast.AnnAssign)]
+    return {node.id for one in types for node in ast.walk(one) if isinstance(node, ast.Name)}
+
+
+def _only_for_type_checkers(tree: ast.Module) -> set[str]:
+    guarded = [one for one in tree.body if isinstance(one, ast.If) and ast.unparse(one.test) == "TYPE_CHECKING"]
+    imports = [one for block in guarded for one in block.body if isinstance(one, (ast.Import, ast.ImportFrom))]
+    return {alias.asname or alias.name for one in imports for alias in one.names}
+
+
 def test_a_long_list_of_parameters_and_a_late_import_are_noticed():
     (function,) = ast.parse("def f(self, a, b, *c, d, **e): ...").body
     assert isinstance(function, ast.FunctionDef)
