@@ -24,6 +24,7 @@ INTERPRETED = {
     "axes/domain/immutable.py": "the decorator that is written out",
     "project/view.py": "a rule's view inherits from it",
     "checking/suppress.py": "the class that does",
+    "checking/model.py": "its records are pickled for the process beside the server, as mypyc's classes cannot be",
     "project/jedi_bridge.py": "asks jedi, whose time is its own",
 }
 """Modules of these packages that are not compiled, and why."""
