@@ -31,7 +31,7 @@ class Typed:
     key: BlockKey
 
     def says_the_same(self) -> bool:
-        """Tells if no rule can see the edit: it changed what cannot be read, or a comment behind the statement."""
+        """Tells if no rule can see the edit: it changed unreadable text, or a comment after the statement."""
         if self.was.shape != self.now.shape:
             return False
         return self.was.text == self.now.text or (self.is_quiet and _is_hole(self.now.shape))

@@ -77,7 +77,7 @@ def bad_answer(interpreter: str, where: str) -> str:
 
 
 def no_answer(interpreter: str, level: Level, ended: Ended, seconds: float) -> str:
-    """Returns why there is no usable answer."""
+    """Returns the reason why an answer cannot be used."""
     see = f"run {_command(interpreter, 'import jax; jax.devices()' if level == 'devices' else 'print()')}"
     while_ = "JAX started" if level == "devices" else "it started"
     if ended.how == "timeout":

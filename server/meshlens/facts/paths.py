@@ -101,7 +101,7 @@ def path_to(block: Block, offset: int) -> Path | None:
 
 
 def is_plain(node: Any, depth: int) -> bool:
-    """Returns whether an expression is no deeper than handlers go anywhere, and makes no generator of its function."""
+    """Returns whether handlers can follow an expression this deep, and it does not make its function a generator."""
     if not isinstance(node, tuple):
         return True
     if depth > _DEEPEST or isinstance(node, Yield):

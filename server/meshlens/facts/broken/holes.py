@@ -181,7 +181,7 @@ def _is_clause_of(text: bytes, behind: Line, line: Line) -> bool:
 
 
 def _goes_on(text: bytes, line: Line, behind: Line) -> bool:
-    """Returns whether a statement goes on behind its line, as the grammar lets it if it is not complete there."""
+    """Returns whether a statement continues after its line, as the grammar allows for an incomplete one."""
     if line.is_open and not behind.is_open and _FORMATTED.search(text, line.span.start, behind.span.end) is None:
         return False
     return not root_of(text, line.span.start, behind.span.end).has_error

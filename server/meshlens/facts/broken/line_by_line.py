@@ -35,7 +35,7 @@ _BEHIND = {b"try": b"\n 0\nfinally:\n 0", b"match": b"\n case 0:\n  0", b"@": b"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A logical line, the comment behind it included.
+    """A logical line, including the comment after it.
 
     Attributes:
         span: where it lies.

@@ -136,7 +136,7 @@ def _renumbers(gone: list[Block], come: dict[str, Block], made: dict[str, Block]
 
 
 def are_apart(tops: list[Block], starts: list[int], end: int, by: int) -> bool:
-    """Returns whether no section begins inside a statement, and none of these reaches behind an end."""
+    """Returns whether no section begins inside a statement, and no statement extends past `end`."""
     at = 0
     for block in tops:
         start = block.start + by
@@ -160,7 +160,7 @@ def same_from_the_start(tops: list[Block], nodes: list[Node], unsure: frozenset[
 
 
 def same_to_the_end(tops: list[Block], nodes: list[Node], unsure: frozenset[str], change: Change, first: int) -> int:
-    """Returns how many statements behind the change are what they were, and only stand elsewhere."""
+    """Returns how many statements after the change are unchanged and have only moved."""
     count = 0
     by = change.by
     most = min(len(tops), len(nodes)) - first

@@ -40,7 +40,7 @@ class Typed:
     Attributes:
         block: the function's block.
         spot: the statement, if it has sites of its own.
-        end: where it ended, with the comment behind it.
+        end: where it ended, including the comment after it.
         new_end: where it ends now.
         hole: the statement, if it cannot be read.
     """
@@ -173,7 +173,7 @@ def _is_alone(text: bytes, start: int, end: int, stop: int) -> bool:
 
 
 def _tail(text: bytes, end: int, stop: int) -> int:
-    """Returns where the comment behind a statement ends, or else the statement."""
+    """Returns where the comment after a statement ends, or the statement if it has none."""
     return stop if b"#" in text[end:stop] else end
 
 

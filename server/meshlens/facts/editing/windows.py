@@ -87,7 +87,7 @@ def read_apart(text: bytes, window: Window, apart: bool) -> list[Section] | None
     """The sections of a window, parsed; None where they do not tell what the whole text would.
 
     Without an error the window is one section.  With one, the whole text has an error too, unless a string or a line
-    goes on behind the window.
+    continues after the window.
 
     Args:
         text: the text.
@@ -154,7 +154,7 @@ def _is_joined(text: bytes, every: Sequence[int], start: int, end: int) -> bool:
 
 
 def _goes_on(text: bytes, window: Window) -> bool:
-    """Tells if what is incomplete in a window is completed by the section behind it: the grammar lets lines run on."""
+    """Tells if the section after a window completes what is incomplete in it: the grammar lets lines run on."""
     behind = window.rest[1]
     if not behind:
         return False
@@ -163,6 +163,6 @@ def _goes_on(text: bytes, window: Window) -> bool:
 
 
 def _ends(stretch: bytes) -> bool:
-    """Returns whether no string goes on behind a stretch."""
+    """Returns whether every string of a stretch ends in it."""
     rest = _STRING.sub(b"", stretch)
     return b'"' not in rest and b"'" not in rest

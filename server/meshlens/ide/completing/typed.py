@@ -107,7 +107,7 @@ def line_start(source: bytes, offset: int) -> int:
 
 
 def statement_start(source: bytes, typed: Typed) -> int | None:
-    """Returns where the statement that the cursor is at the end of begins, if it is no longer than one word.
+    """Returns the start of the statement that ends at the cursor, if it is a single word.
 
     Args:
         source: the file.
