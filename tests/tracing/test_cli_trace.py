@@ -62,6 +62,12 @@ def test_a_table_by_line():
     assert re.search(r"at least [\d.]+ µs of communication and [\d.]+ µs of computation", run.stdout)
 
 
+def test_what_is_wrong_is_said_without_a_name_for_it(tmp_path):
+    (tmp_path / "step.py").write_text("def step(x):\n    return x\n")
+    run = meshlens("cost", "step.py::step", "--machine", "h100", cwd=tmp_path)
+    assert 'error: "step" needs 1 argument (x); name an entry' in run.stdout
+
+
 @pytest.mark.deep
 def test_json():
     run = meshlens("cost", "fsdp.py::entry", "--devices", "8", "--output-format", "json")
@@ -99,7 +105,7 @@ def test_an_entry_of_the_configuration(tmp_path):
     (tmp_path / "step.py").write_text(STEP)
     (tmp_path / "meshlens.toml").write_text('devices = 4\nentries = { small = "step.py::entry" }\n')
     run = meshlens("cost", "small", cwd=tmp_path)
-    assert "step.py::entry on 4: 4 devices" in run.stdout
+    assert "step.py::entry on 4 devices" in run.stdout
     assert "step.py:10   all-reduce" in run.stdout
     assert (
         'expected FILE::NAME, such as train.py::entry or one of "entries": small'
@@ -165,7 +171,7 @@ def test_the_arguments_of_the_first_call(tmp_path):
     run = meshlens("cost", "step.py::step", "--run-main", "--devices", "4", cwd=tmp_path)
     assert run.returncode == 0, run.stdout
     assert "step.py:10   all-reduce" in run.stdout
-    assert "without a call" in meshlens("cost", "step.py::other", "--run-main", cwd=tmp_path).stdout
+    assert "without calling" in meshlens("cost", "step.py::other", "--run-main", cwd=tmp_path).stdout
 
 
 def test_an_untrusted_folder_runs_nothing(tmp_path):

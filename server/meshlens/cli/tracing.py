@@ -155,9 +155,10 @@ def _machine(name: str | None, settings: Settings) -> Machine | None:
         return None
     own = {key: machine_from(key, dict(values)) for key, values in settings.machines}
     known = {**MACHINES, **own}
-    if name not in known:
+    found = next((key for key in known if key.lower() == name.lower()), None)
+    if found is None:
         raise click.UsageError(f'expected a machine ({", ".join(known)}), not "{name}"')
-    return known[name]
+    return known[found]
 
 
 def _default_target(settings: Settings) -> tuple[Topology, ...]:

@@ -13,6 +13,11 @@ from meshlens.tracing.model import Fault, Place
 from meshlens.tracing.request import Limits, TraceRequest
 
 NO_MESSAGE = "raised without a message"
+OF_OURS = frozenset(
+    {"NotTrusted", "TooOld", "NoJax", "NotStarted", "WorkerLost", "Timeout", "OutOfMemory", "Flood", "BadAnswer"}
+    | {"Killed", "Ended", "NoArguments", "NoEntry", "NoCall", "NoPlugin", "BadEntry"}
+)
+"""The types of faults that name no exception: they are for programs to read, the message says it all."""
 _LONGEST = 2000
 _FEW = 8
 _INDIVISIBLE = re.compile(r"array axis (\d+) is partitioned (\d+) times, but the dimension size is (\d+)")

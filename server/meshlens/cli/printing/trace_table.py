@@ -15,6 +15,7 @@ from rich.text import Text
 
 from meshlens.cli.printing.terminal import wants_colour
 from meshlens.cli.printing.visible import visible, visible_fields, visible_lines
+from meshlens.tracing.faults import OF_OURS
 from meshlens.tracing.model import REMATERIALIZATION, Collective, Line, Place, Trace
 from meshlens.tracing.words import size_in_words, time_in_words
 
@@ -52,12 +53,13 @@ def trace_report(traces: Sequence[Trace]) -> str:
 
 def _head(trace: Trace) -> list[RenderableType]:
     mesh = " × ".join(f"{name}={size}" for name, size in trace.mesh)
-    words = [f"{trace.devices} device{'s' if trace.devices != 1 else ''}"]
+    count = f"{trace.devices} device{'s' if trace.devices != 1 else ''}"
+    words = [count if trace.target == str(trace.devices) else f"{trace.target}: {count}"]
     words += [f"mesh {mesh}"] if mesh else []
     words += [f"JAX {trace.jax}"] if trace.jax else []
     by = f" by XLA for {trace.partitioner}s" if trace.partitioner else ""
     words += [f"level {trace.level}{by}"] if trace.level != "none" else []
-    return [Text.assemble((trace.entry, "bold"), f" on {trace.target}: {', '.join(words)}")]
+    return [Text.assemble((trace.entry, "bold"), f" on {', '.join(words)}")]
 
 
 def _blocks(*blocks: list[RenderableType]) -> list[RenderableType]:
@@ -133,7 +135,7 @@ def _tail(trace: Trace) -> list[RenderableType]:
     for error in trace.errors:
         where = f"{_spot(error.place)}: " if error.place is not None else ""
         style = "yellow" if error.type == REMATERIALIZATION else "red"
-        kind = "warning" if error.type == REMATERIALIZATION else error.type
+        kind = "warning" if error.type == REMATERIALIZATION else "error" if error.type in OF_OURS else error.type
         parts.append(Text.assemble((f"{where}{kind}", style), f": {error.message}"))
     parts += [f"note: {note}" for note in trace.notes]
     return parts
