@@ -69,7 +69,7 @@ _ACTIVATIONS = (
     "silu soft_sign softplus sparse_plus sparse_sigmoid squareplus swish"
 )
 _SPECIAL = (
-    "bessel_jn betainc betaln digamma entr erf erfc erfinv expit expn gammainc gammaincc gammaln i0 i0e i1 i1e "
+    "betainc betaln digamma entr erf erfc erfinv expit expn gammainc gammaincc gammaln i0 i0e i1 i1e "
     "kl_div log_ndtr logit ndtr ndtri polygamma rel_entr xlog1py xlogy zeta gamma"
 )
 _COMPARISONS = "equal greater greater_equal less less_equal not_equal isclose"
@@ -108,6 +108,7 @@ OPERATIONS: dict[str, Kind] = {
     ),
     **dict.fromkeys(_names("nn", "logsumexp logmeanexp"), "reduction"),
     "jax.scipy.special.logsumexp": "reduction",
+    "jax.scipy.special.bessel_jn": "mixed",
     "jax.nn.one_hot": "rowwise",
     **dict.fromkeys(_names("numpy", "all any argmax argmin nanargmax nanargmin count_nonzero"), "verdict"),
     **dict.fromkeys(_names("lax", "argmax argmin"), "verdict"),

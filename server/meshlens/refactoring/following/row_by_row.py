@@ -24,31 +24,32 @@ from meshlens.facts.nodes import (
     UnaryOperation,
     last_name,
 )
+from meshlens.jaxapi.operations import OPERATIONS
 from meshlens.project.trees import Node, bound_by, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.kinds import Kind, applied, flat, is_product, over_rows
 from meshlens.refactoring.reading.functions import Target, dotted_name, reached
 
 _LIBRARIES = ("jax.", "numpy.", "scipy.", "optax.", "math.", "builtins.")
-_ELEMENTWISE = frozenset(
-    "absolute abs add angle arccos arccosh acos acosh arcsin arcsinh asin asinh arctan arctan2 arctanh atan atan2 "
-    "atanh "
-    "array asarray astype bitwise_and bitwise_not bitwise_or bitwise_xor invert cbrt ceil clip conj conjugate copy "
-    "copysign cos cosh deg2rad degrees device_put div divide equal exp exp2 expm1 fabs fix float_power floor "
-    "floor_divide fmax fmin fmod full_like greater greater_equal heaviside hypot imag isclose isfinite isinf isnan "
-    "isneginf isposinf ldexp less less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not "
-    "logical_or logical_xor maximum minimum mod multiply mul nan_to_num neg negative nextafter not_equal ones_like "
-    "positive pow power integer_pow rad2deg radians real reciprocal rem remainder rint round rsqrt select sign signbit "
-    "sin sinc sinh sqrt square stop_gradient sub subtract tan tanh true_divide trunc zeros_like empty_like clamp "
-    "convert_element_type eq ne ge gt le lt "
-    "float16 bfloat16 float32 float64 int8 int16 int32 int64 uint8 uint32 bool_ "
-    "relu relu6 sigmoid softplus soft_sign sparse_plus silu swish log_sigmoid leaky_relu hard_sigmoid hard_silu "
-    "hard_swish hard_tanh elu celu selu gelu squareplus mish logistic identity with_sharding_constraint "
-    "optimization_barrier "
-    "erf erfc erfinv erf_inv expit logit gammaln lgamma digamma xlogy xlog1py entr rel_entr kl_div ndtr log_ndtr i0 "
-    "i0e i1 "
-    "apply_updates l2_loss squared_error huber_loss log_cosh hinge_loss sigmoid_binary_cross_entropy "
-    "sigmoid_focal_loss checkpoint_name block_until_ready".split()
+_MODULES = frozenset({"jax.numpy", "jax.lax", "jax.nn", "jax.scipy.special", "optax"})
+_BY_ELEMENT = frozenset({"rowwise", "linear", "added", "multiplied", "divided", "bounded", "chosen", "judged"})
+_OTHERWISE = frozenset("frexp gamma modf one_hot smooth_labels where".split())
+"""Names that have entries of their own below, give several arrays, or draw in another library."""
+
+
+def _elementwise() -> frozenset[str]:
+    """Returns the names that work on each element by itself, in whichever module they are."""
+    kinds: dict[str, set[str]] = {}
+    for dotted, kind in OPERATIONS.items():
+        module, _, name = dotted.rpartition(".")
+        if module in _MODULES:
+            kinds.setdefault(name, set()).add(kind)
+    return frozenset(name for name, found in kinds.items() if found <= _BY_ELEMENT) - _OTHERWISE
+
+
+_ELEMENTWISE = _elementwise() | frozenset(
+    "ones_like zeros_like empty_like full_like identity optimization_barrier block_until_ready fix select "
+    "checkpoint_name device_put float64 int16 int64 uint32 bool_ sigmoid_focal_loss".split()
 )
 _ON_LAST_AXIS = frozenset(
     "softmax log_softmax one_hot glu softmax_cross_entropy safe_softmax_cross_entropy "
