@@ -1,4 +1,4 @@
-"""The interpreter, put together: what a run of it needs of the constructs of Python."""
+"""Assembles the interpreter: gives each run the functions that evaluate, execute and call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CONSTRUCTS = Constructs(evaluate, run_block, invoke)
 
 
 def new_run(world: World, path: str, name: str = "") -> Run:
-    """Returns a run that has not begun.
+    """Returns a fresh run.
 
     Args:
         world: the workspace.

@@ -1,1 +1,1 @@
-"""Knowledge of arrays: their shapes, and which operations keep a value the same on all devices."""
+"""What is known about arrays: their shapes, and which operations keep a value the same on all devices."""

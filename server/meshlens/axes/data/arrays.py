@@ -1,4 +1,4 @@
-"""Facts about arrays and numbers: shapes of simple constructors, arithmetic of constants."""
+"""Facts about arrays and numbers: the shapes that simple constructors make, and arithmetic on constants."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_ELEMENTS = 1 << 128
 
 
 def shape_of(value: Value) -> Sizes | None:
-    """The shape of a value as an array; () for a number, None if not known."""
+    """Returns the shape of a value as an array: () for a number, None if unknown."""
     if isinstance(value, Data):
         return value.shape
     if isinstance(value, Const) and isinstance(value.value, (int, float)):
@@ -20,14 +20,14 @@ def shape_of(value: Value) -> Sizes | None:
 
 
 def is_array(value: Value) -> bool:
-    """Returns whether a value is certainly one array or number, no container and no function."""
+    """Returns whether a value is certainly one array or number, not a container or a function."""
     if isinstance(value, Data):
         return value.array or value.shape is not None
     return isinstance(value, Const) and isinstance(value.value, (int, float))
 
 
 def gives_array(operator: str, left: Value, right: Value) -> bool:
-    """Tells if the result of an operator is certainly an array or number; `+` and `*` also work on containers."""
+    """Returns whether an operator certainly gives an array or number; `+` and `*` also work on containers."""
     if operator in ("@", "-", "/", "//", "**"):
         return True
     if operator == "+":
@@ -38,14 +38,14 @@ def gives_array(operator: str, left: Value, right: Value) -> bool:
 
 
 def _scales(value: Value) -> bool:
-    """Returns whether a factor cannot repeat a list: it is a float, or an array with axes."""
+    """Returns whether a factor is a float or an array with axes, so that multiplying by it cannot repeat a list."""
     if isinstance(value, Const):
         return isinstance(value.value, float)
     return isinstance(value, Data) and bool(value.shape)
 
 
 def constant_operation(operator: str, left: Value, right: Value) -> Value | None:
-    """The result of an operation on known values: numbers, strings, tuples, dictionaries."""
+    """Returns the result of an operation on known numbers, strings, tuples or dictionaries."""
     if isinstance(left, Const) and isinstance(right, Const):
         result = worked_out(operator, left.value, right.value)
         return Const(result) if result is not None else None
@@ -66,7 +66,7 @@ def constant_operation(operator: str, left: Value, right: Value) -> Value | None
 
 
 def broadcast(left: Sizes | None, right: Sizes | None) -> Sizes | None:
-    """The shape of an elementwise operation."""
+    """Returns the shape of an elementwise operation on arrays of these shapes."""
     if left is None or right is None:
         return None
     if len(left) < len(right):
@@ -84,7 +84,7 @@ def _size(left: int | None, right: int | None) -> int | None:
 
 
 def sizes(value: Value) -> Sizes | None:
-    """A shape argument as sizes: `(8, n)` or `8`."""
+    """Returns the sizes that a shape argument such as `(8, n)` or `8` gives."""
     if isinstance(value, Const) and isinstance(value.value, int):
         return (value.value,)
     if isinstance(value, Seq) and not value.open:
@@ -95,7 +95,7 @@ def sizes(value: Value) -> Sizes | None:
 
 
 def literal_shape(value: Value) -> Sizes | None:
-    """The shape of `array([[…], […]])`."""
+    """Returns the shape of `array([[…], […]])`."""
     if isinstance(value, Seq) and value.kind in ("list", "tuple") and not value.open and value.items:
         inner = literal_shape(value.items[0])
         return None if inner is None else (len(value.items), *inner)
@@ -105,7 +105,7 @@ def literal_shape(value: Value) -> Sizes | None:
 
 
 def reshaped(shape: Sizes | None, wanted: Sizes | None) -> Sizes | None:
-    """The shape after `reshape`, with a `-1` worked out where all else is known."""
+    """Returns the shape after `reshape`; a `-1` is computed if all other sizes are known."""
     if wanted is None:
         return None
     if -1 not in wanted:
@@ -119,7 +119,7 @@ def reshaped(shape: Sizes | None, wanted: Sizes | None) -> Sizes | None:
 
 
 def product(shape: Sizes | None) -> int | None:
-    """Returns how many elements an array of this shape has; None if unknown, or more than any computer can hold."""
+    """Returns the number of elements of an array; None if it is unknown or exceeds what any computer can hold."""
     if shape is None:
         return None
     total = 1

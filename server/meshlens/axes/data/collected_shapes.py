@@ -1,4 +1,4 @@
-"""The shapes that collectives give."""
+"""The shapes of what collectives return."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from meshlens.axes.runs.context import AxisEnv
 
 
 def integer(found: dict[str, Arg], name: str, default: int | None = None) -> int | None:
-    """An argument that is a whole number; None if it is not known."""
+    """Returns the value of an integer argument; None if it is unknown."""
     if name not in found:
         return default
     value = found[name].value
@@ -17,7 +17,7 @@ def integer(found: dict[str, Arg], name: str, default: int | None = None) -> int
 
 
 def flag(found: dict[str, Arg], name: str) -> bool | None:
-    """An argument that is true or false, false by default; None if it is not known."""
+    """Returns the value of a boolean argument that defaults to False; None if it is unknown."""
     if name not in found:
         return False
     value = found[name].value
@@ -27,15 +27,15 @@ def flag(found: dict[str, Arg], name: str) -> bool | None:
 def shape_after(
     reduces: str, name: str, shape: Sizes, found: dict[str, Arg], env: AxisEnv, names: tuple[str, ...]
 ) -> Sizes | None:
-    """The shape of the result of a collective; None if it is not known.
+    """Returns the shape of a collective's result; None if it is unknown.
 
     Args:
-        reduces: what the collective does, as in its row.
-        name: the collective.
+        reduces: the kind of reduction, as in the collective's row.
+        name: the collective's name.
         shape: the shape of its operand.
         found: its arguments.
         env: the axes that are bound.
-        names: the axes that it names.
+        names: the axes that it is called with.
     """
     if reduces in ("permute", "cast"):
         return shape

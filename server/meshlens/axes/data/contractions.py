@@ -12,13 +12,13 @@ _LARGEST_RANK = 16
 
 
 def shape_or_none(value: Value) -> Sizes | None:
-    """The shape of a value as an array; None if it is not known, or has more axes than arrays have."""
+    """Returns the shape of a value as an array; None if it is unknown or has more axes than arrays can have."""
     found = shape_of(value)
     return found if found is None or len(found) <= _LARGEST_RANK else None
 
 
 def matmul(left: Sizes | None, right: Sizes | None) -> Sizes | None:
-    """The shape of `left @ right`."""
+    """Returns the shape of `left @ right`."""
     if not left or not right:
         return None
     if len(right) == 1:
@@ -49,7 +49,7 @@ def dot_of(args: tuple[Arg, ...]) -> Sizes | None:
 
 
 def einsum_of(args: tuple[Arg, ...]) -> Sizes | None:
-    """Returns the shape of `einsum` with a subscript that says its output."""
+    """Returns the shape of an `einsum` whose subscripts include the output."""
     said, *operands = [arg.value for arg in args if arg.label is None]
     if not isinstance(said, Const) or not isinstance(said.value, str):
         return None

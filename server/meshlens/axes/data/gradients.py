@@ -1,4 +1,4 @@
-"""Gradients and sums over the devices in arithmetic: steps along them, divisions of them."""
+"""Labels for gradients and sums over devices in arithmetic: parameter updates and divisions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LIBRARIES = frozenset("optax flax jax haiku equinox chex numpy objax jaxopt lin
 
 
 def may_reduce(callee: Value) -> bool:
-    """Returns whether a callee that is not seen may reduce gradients by itself; optimizers of libraries do not."""
+    """Returns whether an unseen callee may reduce gradients itself; optimizers of known libraries do not."""
     if isinstance(callee, (Ext, Made)):
         return callee.dotted.split(".")[0] not in _LIBRARIES
     return isinstance(callee, Data) and not callee.labels
 
 
 def without_gradient(labels: frozenset[Any]) -> frozenset[Any]:
-    """Labels without those that say that a gradient has met no reduction."""
+    """Returns the labels without those that mark a gradient as unreduced."""
     kept = (label for label in labels if not (isinstance(label, tuple) and label[0] == "wrt"))
     return frozenset(kept) - {"gradient", "auto-summed"}
 
@@ -33,7 +33,7 @@ def without_gradient(labels: frozenset[Any]) -> frozenset[Any]:
 def gradient_step(
     run: Run, labels: frozenset[Any], parts: tuple[tuple[Any, Any], ...], frame: Frame, ctx: Context
 ) -> frozenset[Any]:
-    """The labels to add where an unreduced gradient meets the argument that it is taken for."""
+    """Returns the labels to add when an unreduced gradient is combined with the argument it was taken for."""
     if "gradient" not in labels:
         return frozenset()
     for label in labels:
@@ -48,9 +48,9 @@ def gradient_step(
 
 
 def drift(parts: Iterable[Value]) -> frozenset[Any]:
-    """The labels to add where what is the same over an axis meets a gradient that differs over it.
+    """Returns the labels to add when a value that is the same over an axis meets a gradient that differs over it.
 
-    Only of gradients that were reduced over another axis: of one that was not, nobody may have wanted it.
+    Only gradients reduced over some other axis count; one that was never reduced may be meant to differ.
     """
     values = [value for value in parts if isinstance(value, (Data, Dict, Seq, Made))]
     gradients = [value for value in values if "of-gradient" in labels_of(value)]
@@ -69,14 +69,14 @@ def drift(parts: Iterable[Value]) -> frozenset[Any]:
 
 
 class Operation(NamedTuple):
-    """An operator between two values: `left operator right`.
+    """A binary operation: `left operator right`.
 
     Attributes:
-        operator: as it is written.
+        operator: its spelling.
         left: the left operand.
-        right: the right one.
-        sides: their expressions.
-        site: the operation.
+        right: the right operand.
+        sides: the expressions of both operands.
+        site: the site of the operation.
     """
 
     operator: str
@@ -87,7 +87,7 @@ class Operation(NamedTuple):
 
 
 def divided(run: Run, operation: Operation, ctx: Context) -> frozenset[Any]:
-    """Returns the labels that end at a `/`, `//` or `*`, because a sum over the devices is divided by their number."""
+    """Returns the labels that end at a `/`, `//` or `*`: those of a sum that is divided by the number of devices."""
     operator, left, right, sides, site = operation
     sums = {
         label
@@ -114,7 +114,7 @@ def divided(run: Run, operation: Operation, ctx: Context) -> frozenset[Any]:
 
 
 def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context) -> None:
-    """Notes a quotient of which one side is of all devices and the other one of one device, or of all once more."""
+    """Notes a quotient of a total and one device's value, or an average that is divided by the total count again."""
     above, below = variation_of(left), variation_of(right)
     for axis, along in above.axes:
         if along.truth == TOTAL and below.over(axis).truth == SUM:
@@ -124,7 +124,7 @@ def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context)
 
 
 def _counted_at(value: Value) -> Site | None:
-    """Returns where a count of the rows on this device was computed."""
+    """Returns where this device's rows were counted."""
     sites = [label[1] for label in labels_of(value) if isinstance(label, tuple) and label[0] == "counted"]
     return sites[0] if len(sites) == 1 else None
 

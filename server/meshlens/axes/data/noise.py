@@ -1,4 +1,4 @@
-"""Random numbers that are the same on every device: notes where they meet data that differ between the devices."""
+"""Notes where random numbers that are the same on every device meet data that differs between devices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 
 def on_devices(ctx: Context) -> bool:
-    """Returns whether this runs inside a map over devices."""
+    """Returns whether the code runs inside a map over devices."""
     maps = ctx.env.maps
     return bool(maps) and any(binder.kind in MAPS_ON_DEVICES for binder in maps)
 
@@ -28,7 +28,7 @@ def is_shared(value: Value, ctx: Context) -> bool:
 
 
 def handed_to_model(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
-    """Notes a shared key among the `rngs` that a model is applied with."""
+    """Notes a shared key among the `rngs` passed to a model."""
     for arg in args:
         if arg.label != "rngs" or arg.site is None or not on_devices(ctx):
             continue
@@ -39,7 +39,7 @@ def handed_to_model(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -
 
 
 def summed_on_host(run: Run, labels: frozenset[Any], site: Site, ctx: Context) -> frozenset[Any]:
-    """Notes a sum, outside every map, of a value that all devices hold; gives the labels of the sum."""
+    """Notes a sum, outside every map, of a value that all devices hold; returns the labels of the sum."""
     if "replicated-result" not in labels or ctx.env.maps:
         return frozenset()
     run.records.gradient_uses.append(GradientUse("host-reduced", site, None, ctx))
@@ -47,7 +47,7 @@ def summed_on_host(run: Run, labels: frozenset[Any], site: Site, ctx: Context) -
 
 
 def note_first_device(run: Run, value: Value, site: Site, ctx: Context) -> None:
-    """Notes that, outside all maps, only device 0's own mean or sum is kept, in the function that calls the map."""
+    """Notes that code outside all maps keeps only device 0's mean or sum, in the function that calls the map."""
     if ctx.env.maps:
         return
     if isinstance(value, (Seq, Dict)):
@@ -67,11 +67,11 @@ def _is_beside(one: Site, other: Site) -> bool:
 
 
 def meet(run: Run, parts: tuple[frozenset[Any], ...], ctx: Context) -> None:
-    """Notes the meeting of shared random numbers and differing data in an elementwise operation.
+    """Notes an elementwise operation that combines shared random numbers with data that differs.
 
     Args:
         run: the run.
-        parts: the labels of the values that are combined.
+        parts: the labels of each operand.
         ctx: the circumstances.
     """
     if not any(_certainly_differs(labels, ctx) for labels in parts):
@@ -85,7 +85,7 @@ def meet(run: Run, parts: tuple[frozenset[Any], ...], ctx: Context) -> None:
 
 
 def _certainly_differs(labels: frozenset[Any], ctx: Context) -> bool:
-    """Tells if a value differs between devices, which is not known of one that a spec in a variable may replicate."""
+    """Returns whether a value certainly differs between devices. A spec held in a variable may replicate it."""
     binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
     if binder is None or "varying" not in labels:
         return False

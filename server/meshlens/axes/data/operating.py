@@ -1,4 +1,4 @@
-"""The effect of the operations of `jaxapi/operations.py` on the variation of their arguments."""
+"""The effect of the operations in `jaxapi/operations.py` on the variation of their arguments."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _OPERATORS: dict[str, Callable[[Along, Along], Along]] = {
     "@": transfer.product,
 }
 SIZES = frozenset({"constant", "zeros"})
-"""Kinds of operations whose results hang on no array."""
+"""Kinds of operations whose results do not depend on any array."""
 
 _NO_ARRAYS = frozenset({"dtype", "axis", "keepdims", "axes", "precision", "out", "promote_integers", "dimension"})
 
 
 def of_operator(operator: str, left: Value, right: Value, denominator_is_written: bool) -> Variation:
-    """The variation of `left operator right`."""
+    """Returns the variation of `left operator right`."""
     one, other = variation_of(left), variation_of(right)
     if operator == "/" and denominator_is_written:
         return across(transfer.linear, one)
@@ -48,7 +48,7 @@ def of_operator(operator: str, left: Value, right: Value, denominator_is_written
 
 
 def of_function(dotted: str, args: tuple[Arg, ...]) -> Variation | None:
-    """The variation of what a function of JAX gives; None if the tables do not say what kind it is of."""
+    """Returns the variation of a JAX function's result; None if the tables do not list the function."""
     kind = OPERATIONS.get(dotted)
     return _of_kind(kind, args, dotted) if kind is not None else None
 
@@ -58,7 +58,7 @@ _BUILTIN = frozenset({"int", "float", "bool", "abs", "max", "min", "round", "ran
 
 
 def of_library(dotted: str, args: tuple[Arg, ...]) -> Variation | None:
-    """The variation of what a function gives that is no workspace function; None if nothing is known of it."""
+    """Returns the variation of the result of a function outside the workspace; None if nothing is known about it."""
     known = of_function(dotted, args)
     if known is not None:
         return known
@@ -78,12 +78,12 @@ def of_method(receiver: Data, name: str, args: tuple[Arg, ...], site: object = N
 
 
 def counts_rows(over: Variation) -> bool:
-    """Returns whether a value is a sum over the rows of each device."""
+    """Returns whether a value is a sum over each device's rows."""
     return any(along.truth == SUM for _, along in over.axes)
 
 
 def of_all(values: Iterable[Value]) -> Variation:
-    """The variation of what is made of all of these by a function that reduces over no axis."""
+    """Returns the variation of a function of all these values that reduces over no axis."""
     parts: dict[Variation, None] = {}
     for value in values:
         for one in variations_in(value):
@@ -92,7 +92,7 @@ def of_all(values: Iterable[Value]) -> Variation:
 
 
 def of_network(value: Value, args: tuple[Arg, ...]) -> Variation:
-    """The variation of what a model gives: what running it told, else rows of what it is given rows of."""
+    """Returns the variation of a model's output: as its run showed, otherwise rows if its inputs are rows."""
     own = variation_of(value)
     parts = tuple(dict.fromkeys(one for arg in args for one in variations_in(arg.value)))
     return own if own != ANYTHING or not parts else across(transfer.networked, *parts)
@@ -141,7 +141,7 @@ def _axis(args: tuple[Arg, ...], place: int) -> Value | None:
 
 
 def _is_within(axis: Value | None, array: Value, default: int | None) -> bool:
-    """Returns whether a function works along other dimensions than the first, so that rows stay rows."""
+    """Returns whether a function works along dimensions other than the first, so that rows stay rows."""
     if axis is None:
         if default is None:
             return False
@@ -153,14 +153,14 @@ def _is_within(axis: Value | None, array: Value, default: int | None) -> bool:
         number = place.value if isinstance(place, Const) else None
         if not isinstance(number, int) or isinstance(number, bool):
             return False
-        # Whoever means the first dimension says 0.
+        # Code that means the first dimension writes 0.
         return number > 0 or (number < 0 and (rank is None or rank + number > 0))
 
     return all(is_inner(place) for place in places)
 
 
 def _takes_first(axis: Value | None) -> bool:
-    """Returns whether a reduction certainly takes the first dimension with it."""
+    """Returns whether a reduction certainly includes the first dimension."""
     if axis is None or (isinstance(axis, Const) and axis.value is None):
         return True
     places = axis.items if isinstance(axis, Seq) and not axis.open else (axis,)
@@ -185,12 +185,12 @@ def _reduced(kind: Kind, arrays: list[Arg], args: tuple[Arg, ...], dotted: str) 
 
 
 def of_sliced(array: Data, index: Seq) -> Variation:
-    """The variation of `array[start:stop]`: some of the rows of each device, or all of them."""
+    """Returns the variation of `array[start:stop]`, which holds some or all of each device's rows."""
     return array.over if all(_is_none(part) for part in index.items) else of_all((array, index))
 
 
 def of_picked(array: Data, index: Value) -> Variation:
-    """The variation of `array[index]`; of a container it is that of an entry."""
+    """Returns the variation of `array[index]`; for a container, that of the entry."""
     if isinstance(index, Const) and (isinstance(index.value, str) or index.value is Ellipsis):
         return array.over
     if isinstance(index, Seq) and index.kind == "tuple" and index.items:
@@ -199,7 +199,7 @@ def of_picked(array: Data, index: Value) -> Variation:
         if is_whole or _is_none(first) or (isinstance(first, Const) and first.value is Ellipsis):
             return across(transfer.picked, array.over) if not _is_none(first) else of_all((array,))
     if isinstance(index, Const) and not array.array and array.shape is None:
-        # An entry of a container, or a row of an array.
+        # The index picks an entry of a container or a row of an array.
         return joined(array.over, of_all((array,)))
     return of_all((array, index))
 

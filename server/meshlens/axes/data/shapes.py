@@ -1,6 +1,6 @@
-"""The shapes of what functions and methods of arrays return, where the shapes of their arguments are known.
+"""The shapes returned by array functions and methods, given the shapes of their arguments.
 
-A size that is not known is None, and so is a shape of which not even the rank is known.
+An unknown size is None, and so is a shape whose rank is unknown.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _CUMULATIVE = frozenset("cumsum cumprod cummax cummin".split())
 
 
 def shape_of_result(name: str, args: tuple[Arg, ...]) -> Sizes | None:
-    """The shape of what a function of arrays returns.
+    """Returns the shape of an array function's result.
 
     Args:
-        name: its canonical name.
-        args: its arguments; a method's array goes first.
+        name: the function's canonical name.
+        args: its arguments; for a method, the array comes first.
     """
     short = name.rpartition(".")[2]
     if not name.startswith(_MODULES) or not args or any(arg.label in ("*", "**") for arg in args):
@@ -74,7 +74,7 @@ def _broadcast(args: tuple[Arg, ...]) -> Sizes | None:
 
 
 def _axes(value: Value | None, rank: int) -> tuple[int, ...] | None:
-    """The axes that an argument names, counted from the front; None if one is not known or not there."""
+    """Returns the axes that an argument names, counted from the front; None if one is unknown or out of range."""
     given = value.items if isinstance(value, Seq) and not value.open else (value,)
     found = []
     for one in given:
@@ -184,7 +184,7 @@ def _parts(value: Value) -> list[Sizes] | None:
 
 
 def _alike(shapes: list[Sizes]) -> list[int | None]:
-    """The sizes on which all shapes agree; an unknown one is what the others are."""
+    """Returns the sizes common to all shapes; a size unknown in one is taken from the others."""
     found: list[int | None] = []
     for column in zip(*shapes, strict=True):
         known = {size for size in column if size is not None}
@@ -316,7 +316,7 @@ _KNOWN: dict[str, Callable[[tuple[Arg, ...]], Sizes | None]] = {
 
 
 def split_in(name: str, args: tuple[Arg, ...]) -> Value | None:
-    """The parts that `split` gives, each with its shape; None if their number is not known."""
+    """Returns the parts that `split` makes, each with its shape; None if their number is unknown."""
     if name.rpartition(".")[2] != "split" or not name.startswith(("jax.numpy.", "numpy.")):
         return None
     found = by_parameter(("ary", "indices_or_sections", "axis"), args)
@@ -334,7 +334,7 @@ def split_in(name: str, args: tuple[Arg, ...]) -> Value | None:
 
 
 def indexed(shape: Sizes, index: Value) -> Sizes | None:
-    """The shape of `array[index]`, where the index consists of numbers, slices, None and an ellipsis."""
+    """Returns the shape of `array[index]` for an index of numbers, slices, None and an ellipsis."""
     parts = index.items if isinstance(index, Seq) and index.kind == "tuple" and not index.open else (index,)
     taken = sum(not _is(part, None) and not _is(part, Ellipsis) for part in parts)
     if taken > len(shape) or sum(_is(part, Ellipsis) for part in parts) > 1:

@@ -1,4 +1,4 @@
-"""How a spec splits a shape over a mesh, and puts the parts together again."""
+"""Shapes before and after a spec splits an array over a mesh."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from meshlens.axes.domain.values import Const, Mesh, Seq, Spec, Value
 
 
 def size_of_axis(mesh: Value | None, name: str) -> int | None:
-    """The size of a mesh axis; None if it is not known, or not there."""
+    """Returns the size of a mesh axis; None if it is unknown or the mesh has no such axis."""
     if not isinstance(mesh, Mesh) or mesh.open or mesh.sizes is None or len(mesh.sizes) != len(mesh.names):
         return None
     found = [size for own, size in zip(mesh.names, mesh.sizes, strict=True) if own == Const(name)]
@@ -15,7 +15,7 @@ def size_of_axis(mesh: Value | None, name: str) -> int | None:
 
 
 def parts_along(mesh: Value | None, entry: Value) -> int | None:
-    """Into how many parts an entry of a spec splits a dimension; None if that is not known."""
+    """Returns how many parts a spec's entry splits a dimension into; None if unknown."""
     if isinstance(entry, Const) and entry.value is None:
         return 1
     names = entry.items if isinstance(entry, Seq) and not entry.open else (entry,)
@@ -29,7 +29,7 @@ def parts_along(mesh: Value | None, entry: Value) -> int | None:
 
 
 def part_of(shape: Sizes, spec: Spec, mesh: Value | None) -> Sizes | None:
-    """The shape of what each device gets; None if the spec is not known, or does not fit."""
+    """Returns the shape of each device's part; None if the spec is unknown or does not fit."""
     if spec.open or len(spec.entries) > len(shape):
         return None
     found: list[int | None] = []
@@ -41,7 +41,7 @@ def part_of(shape: Sizes, spec: Spec, mesh: Value | None) -> Sizes | None:
 
 
 def whole_of(shape: Sizes, spec: Spec, mesh: Value | None) -> Sizes | None:
-    """The shape of the array that consists of such parts; None if the spec is not known, or does not fit."""
+    """Returns the shape of the array assembled from such parts; None if the spec is unknown or does not fit."""
     if spec.open or len(spec.entries) > len(shape):
         return None
     found: list[int | None] = []

@@ -1,7 +1,7 @@
-"""How operations hand on what is known of the variation of their arguments: one function for each kind of operation.
+"""Transfer functions: how each kind of operation derives a result's variation from its arguments'.
 
-Which kind a function of JAX is of stands in `jaxapi/operations.py`.
-Each function here works on what is known over one axis; `across` does so for all axes.
+`jaxapi/operations.py` lists the kind of each JAX function.
+Each function here works on one axis; `across` does so for all axes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _KEPT_OF_SAME = frozenset({ZERO, TOTAL, AVERAGE, MEANS_SUMMED, SUMS_AVERAGED, RA
 
 
 def across(how: Callable[..., Along], *variations: Variation) -> Variation:
-    """Returns what an operation gives, over all axes."""
+    """Returns the variation of an operation's result over all axes."""
     for variation in variations:
         if variation is not ANYTHING:
             return _across(how, variations)
@@ -63,20 +63,20 @@ def _across(how: Callable[..., Along], variations: tuple[Variation, ...]) -> Var
 
 
 def typed(*parts: Along) -> str:
-    """Returns what JAX believes of a result: it varies if something that it is made of does."""
+    """Returns the type that JAX gives a result: varying if any operand varies."""
     if any(part.typed == VARYING for part in parts):
         return VARYING
     return INVARIANT if all(part.typed == INVARIANT for part in parts) else UNTOLD
 
 
 def rowwise(*parts: Along) -> Along:
-    """A function of each element by itself: rows stay rows."""
+    """A function of each element on its own: rows stay rows."""
     return Along(_rowwise(*(part.truth for part in parts)), typed(*parts))
 
 
 def _rowwise(*truths: str) -> str:
     if UNTOLD in truths:
-        # It may be what makes the difference up, such as what the other devices sent.
+        # The other operand may cancel the difference, such as what other devices sent.
         return UNTOLD
     different = {truth for truth in truths if is_different(truth)}
     if not different:
@@ -91,7 +91,7 @@ def _rowwise(*truths: str) -> str:
 
 
 def linear(part: Along) -> Along:
-    """A linear function of one argument, which keeps where the rows are: `-x`, `x.astype(t)`."""
+    """A linear function of one argument, which keeps the rows in place: `-x`, `x.astype(t)`."""
     truth = part.truth
     if is_same(truth):
         return Along(truth, part.typed)
@@ -141,7 +141,7 @@ def _divided(left: str, right: str) -> str:
     if left == SUM and right == SUM:
         return RATIO
     if left in _LINEAR and is_same(right):
-        # A sum that is divided by a number that is not told may be a mean.
+        # A sum divided by an unknown number may be a mean.
         return left if left != SUM else DIFFERS
     if left in _KEPT_OF_SAME and is_same(right):
         return left if left != TOTAL else SAME
@@ -154,7 +154,7 @@ def scaled_down(part: Along) -> Along:
 
 
 def bounded(part: Along) -> Along:
-    """`maximum(x, 1)` and the like: a count stays a count."""
+    """`maximum(x, 1)` and similar bounds: a count stays a count."""
     return Along(part.truth if part.truth == SUM else _rowwise(part.truth), part.typed)
 
 
@@ -174,7 +174,7 @@ def _product(left: str, right: str) -> str:
 
 
 def chosen(test: Along, *parts: Along) -> Along:
-    """`where(test, x, y)`: an element of the one or the other."""
+    """`where(test, x, y)`: picks each element from one of two arrays."""
     truths = [part.truth for part in parts]
     truth = _rowwise(test.truth, *truths)
     if is_different(truth) and not is_different(test.truth) and not all(map(is_different, truths)):
@@ -183,13 +183,13 @@ def chosen(test: Along, *parts: Along) -> Along:
 
 
 def judged(*parts: Along) -> Along:
-    """A comparison, a count, the place of a maximum: devices with different data may come to the same."""
+    """A comparison, a count or an argmax: devices with different data may get the same result."""
     truth = _rowwise(*(part.truth for part in parts))
     return Along(truth if truth in _ROWWISE or not is_different(truth) else APART, typed(*parts))
 
 
 def mixed(*parts: Along) -> Along:
-    """A function of which nothing is known but that it uses its arguments, and reduces over no axis."""
+    """A function known only to use its arguments and to reduce over no axis."""
     truth = _rowwise(*(part.truth for part in parts))
     return Along(truth if truth == ROW or not is_different(truth) else DIFFERS, typed(*parts))
 
@@ -215,12 +215,12 @@ def _reduced(truth: str, of_rows: str, of_pairs: str) -> str:
 
 
 def within_rows(part: Along) -> Along:
-    """A function along another dimension than the first: rows stay rows."""
+    """A function along a dimension other than the first: rows stay rows."""
     return Along(DIFFERS if part.truth == COLUMNS else _rowwise(part.truth), part.typed)
 
 
 def networked(*parts: Along) -> Along:
-    """A network of some parameters and inputs: inputs that differ are not made up for by parameters not known."""
+    """A network of parameters and inputs: unknown parameters do not cancel a difference in the inputs."""
     known = [part for part in parts if part.truth != UNTOLD]
     if len(known) == len(parts) or not any(is_different(part.truth) for part in known):
         return rowwise(*parts)
@@ -228,7 +228,7 @@ def networked(*parts: Along) -> Along:
 
 
 def picked(part: Along) -> Along:
-    """Some entries along other dimensions than the first, or their sum."""
+    """A selection of entries along dimensions other than the first, or their sum."""
     kept = part.truth in (SUM, MEAN, RATIO, PAIRS_MEAN) or is_same(part.truth)
     return part if kept else within_rows(part)
 
@@ -239,74 +239,74 @@ def transposed(part: Along) -> Along:
 
 
 def gathered(part: Along) -> Along:
-    """Returns what `all_gather` over the axis gives: all parts on each device, which JAX does not know to be alike."""
+    """Returns the result of `all_gather` over the axis: all parts on each device, though JAX types it as varying."""
     return Along(SAME, VARYING)
 
 
 def gathered_invariant(part: Along) -> Along:
-    """Returns what `all_gather_invariant` over the axis gives."""
+    """Returns the result of `all_gather_invariant` over the axis."""
     return Along(SAME, INVARIANT)
 
 
 def totalled(part: Along) -> Along:
-    """Returns what `psum` over the axis gives."""
+    """Returns the result of `psum` over the axis."""
     found = {SUM: TOTAL, MEAN: MEANS_SUMMED, PAIRS_MEAN: MEANS_SUMMED, ZERO: ZERO}
     return Along(found.get(part.truth, SAME), INVARIANT)
 
 
 def averaged_over(part: Along) -> Along:
-    """Returns what `pmean` over the axis gives."""
+    """Returns the result of `pmean` over the axis."""
     found = {MEAN: AVERAGE, PAIRS_MEAN: AVERAGE, SUM: SUMS_AVERAGED, RATIO: RATIOS_AVERAGED}
     return Along(found.get(part.truth, part.truth if is_same(part.truth) else SAME), INVARIANT)
 
 
 def same_over(part: Along) -> Along:
-    """Returns what `pmax` and `pmin` over the axis give."""
+    """Returns the result of `pmax` or `pmin` over the axis."""
     return Along(SAME, INVARIANT)
 
 
 def different_over(part: Along) -> Along:
-    """Returns what a collective gives that leaves each device something of its own."""
+    """Returns the result of a collective that gives each device a different value."""
     return Along(UNTOLD, VARYING)
 
 
 def indexed(part: Along) -> Along:
-    """The index of the device."""
+    """The device's index along the axis."""
     return Along(DIFFERS, VARYING)
 
 
 def cast_to_varying(part: Along) -> Along:
-    """`pcast(x, axis, to="varying")`: the same array, of another type."""
+    """`pcast(x, axis, to="varying")`: the same array with another type."""
     return Along(part.truth, VARYING)
 
 
 def as_zeros(part: Along) -> Along:
-    """`zeros_like(x)` where JAX gives the result the type of its argument."""
+    """`zeros_like(x)` if JAX gives the result its argument's type."""
     return Along(ZERO, part.typed)
 
 
 def as_constant(part: Along) -> Along:
-    """`ones_like(x)` in the same way."""
+    """`ones_like(x)` if JAX gives the result its argument's type."""
     return Along(GIVEN, part.typed)
 
 
 def entered_by_row(part: Along) -> Along:
-    """Returns what a `vmap` gives its function of an argument that it maps along the first dimension."""
+    """Returns an argument as a vmapped function sees it, mapped along the first dimension."""
     return Along({ROWS: ROW, ROW: ROW}.get(part.truth, _rowwise(part.truth)), part.typed)
 
 
 def left_by_row(part: Along) -> Along:
-    """Returns what a `vmap` makes of a result of its function."""
+    """Returns a `vmap`'s result, given the result of its function."""
     return Along(ROWS if part.truth == ROW else _rowwise(part.truth) if part.truth == ROWS else part.truth, part.typed)
 
 
 def stacked(part: Along) -> Along:
-    """Returns what a `scan` stacks of the results of its steps."""
+    """Returns the stacked output of a `scan`, given the output of one step."""
     return Along(part.truth if is_same(part.truth) else mixed(part).truth, part.typed)
 
 
 def differentiated(loss: Along, value: Along) -> Along:
-    """The gradient of a loss for a value, where nothing is summed by itself."""
+    """The gradient of a loss with respect to a value, without an automatic sum."""
     truths = (loss.truth, value.truth)
     if is_same(value.truth) and loss.truth in (SUM, MEAN, RATIO, ROW, PAIRS_MEAN):
         return Along(loss.truth, typed(loss, value))
@@ -315,7 +315,7 @@ def differentiated(loss: Along, value: Along) -> Along:
 
 
 def differentiated_checked(loss: Along, value: Along) -> Along:
-    """The same in a checked `shard_map`: the gradient for a value that JAX believes the same everywhere is summed."""
+    """The gradient in a checked `shard_map`, which sums it if JAX types the value as invariant."""
     if value.typed != INVARIANT:
         return differentiated(loss, value) if value.typed == VARYING else NOT_KNOWN
     if loss.typed == VARYING:

@@ -1,1 +1,1 @@
-"""The values that the interpreter follows, and what is known of them."""
+"""The values that the interpreter follows, and what is known about them."""

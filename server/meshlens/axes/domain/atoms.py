@@ -1,4 +1,4 @@
-"""The parts that values are made of: places in the workspace, values that are not followed, arguments."""
+"""The building blocks of values: sites, data that is not followed, arguments."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Data:
     """A value that is not followed further.
 
     Attributes:
-        labels: what is known of how it came about, such as "gradient" or "key"; see `labels.py`.
+        labels: facts about its origin, such as "gradient" or "key"; see `labels.py`.
         shape: the sizes of an array's axes, None for an unknown size; None if not even the rank is known.
-        made_by: dotted name of the library callable whose result it is, if that is known.
-        array: true when it is certainly one array or number, no container of several.
-        over: what is known over each axis: the same on all devices, a part of a sum; see `variation.py`.
+        made_by: dotted name of the library callable that returned it, if known.
+        array: whether it is certainly one array or number, not a container.
+        over: its variation over each axis, such as same on all devices or part of a sum; see `variation.py`.
     """
 
     labels: frozenset[Any] = frozenset()
@@ -40,7 +40,7 @@ class Data:
 
 UNKNOWN = Data()
 STATIC = Data(over=EVERYWHERE)
-"""A size or a type, which are the same on all devices."""
+"""A size or a type, which is the same on all devices."""
 
 
 @immutable
@@ -48,7 +48,7 @@ class Arg:
     """One argument of a call.
 
     Attributes:
-        label: None for a positional one, the keyword, "*" or "**" for a splat that could not be opened.
+        label: the keyword; None for a positional argument, "*" or "**" for a splat with unknown contents.
         value: its value.
         whole: the site of the whole argument, keyword included.
         site: the site of the expression.

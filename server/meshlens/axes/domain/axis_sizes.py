@@ -1,4 +1,4 @@
-"""How many devices an axis has where that is known, and numbers that come out of it."""
+"""Numbers derived from known axis sizes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _INTEGERS = frozenset({"+", "-", "*", "//", "%"})
 
 
 def size_along(env: AxisEnv, name: str) -> int | None:
-    """The size of a bound axis; None if it is not bound, or its size is not known."""
+    """Returns the size of a bound axis; None if it is unbound or its size is unknown."""
     binder = env.binder_of(name)
     if binder is None:
         return None
@@ -23,7 +23,7 @@ def size_along(env: AxisEnv, name: str) -> int | None:
 
 
 def size_along_all(env: AxisEnv, names: tuple[str, ...]) -> int | None:
-    """The product of the sizes of some axes; None if one is not known."""
+    """Returns the product of the sizes of some axes; None if one is unknown."""
     total = 1
     for name in names:
         size = size_along(env, name)
@@ -34,7 +34,7 @@ def size_along_all(env: AxisEnv, names: tuple[str, ...]) -> int | None:
 
 
 def count_of(value: Value) -> int | None:
-    """A whole number that is known: a constant, or the size of an axis."""
+    """Returns the integer that a value stands for, a constant or an axis size; None if unknown."""
     if isinstance(value, Const):
         return value.value if type(value.value) is int else None
     if isinstance(value, Data) and value.labels:
@@ -44,7 +44,7 @@ def count_of(value: Value) -> int | None:
 
 
 def as_number(operator: str, left: Value, right: Value) -> tuple[Value, Value] | None:
-    """Both operands as constants, if one is the size of an axis and the other a number; else None."""
+    """Returns both operands as constants if one is an axis size and the other a number; otherwise None."""
     if operator not in _INTEGERS or (isinstance(left, Const) and isinstance(right, Const)):
         return None
     first, second = count_of(left), count_of(right)

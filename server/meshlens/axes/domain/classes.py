@@ -1,15 +1,15 @@
-"""Classes of the workspace: their bases, and what is found on them."""
+"""Workspace classes: their bases and attributes."""
 
 from __future__ import annotations
 
 from meshlens.axes.domain.values import Class, Value
 
 _MOST_IN_LINE = 30
-"""Classes of which each has one base that are gone through one by one."""
+"""Number of single bases to follow before computing the whole lineage."""
 
 
 def lineage(cls: Class) -> list[Class]:
-    """A class and its bases in the workspace, in the order in which Python looks attributes up (nearly)."""
+    """Returns a class and its workspace bases in approximate method resolution order."""
     chain, bases = [cls], [base for base in cls.bases if isinstance(base, Class)]
     while len(bases) == 1 and bases[0] not in chain:
         chain.append(bases[0])
@@ -27,7 +27,7 @@ def lineage(cls: Class) -> list[Class]:
 
 
 def has_unknown_base(cls: Class) -> bool:
-    """Returns whether some base lies outside the workspace (`object` and friends apart)."""
+    """Returns whether some base lies outside the workspace, not counting `object` and a few others."""
     return any(
         not isinstance(base, Class) and getattr(base, "dotted", "?") not in ("object", "abc.ABC", "typing.Protocol")
         for member in lineage(cls)
@@ -36,7 +36,7 @@ def has_unknown_base(cls: Class) -> bool:
 
 
 def class_attribute(cls: Class, name: str) -> Value | None:
-    """An attribute found on a class or its bases."""
+    """Returns an attribute found on a class or its bases."""
     member = cls
     for _ in range(_MOST_IN_LINE):
         value = member.frame.vars.get(name)

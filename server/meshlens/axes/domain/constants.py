@@ -1,4 +1,4 @@
-"""Operations on known strings and numbers: worked out only where the result stays small."""
+"""Operations on known strings and numbers, computed only if the result stays small."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from meshlens.facts.lower.names import MOST_BITS
 
 MOST_TEXT = 10_000
-"""Characters of a string that is worked out; a literal may be longer."""
+"""Maximum length of a computed string; a literal may be longer."""
 
 _ARITHMETIC = {
     "+": operators.add,
@@ -26,7 +26,7 @@ _FIELD = re.compile(r"\{\{|\}\}|\{[A-Za-z0-9_]*(?:![rsa])?(?::[^{}0-9]?[^{}0-9]?
 
 
 def worked_out(operator: str, left: Any, right: Any) -> Any:
-    """The result of an operator on two numbers or strings; None if it is not worked out."""
+    """Returns the result of an operator on two numbers or strings; None if it is not computed."""
     numbers = isinstance(left, (int, float)) and isinstance(right, (int, float))
     texts = isinstance(left, str) and isinstance(right, str) and operator == "+"
     if (not numbers and not texts) or operator not in _ARITHMETIC:
@@ -41,13 +41,13 @@ def worked_out(operator: str, left: Any, right: Any) -> Any:
 
 
 def concatenated(parts: Sequence[Any]) -> str | None:
-    """The text of some constants one after the other; None if it gets too long."""
+    """Returns the concatenated text of some constants; None if it gets too long."""
     texts = [str(part) for part in parts]
     return "".join(texts) if sum(map(len, texts)) <= MOST_TEXT else None
 
 
 def text_of_method(text: str, name: str, given: Sequence[Any]) -> str | None:
-    """Returns the result of a string method that returns a string; None if it is too large or unknown."""
+    """Returns the result of a string method that returns a string; None if it is too long or unknown."""
     if len(text) > MOST_TEXT:
         return None
     try:
@@ -65,7 +65,7 @@ def text_of_method(text: str, name: str, given: Sequence[Any]) -> str | None:
 
 
 def parts_of(text: str, given: Sequence[Any]) -> list[str] | None:
-    """Returns what `split` makes of a string; None if it is not worked out."""
+    """Returns the result of `split` on a string; None if it is not computed."""
     if len(text) > MOST_TEXT:
         return None
     try:
@@ -75,7 +75,7 @@ def parts_of(text: str, given: Sequence[Any]) -> list[str] | None:
 
 
 def counted(turns: range) -> int:
-    """Returns how many numbers a range has; the most that can be counted if there are more."""
+    """Returns how many numbers a range has, capped at the largest countable number."""
     try:
         return len(turns)
     except OverflowError:
@@ -83,7 +83,7 @@ def counted(turns: range) -> int:
 
 
 def as_integer(number: float) -> int | None:
-    """A number as an integer; None if it is none, or infinite."""
+    """Returns a number as an integer; None if it is not one or is infinite."""
     try:
         return int(number)
     except (ValueError, OverflowError):
@@ -97,7 +97,7 @@ def _fits_replaced(text: str, given: Sequence[Any]) -> bool:
 
 
 def _fits_formatted(text: str, given: Sequence[Any]) -> bool:
-    """Returns whether the fields are plain and no width is large, so that the result is as long as its parts."""
+    """Returns whether a format's fields are plain and narrow, so that the result's length is that of its parts."""
     fields = len(_FIELD.findall(text))
     rest = _FIELD.sub("", text)
     if "{" in rest or "}" in rest:

@@ -1,7 +1,7 @@
-"""How values and records are declared: frozen to the type checker, and as quick to make as any other object.
+"""The decorator for values and records: frozen to the type checker, and as fast to create as any object.
 
-A frozen dataclass sets each of its fields by a call of its own.  The interpreter makes values by the million, so that
-nothing but the type checker keeps them from being changed.
+A frozen dataclass sets each field with a separate call. The interpreter makes millions of values, so only the type
+checker prevents changes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_):
-        """Says something to type checkers only."""
+        """Marks `immutable` as a dataclass decorator for type checkers."""
         return lambda decorator: decorator
 
 
@@ -23,6 +23,6 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def immutable(cls: type[T]) -> type[T]:
-    """Makes a slotted dataclass that is compared and hashed by its fields, if it does not say how itself."""
+    """Makes a slotted dataclass that compares and hashes by its fields unless it defines its own methods."""
     own = "__hash__" in cls.__dict__
     return dataclass(slots=True, eq=not own, unsafe_hash=not own)(cls)

@@ -1,4 +1,4 @@
-"""Joins: what a variable may be where two ways through the program meet."""
+"""Joins: the possible values of a variable where two paths through the program meet."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _WITHOUT_LABELS = frozenset({Const, Function, Class, Instance, Module})
 
 
 def join(left: Value, right: Value) -> Value:
-    """The value that covers both; a union of at most eight, beyond that unknown data."""
+    """Returns a value that covers both: a union of at most eight options, or else unknown data."""
     if left is right or left == right:
         return left
     if type(left) is Data and type(right) is Data:
@@ -60,7 +60,7 @@ def join(left: Value, right: Value) -> Value:
         items = tuple(join(a, b) for a, b in zip(left.items, right.items, strict=True))
         return Seq(left.kind, items, left.open or right.open)
     if isinstance(left, Seq) and isinstance(right, Seq) and left.kind == right.kind in ("list", "set"):
-        # What was added on one way only may have been picked by a test of it.
+        # A test of the container may have decided what was added on one path only.
         both = min(left.items, right.items, key=len)
         if left.items[: len(both)] == right.items[: len(both)]:
             return Seq(left.kind, both, True)
@@ -70,7 +70,7 @@ def join(left: Value, right: Value) -> Value:
 
 
 def _joined_tables(left: Dict, right: Dict) -> Dict:
-    """A table that may be either of two: entries that differ are unknown, as they may hang together."""
+    """Returns a table that may be either of two; entries that differ become unknown, because they may be correlated."""
     others = dict(right.items)
     items = tuple((key, _agreed(value, others[key])) for key, value in left.items if key in others)
     is_open = left.open or right.open or len(items) < max(len(left.items), len(others))
@@ -84,7 +84,7 @@ def _agreed(left: Value, right: Value) -> Value:
 
 
 def join_all(values: Iterable[Value]) -> Value:
-    """The value that covers all of them; unknown for none."""
+    """Returns a value that covers all of them; unknown if there are none."""
     result: Value | None = None
     for value in values:
         result = value if result is None else join(result, value)
@@ -92,12 +92,12 @@ def join_all(values: Iterable[Value]) -> Value:
 
 
 def options(value: Value) -> tuple[Value, ...]:
-    """The single values that a value may be."""
+    """Returns the alternatives that a value stands for."""
     return value.options if isinstance(value, Union) else (value,)
 
 
 def union(values: Iterable[Value]) -> Value:
-    """One of these values."""
+    """Returns a value that is one of these."""
     distinct: list[Value] = []
     for value in values:
         if value not in distinct:
@@ -111,7 +111,7 @@ def union(values: Iterable[Value]) -> Value:
 
 
 def entry_of_table(values: Iterable[Value]) -> Value:
-    """Returns what an unknown key picks from a table: of functions and classes, each entry is a possibility."""
+    """Returns what an unknown key picks from a table; functions and classes stay separate options."""
     found = list(values)
     rows = [value for value in found if isinstance(value, Seq) and not value.open]
     if rows and len(rows) == len(found) and len({(row.kind, len(row.items)) for row in rows}) == 1:
@@ -124,7 +124,7 @@ def entry_of_table(values: Iterable[Value]) -> Value:
 
 
 def labels_of(value: Value) -> frozenset[object]:
-    """The labels of a value and of everything in it."""
+    """Returns the labels of a value and of everything in it."""
     if type(value) is Data or type(value) is Made:
         return value.labels
     if type(value) in _WITHOUT_LABELS:
@@ -139,7 +139,7 @@ def labels_of(value: Value) -> frozenset[object]:
 
 
 def variation_of(value: Value) -> Variation:
-    """Returns what is known of a value over each axis; of a container what is known of all that it holds."""
+    """Returns the variation of a value; for a container, that of all its contents joined."""
     if type(value) is Data or type(value) is Made:
         return value.over
     if type(value) in _WITHOUT_ARRAYS:
@@ -156,7 +156,7 @@ def variation_of(value: Value) -> Variation:
 
 
 def variations_in(value: Value) -> tuple[Variation, ...]:
-    """Returns what is known of each array in a value, for what is made of all of them."""
+    """Returns the variation of each array in a value."""
     if type(value) is Data:
         return (value.over,)
     if isinstance(value, (Seq, Dict)) and value.weight < _LARGE and (value.items or not value.open):
@@ -171,7 +171,7 @@ def _parts(value: Seq | Dict | Union) -> Iterable[Value]:
 
 
 def _labels_of_large(value: Seq | Dict | Union) -> frozenset[object]:
-    """The same for what may hold one value in very many places: each is looked at once."""
+    """Returns the same for values that occur in very many places: visits each one once."""
     found = _NONE
     waiting: list[Value] = [value]
     seen: set[int] = set()

@@ -8,7 +8,7 @@ from meshlens.axes.domain.values import Class, Const, Function, Made, Seq, Value
 
 
 def key_of(value: Value) -> tuple[Any] | None:
-    """Returns the key that a value is, alone in a tuple as None is a key; None if it is not known."""
+    """Returns the key that a value stands for, in a 1-tuple because None is also a key; None if unknown."""
     if isinstance(value, Const):
         return (value.value,)
     if isinstance(value, Made):
@@ -22,7 +22,7 @@ def key_of(value: Value) -> tuple[Any] | None:
 
 
 def as_value(key: Any) -> Value:
-    """Returns the value that a key of a dictionary is."""
+    """Returns the value of a dictionary key."""
     if isinstance(key, (Made, Class, Function)):
         return key
     return Seq("tuple", tuple([Const(part) for part in key])) if isinstance(key, tuple) else Const(key)

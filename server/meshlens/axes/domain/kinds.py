@@ -1,4 +1,4 @@
-"""`isinstance`: whether a value is certainly of a class, certainly not, or neither."""
+"""Evaluates `isinstance`: certainly, certainly not, or unknown."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _CALLABLE = (Function, Bound, Partial, Mapped, Wrapped)
 
 
 def is_instance(value: Value, kind: Value) -> bool | None:
-    """Returns what `isinstance(value, kind)` says.
+    """Returns the result of `isinstance(value, kind)`.
 
     Args:
         value: the object.
         kind: the class, or a tuple of classes.
 
     Returns:
-        None where it is not known: a list may stand for any iterable here, and a constant for another number.
+        None if unknown, because a list may stand for any iterable here, and a constant for another number.
     """
     verdicts = {_of_one(option, kind) for option in options(value)}
     return verdicts.pop() if len(verdicts) == 1 else None
@@ -93,7 +93,7 @@ def _constant(value: object, dotted: str, name: str) -> bool | None:
 
 
 def _of_abstract(value: Value, name: str) -> bool | None:
-    """The same for a class of `collections.abc`, asked of a sample; of what may be any iterable only what all share."""
+    """Returns the same for a class of `collections.abc`, tested on a sample value."""
     kind = getattr(collections.abc, name, None)
     if kind is None:
         return None

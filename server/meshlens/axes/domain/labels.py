@@ -1,46 +1,46 @@
-"""The labels that data carries through a program, and how they travel.
+"""The labels of data, and how they propagate through a program.
 
-A label is a string, or a tuple that begins with one.  *Travelling* labels survive any computation;
-the others describe one value and end at the first operation on it.
+A label is a string, or a tuple that begins with one.  *Travelling* labels survive any computation; the others end at
+the first operation on the value.
 
     varying                differs between the devices of the innermost map
-    reduced                came out of a reduction over the devices
+    reduced                result of a reduction over the devices
     index                  depends on which device or process this is
-    gradient               a gradient that no reduction has met yet
-    of-gradient            made of a gradient, reduced or not
+    gradient               a gradient that has not been reduced
+    of-gradient            computed from a gradient, reduced or not
     ("wrt", argument)      with `gradient`: the argument it is taken for
     ("argument", map, n)   depends on argument n of the mapped function
-    ("summed", call)       sum of gradients over the devices, not divided yet
-    ("psum", call)         went through this `psum`
-    ("stepped", place, argument)   parameters that took a step along a gradient no reduction had met
+    ("summed", call)       sum of gradients over the devices, not yet divided
+    ("psum", call)         passed through this `psum`
+    ("stepped", place, argument)   parameters updated with an unreduced gradient
     ("of-psum", call)      gradient of a sum over the devices
-    auto-summed            a gradient that a checked `shard_map` has summed by itself
-    mean                   came out of a mean (a loss, say)
+    auto-summed            a gradient summed automatically by a checked `shard_map`
+    mean                   result of a mean, such as a loss
     entered                an argument of the innermost map, as each device gets it
-    scaled                 was divided by something worked out, such as a number of tokens
-    data                   depends on data that certainly differ between the devices
-    met                    some part of it went through a reduction
-    opaque                 went through code that is not seen and may reduce, or was passed from device to device
-    ("counted", call)      made of a sum over the rows of the device
-    ("copies", place, n)   an array that holds one array again and again along its first n axes
+    scaled                 divided by a computed number, such as a token count
+    data                   depends on data that certainly differs between the devices
+    met                    some part of it was reduced
+    opaque                 passed through unseen code that may reduce, or between devices
+    ("counted", call)      computed from a sum over the device's rows
+    ("copies", place, n)   an array repeated along its first n axes
     ("copied", place)      one of these
-    ("drifted", place, axis)   made of a step along what differs over an axis, from what is the same over it
-    ("reduced-at", axis, call)   made of what a `psum` or `pmean` over this axis gave
-    axis-size              made of the number of devices along an axis
-    ("over", axis, call)   exactly what a reduction over this axis gave
+    ("drifted", place, axis)   a value that is the same over an axis, updated with one that differs
+    ("reduced-at", axis, call)   computed from the result of a `psum` or `pmean` over this axis
+    axis-size              computed from the number of devices along an axis
+    ("over", axis, call)   exactly the result of a reduction over this axis
     ("drawn", call, key)   random numbers that are the same on every device
-    ("alike", call, key)   made of such numbers, whatever was reduced since
-    ("host-sum", call)     sum over the devices of a value that all of them hold
-    reduced-behind         the derivative reduces over the devices by a rule of its own
-    version                says which JAX this is, or what it has
+    ("alike", call, key)   computed from such numbers, whatever was reduced since
+    ("host-sum", call)     sum over the devices of a value that they all hold
+    reduced-behind         the derivative has its own rule that reduces over the devices
+    version                says which JAX this is, or which features it has
     same                   certainly the same on every device of the innermost map
     uniform                an array that may hold the same along every axis
-    sharded                rows that were split over the devices along a leading axis
+    sharded                rows split over the devices along a leading axis
     ("apart", call)        result of a map in which each device has its own mean, sum or count
     key, keys              one PRNG key; an array of them
     fresh                  state just made by an `init`, one copy
     devices                an array or list of devices
-    in-order               they stand in the order of `jax.devices()`
+    in-order               in the order of `jax.devices()`
     replicated-result      result of a map that holds the same reduced value on every device
 """
 
@@ -77,16 +77,16 @@ _OF_GRADIENTS = frozenset({"gradient", "of-gradient", "auto-summed", "mean"})
 _KINDS_OF_GRADIENTS = frozenset({"wrt", "stepped", "summed", "of-psum"})
 
 OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered"})
-"""Labels that a value has only if it has them on every way that leads to it."""
+"""Labels that a joined value keeps only if it has them on every path."""
 
 NONE: frozenset[Any] = frozenset()
 
 _MOST_LABELS = 64
-"""A value with more labels than this counts as one that went through code that is not seen."""
+"""Maximum number of labels; a value with more is treated as if it came from unseen code."""
 
 
 def joined(left: frozenset[Any], right: frozenset[Any]) -> frozenset[Any]:
-    """The labels of a value that may be the one or the other."""
+    """Returns the labels of a value that may be either of two."""
     if left == right:
         return left
     either = left ^ right
@@ -95,7 +95,7 @@ def joined(left: frozenset[Any], right: frozenset[Any]) -> frozenset[Any]:
 
 
 def travelling(labels: Collection[Any]) -> frozenset[Any]:
-    """The labels that a computation on a value hands on to its result."""
+    """Returns the labels that a computation passes from a value to its result."""
     if not labels:
         return NONE
     if not isinstance(labels, frozenset):
@@ -106,7 +106,7 @@ def travelling(labels: Collection[Any]) -> frozenset[Any]:
 @lru_cache(maxsize=2_000)
 def _travelling(labels: frozenset[Any]) -> frozenset[Any]:
     if len(labels) > _MOST_LABELS:
-        # Each of a long chain of reductions would carry those of all before it.
+        # Otherwise each reduction in a long chain would carry the labels of all before it.
         return (labels & _TRAVELLING) | {"opaque"}
     return frozenset(
         [
@@ -118,7 +118,7 @@ def _travelling(labels: frozenset[Any]) -> frozenset[Any]:
 
 
 def of_verdict(labels: Collection[Any]) -> frozenset[Any]:
-    """The labels of what a test of a value says, such as whether a gradient is finite: no gradient any more."""
+    """Returns the labels of a test's outcome, such as whether a gradient is finite: no longer a gradient."""
     return frozenset(
         label
         for label in travelling(labels)
@@ -127,7 +127,7 @@ def of_verdict(labels: Collection[Any]) -> frozenset[Any]:
 
 
 def after_reduction(labels: Collection[Any]) -> frozenset[Any]:
-    """The labels of a value that was reduced over the devices."""
+    """Returns the labels of a value after a reduction over the devices."""
     kept = {
         label
         for label in travelling(labels)

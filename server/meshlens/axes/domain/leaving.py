@@ -1,4 +1,4 @@
-"""How a block of statements is left, and what variables may be where two ways meet."""
+"""How a block of statements ends, and the variables after two paths meet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RAISED = "raise"
 
 
 def joined(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:
-    """The variables after two ways meet; one that is set on one way only keeps its value."""
+    """Returns the variables after two paths meet; one that is set on only one path keeps its value."""
     result = dict(left)
     for name, value in right.items():
         known = left.get(name)

@@ -1,4 +1,4 @@
-"""The values that maps are about: meshes, specs, applications of binders, mapped and transformed functions."""
+"""The values that maps involve: meshes, specs, applied binders, mapped and transformed functions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 @immutable
 class Mesh:
-    """A mesh whose axis names are known, at least partly.
+    """A mesh whose axis names are at least partly known.
 
     Attributes:
-        names: values of the axis names, in order.
-        sizes: sizes of the axes, None where unknown; None if not even their number is known.
+        names: the axis names, in order.
+        sizes: sizes of the axes, each None if unknown; None if their number is unknown.
         site: the call that made it.
-        open: true when there may be further axes.
+        open: whether there may be further axes.
     """
 
     names: tuple[Value, ...]
@@ -32,7 +32,7 @@ class Mesh:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Weighs it; if it is too heavy, it says less."""
+        """Computes its weight; drops details if it is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed(self.names)
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
@@ -43,7 +43,7 @@ class Mesh:
 
 @immutable
 class Spec:
-    """A PartitionSpec; an entry is a value: None, a name, a tuple of names, or not known."""
+    """A PartitionSpec; each entry is None, a name, a tuple of names, or unknown."""
 
     entries: tuple[Value, ...]
     site: Site = field(compare=False)
@@ -53,7 +53,7 @@ class Spec:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Weighs it; if it is too heavy, it says less."""
+        """Computes its weight; drops details if it is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed(self.entries)
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
@@ -68,15 +68,15 @@ class Binder:
 
     Attributes:
         kind: "pmap", "vmap", "shard_map", "smap", "axis_env", …
-        dotted: the callable as it is called here.
+        dotted: the dotted name of the callable as used here.
         site: the call (or the decorator) that applies it.
         names: the axis names that it binds, with their values.
-        open: true when it may bind names that are not known.
-        arguments: parameter name, the argument.
+        open: whether it may bind unknown names.
+        arguments: arguments by parameter name.
         mesh: the mesh of a shard_map, if known.
-        operand: what it maps.
-        operand_site: where the operand stands.
-        checked: false when `check_vma`/`check_rep` is off; true for shard_map otherwise.
+        operand: the mapped function.
+        operand_site: the site of the operand.
+        checked: whether a shard_map checks types; false if `check_vma` or `check_rep` is off.
     """
 
     kind: str
@@ -94,7 +94,7 @@ class Binder:
     hashed: int | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Weighs it; if it is too heavy, it says less."""
+        """Computes its weight; drops details if it is too heavy."""
         own: Any = self
         own.hashed = None
         self._weigh()
@@ -118,7 +118,7 @@ class Binder:
         return isinstance(other, Binder) and hash(self) == hash(other) and self._parts() == other._parts()
 
     def __hash__(self) -> int:
-        # Each call hashes the maps around it, with all that they hold.
+        # Each call hashes the enclosing maps with all their contents.
         if self.hashed is None:
             own: Any = self
             own.hashed = hash(self._parts())
@@ -130,7 +130,7 @@ class Binder:
         return (*told, self.operand, self.operand_site, self.checked)
 
     def argument(self, name: str) -> Arg | None:
-        """The argument given for a parameter, or None."""
+        """Returns the argument given for a parameter, or None."""
         for known, arg in self.arguments:
             if known == name:
                 return arg
@@ -139,14 +139,14 @@ class Binder:
 
 @immutable
 class Mapped:
-    """The mapped function: the result of applying a binder."""
+    """A mapped function, the result of applying a binder."""
 
     binder: Binder
     weight: int = field(init=False, repr=False, compare=False)
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Weighs it: as much as its binder, which is never too heavy."""
+        """Takes over its binder's weight, which is never too heavy."""
         own: Any = self
         own.weight, own.depth = self.binder.weight, self.binder.depth
 
@@ -157,8 +157,8 @@ class Wrapped:
 
     Attributes:
         how: the row's `how` in `jaxapi.transparent`: "same", "grad", "value_and_grad", …
-        dotted: the callable.
-        operand: the function that runs.
+        dotted: the dotted name of the callable.
+        operand: the transformed function.
         site: the call.
         arguments: the other arguments.
     """
@@ -172,7 +172,7 @@ class Wrapped:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Weighs it; if it is too heavy, it says less."""
+        """Computes its weight; drops details if it is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed((self.operand, *[arg.value for arg in self.arguments]))
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:

@@ -1,4 +1,4 @@
-"""The specs of a value and the axis names of a spec, each with the place that says it."""
+"""The specs in a value and the axis names in a spec, each with its site."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from meshlens.axes.domain.values import Const, Dict, Made, Seq, Site, Spec, Unio
 
 
 def specs_in(value: Value) -> Iterator[Spec]:
-    """Every spec of a tree of specs and shardings; where one of several is possible, none."""
+    """Yields every spec in a tree of specs and shardings; skips parts with several possibilities."""
     for spec, is_certain in possible_specs(value):
         if is_certain:
             yield spec
 
 
 def possible_specs(value: Value) -> Iterator[tuple[Spec, bool]]:
-    """Every spec that a tree of specs may hold, and whether it certainly holds that one.
+    """Yields every spec that a tree of specs may hold, and whether it certainly holds it.
 
-    A part that stands in several places of the tree is gone through once, as a tree may hold one of its parts a
-    thousand times.
+    Visits a part that occurs in several places once, because a tree may hold one part a thousand times.
     """
     met: set[tuple[int, bool]] = set()
     waiting: list[tuple[Value, bool]] = [(value, True)]
@@ -38,7 +37,7 @@ def possible_specs(value: Value) -> Iterator[tuple[Spec, bool]]:
 
 
 def spec_names(spec: Spec) -> Iterator[tuple[Const, Site]]:
-    """The axis names of a spec, each with the place that says it."""
+    """Yields the axis names of a spec, each with its site."""
     for place, entry in enumerate(spec.entries):
         site = spec.sites[place] if place < len(spec.sites) else spec.site
         for name in entry.items if isinstance(entry, Seq) else (entry,):
@@ -47,7 +46,7 @@ def spec_names(spec: Spec) -> Iterator[tuple[Const, Site]]:
 
 
 def sharding_parts(value: Value) -> tuple[Value | None, Value | None]:
-    """Mesh and spec of a `NamedSharding`."""
+    """Returns the mesh and spec of a `NamedSharding`."""
     if not isinstance(value, Made) or value.dotted != "jax.sharding.NamedSharding":
         return None, None
     given = dict(value.arguments)

@@ -1,7 +1,7 @@
-"""The values that the analysis follows: axis names, functions, meshes, specs, and what it knows of arrays.
+"""The values that the analysis follows: axis names, functions, meshes, specs, and facts about arrays.
 
-A value is immutable; what an object's attributes hold lives in the heap of a run.  Anything that is
-not followed is `Data`, which may still carry a shape and labels.
+A value is immutable; the attributes of objects are in the heap of a run.  Anything else is `Data`, which may still have
+a shape and labels.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Const:
 
     Attributes:
         value: str, int, float, bool, None or Ellipsis.
-        origin: the literal, if it stands in the workspace.
-        via: the argument or default through which it came into the function that uses it.
+        origin: the site of the literal, if it is in the workspace.
+        via: the argument or default that passed it to the function that uses it.
     """
 
     value: Any
@@ -41,7 +41,7 @@ class Const:
 
 @immutable
 class Seq:
-    """A tuple, list or set; `open` when there may be further items that are not known."""
+    """A tuple, list or set; `open` if there may be further unknown items."""
 
     kind: str
     items: tuple[Value, ...]
@@ -50,7 +50,7 @@ class Seq:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Weighs it; if it is too heavy, it says less."""
+        """Computes its weight; drops details if it is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed(self.items)
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
@@ -64,9 +64,9 @@ class Dict:
     """A dictionary with known keys.
 
     Attributes:
-        items: keys and values; `keys.py` says which keys there are.
-        open: true when there may be further entries.
-        attributes: true when its entries are attributes, too, as those of a `ConfigDict`.
+        items: keys and values; `keys.py` defines the possible keys.
+        open: whether there may be further entries.
+        attributes: whether its entries are also attributes, as in a `ConfigDict`.
     """
 
     items: tuple[tuple[Any, Value], ...]
@@ -76,7 +76,7 @@ class Dict:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Weighs it; if it is too heavy, it says less."""
+        """Computes its weight; drops details if it is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed([value for _, value in self.items])
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
@@ -86,7 +86,7 @@ class Dict:
             own.weight, own.depth = weighed(kept)
 
     def get(self, key: Any) -> Value | None:
-        """The value under a key, or None if the key is not known to be there."""
+        """Returns the value of a key, or None if the key is not certainly present."""
         for known, value in self.items:
             if known == key and type(known) is type(key):
                 return value
@@ -95,19 +95,19 @@ class Dict:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A function of the workspace with the frame that it closes over; equal only to itself.
+    """A workspace function with the frame that it closes over; equal only to itself.
 
     Attributes:
-        name: its own name.
-        path, block: where its sites are.
-        site: its name in the source.
+        name: its name.
+        path, block: the block that its sites belong to.
+        site: the site of its name.
         frame: the frame that it closes over; a module's frame for a top-level function.
         parameters: as in the facts.
-        body: as in the facts; None for a function that is a block of its own, whose body is looked up
-            when it runs, so that an edit in a body leaves every other value as it is.
+        body: as in the facts; None for a function with its own block, whose body is looked up when it runs, so that an
+            edit in the body changes no other value.
         flags: as in the facts.
         defaults: the values of the defaults by parameter name.
-        owner: the class in whose body it stands, for `super()`.
+        owner: the class that defines it, for `super()`.
         kind: "", "static", "class" or "property".
     """
 
@@ -126,7 +126,7 @@ class Function:
 
 @immutable
 class Bound:
-    """A method together with its object."""
+    """A bound method: a function and its object."""
 
     receiver: Value
     function: Value
@@ -134,7 +134,7 @@ class Bound:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Weighs it; if it is too heavy, it says less."""
+        """Computes its weight; drops details if it is too heavy."""
         own: Any = self
         plain = type(self.receiver) in _PLAIN and type(self.function) in _PLAIN
         own.weight, own.depth = (3, 1) if plain else weighed((self.receiver, self.function))
@@ -145,13 +145,13 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Class:
-    """A class of the workspace.
+    """A workspace class.
 
     Attributes:
-        name: its own name.
-        path, site: where it stands.
+        name: its name.
+        path, site: where it is defined.
         bases: the values of its bases.
-        frame: what its body defined.
+        frame: the variables that its body sets.
         fields: names of annotated attributes in order, for a dataclass's constructor.
         dataclass: whether the constructor takes the fields (dataclasses, flax modules, pytree structs).
         plain: whether it has neither a decorator nor a metaclass.
@@ -173,9 +173,9 @@ class Instance:
 
     Attributes:
         cls: the class.
-        number: tells places of construction and their arguments apart.
-        made: the call that made it.
-        home: the file whose run made it, which may be neither that of the class nor that of the call.
+        number: distinguishes objects by construction site and arguments.
+        made: the call that created it.
+        home: the file whose run created it, which may differ from the files of the class and the call.
     """
 
     cls: Class
@@ -194,7 +194,7 @@ class Super:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Weighs it; if it is too heavy, it says less."""
+        """Computes its weight; drops details if it is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed((self.receiver,))
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
@@ -204,7 +204,7 @@ class Super:
 
 @immutable
 class Module:
-    """A module of the workspace, or a package without `__init__.py` (path None)."""
+    """A workspace module, or a package without `__init__.py` (path None)."""
 
     name: str
     path: str | None
@@ -212,7 +212,7 @@ class Module:
 
 @immutable
 class Ext:
-    """Something outside the workspace, by its dotted name (`jax.lax.psum`)."""
+    """A name outside the workspace, such as `jax.lax.psum`."""
 
     dotted: str
 
@@ -222,11 +222,11 @@ class Made:
     """An object that a library callable returned: `Made("jax.sharding.NamedSharding", …)`.
 
     Attributes:
-        dotted: the callable.
+        dotted: the dotted name of the callable.
         site: the call.
         arguments: parameter name (or position) and value.
-        labels: what is known of it as data.
-        over: what is known of its arrays over each axis.
+        labels: its labels as data.
+        over: the variation of its arrays.
     """
 
     dotted: str
@@ -238,7 +238,7 @@ class Made:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Weighs it; if it is too heavy, it says less."""
+        """Computes its weight; drops details if it is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed([value for _, value in self.arguments])
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
@@ -259,7 +259,7 @@ class Partial:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Weighs it; if it is too heavy, it says less."""
+        """Computes its weight; drops details if it is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed((self.callee, *[arg.value for arg in self.args]))
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
@@ -269,11 +269,11 @@ class Partial:
 
 @immutable
 class Union:
-    """One of several values, which one is not known.
+    """One of several possible values.
 
     Attributes:
         options: the values.
-        of_table: they are the entries of a table, of which a key that is not known picks one.
+        of_table: whether they are entries of a table, of which an unknown key picks one.
     """
 
     options: tuple[Value, ...]
@@ -282,7 +282,7 @@ class Union:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Weighs it; if it is too heavy, it says less."""
+        """Computes its weight; drops details if it is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed(self.options)
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
@@ -292,7 +292,7 @@ class Union:
 
 
 _PLAIN = frozenset({Data, Const, Function, Class, Instance, Module, Ext})
-"""Values that hold no others, as far as anything walks them."""
+"""Types of values that contain no other values."""
 
 from meshlens.axes.domain.map_values import Binder, Mapped, Mesh, Spec, Wrapped  # noqa: E402 - these hold values
 

@@ -1,27 +1,27 @@
-"""One answer to one question: over this axis, is this value the same on all devices, different, a part of a sum?
+"""The variation of a value: whether it is the same on all devices of an axis, different, or part of a sum.
 
-A `Variation` says it of a value for every axis in scope.  For each axis it holds two things that need not agree:
+A `Variation` describes a value over every axis in scope. For each axis it has two parts that need not agree:
 
 *truth*, what the arrays hold on the devices:
 
-    same                  equal on all devices, and of these
-      given                 made of nothing that was reduced over the axis, and of these
+    same                  equal on all devices; more precisely:
+      given                 computed from nothing that was reduced over the axis; in particular:
         zero                  zeros
       total                 a `psum` of parts of a sum
       average               a `pmean` of means of rows
       means-summed          a `psum` of means: as many times too large as there are devices
       sums-averaged         a `pmean` of parts of a sum: as many times too small
       ratios-averaged       a `pmean` of quotients whose counts may differ between the devices
-    apart                 the device's own, which may be its rows or a copy: it is not known whether it differs
-      differs               not equal on all devices, as their data are not, and of these
+    apart                 the device's own, either its rows or a copy; may differ
+      differs               not equal on all devices, because their data are not; more precisely:
         rows                  each device has its rows of an array that is split along its first dimension
-        columns               the same, along its last dimension
+        columns               the same along the last dimension
         row                   one row of such an array, as a `vmap` sees it
         sum                   a sum over the rows of the device
         mean                  a mean over the rows of the device
         ratio                 a quotient of two sums over the rows of the device, such as a masked mean
         pairs                 made of all pairs of rows of the device
-        pairs-mean            a mean of these
+        pairs-mean            a mean over these
     ""                    not known
 
 *typed*, what JAX believes where it checks (`jax.typeof(x).vma`): `invariant`, `varying`, or "" where that is not known.
@@ -82,16 +82,16 @@ ABOVE = {
     INVARIANT: UNTOLD,
     VARYING: UNTOLD,
 }
-"""What stands above each truth and type in the order of knowledge."""
+"""For each truth and type, the next more general one."""
 
 SOME_AXIS = "?"
-"""An axis of a map whose name is not known."""
+"""An axis of a map whose name is unknown."""
 
 _MOST_AXES = 16
 
 
 class Along(NamedTuple):
-    """The knowledge of a value over one axis: `truth` and `typed`."""
+    """What is known about a value over one axis: `truth` and `typed`."""
 
     truth: str = UNTOLD
     typed: str = UNTOLD
@@ -102,7 +102,7 @@ ALIKE = Along(GIVEN, INVARIANT)
 
 
 class Variation(NamedTuple):
-    """The knowledge of a value over some axes, by name and in their order, and over the `rest` of them."""
+    """What is known about a value over some axes, ordered by name, and over the `rest`."""
 
     axes: tuple[tuple[str, Along], ...] = ()
     rest: Along = NOT_KNOWN
@@ -116,17 +116,17 @@ class Variation(NamedTuple):
 
 
 ANYTHING = Variation()
-"""The variation of a value of which nothing is known."""
+"""The variation of a value about which nothing is known."""
 
 EVERYWHERE = Variation((), ALIKE)
-"""That of a constant: the same on all devices, over every axis."""
+"""The variation of a constant: the same on all devices, over every axis."""
 
 ZEROS = Variation((), Along(ZERO, INVARIANT))
-"""That of zeros."""
+"""The variation of zeros."""
 
 
 def is_below(one: str, other: str) -> bool:
-    """Returns whether a truth or type says as much as another one, or more."""
+    """Returns whether a truth or type is at least as specific as another."""
     while one != other:
         if one == UNTOLD:
             return False
@@ -135,19 +135,19 @@ def is_below(one: str, other: str) -> bool:
 
 
 def either(one: str, other: str) -> str:
-    """The least truth or type above two."""
+    """Returns the least truth or type above both."""
     while not is_below(one, other):
         other = ABOVE[other]
     return other
 
 
 def joined_along(one: Along, other: Along) -> Along:
-    """The least that is above what is known of two values over one axis."""
+    """Returns the least upper bound of what is known about two values over one axis."""
     return Along(either(one.truth, other.truth), either(one.typed, other.typed))
 
 
 def joined(left: Variation, right: Variation) -> Variation:
-    """The variation of a value that may be the one or the other."""
+    """Returns the variation of a value that may be either of two."""
     return left if left == right else _joined(left, right)
 
 
@@ -159,20 +159,20 @@ def _joined(left: Variation, right: Variation) -> Variation:
 
 
 def of(axes: Iterable[tuple[str, Along]], rest: Along = NOT_KNOWN) -> Variation:
-    """The variation that says this of these axes, and that of the rest."""
+    """Returns a variation with these axes, and one value for the rest."""
     said = tuple(sorted([(name, along) for name, along in axes if along != rest]))
     return Variation(said, rest) if len(said) <= _MOST_AXES else ANYTHING
 
 
 def with_axes(variation: Variation, axes: Iterable[str], along: Along) -> Variation:
-    """The same with something else over some axes."""
+    """Returns a variation with some axes replaced."""
     changed = frozenset(axes)
     kept = [(name, known) for name, known in variation.axes if name not in changed]
     return of([*kept, *((name, along) for name in changed)], variation.rest)
 
 
 def without_axes(variation: Variation, axes: Iterable[str]) -> Variation:
-    """Returns what is left of a variation outside of a map that binds these axes."""
+    """Returns a variation as seen outside a map that binds these axes."""
     gone = frozenset(axes)
     return of([(name, known) for name, known in variation.axes if name not in gone], variation.rest)
 
@@ -183,7 +183,7 @@ def is_same(truth: str) -> bool:
 
 
 def is_given(truth: str) -> bool:
-    """Returns whether a value is the same on all devices and made of nothing that was reduced over the axis."""
+    """Returns whether a value is the same on all devices and computed from nothing reduced over the axis."""
     return is_below(truth, GIVEN)
 
 
@@ -193,5 +193,5 @@ def is_different(truth: str) -> bool:
 
 
 def is_apart(truth: str) -> bool:
-    """Returns whether a value is each device's own: it differs, or nothing says that it does not."""
+    """Returns whether a value is the device's own: it differs, or nothing shows that it does not."""
     return is_below(truth, APART)

@@ -1,7 +1,7 @@
-"""How large a value may be: each knows its weight and depth from when it is made, and says less if it is too heavy.
+"""Limits on the size of values: each value has a weight and depth, and drops details if it is too heavy.
 
-The weight counts every part as often as it can be reached: `(a, a)` weighs twice what `a` weighs, though it takes no
-more memory, because whatever walks, compares or hashes it goes through `a` twice.
+The weight counts a part once for each path to it: `(a, a)` weighs twice what `a` weighs, though it takes no
+more memory, because whatever walks, compares or hashes it visits `a` twice.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 MOST_WEIGHT = 5_000
 DEEPEST_VALUE = 40
-"""A value with more weight or depth keeps its plain parts only; the others are unknown."""
+"""Maximum weight and depth of a value; a heavier one keeps only its plain parts."""
 
 _WEIGHTLESS: set[type] = set()
-"""Types whose values hold no others, as they were met: nine in ten values are of these."""
+"""Types seen so far whose values hold no others; nine in ten values have one of these."""
 
 
 def weighed(values: Iterable[Value]) -> tuple[int, int]:
-    """The weight and depth of a value that is made of others."""
+    """Returns the weight and depth of a value composed of others."""
     weight, depth = 1, 0
     for value in values:
         if type(value) in _WEIGHTLESS:
@@ -42,14 +42,14 @@ def weighed(values: Iterable[Value]) -> tuple[int, int]:
 
 
 def lightened(values: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The parts of a value that is too heavy: those that hold no others stay; none where there are too many."""
+    """Returns the plain parts of a value that is too heavy; none if there are too many."""
     if len(values) >= MOST_WEIGHT:
         return ()
     return tuple([value if getattr(value, "weight", 0) == 0 else UNKNOWN for value in values])
 
 
 def lightened_arguments(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
-    """The arguments of a value that is too heavy; a splat of unknown values where there are too many."""
+    """Returns the arguments of a value that is too heavy; a splat of unknown values if there are too many."""
     values = lightened(tuple([arg.value for arg in args]))
     if not values and args:
         return (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
