@@ -20,26 +20,25 @@ A `Variation` describes a value over every axis in scope. For each axis it has t
         sum                   a sum over the rows of the device
         mean                  a mean over the rows of the device
         ratio                 a quotient of two sums over the rows of the device, such as a masked mean
-        pairs                 made of all pairs of rows of the device
+        pairs                 computed from all pairs of the device's rows
         pairs-mean            a mean over these
-    ""                    not known
+    ""                    unknown
 
-*typed*, what JAX believes where it checks (`jax.typeof(x).vma`): `invariant`, `varying`, or "" where that is not known.
-Gathered values are the same in truth and `varying` to JAX.
+*typed*, the type that JAX infers if it checks (`jax.typeof(x).vma`): `invariant`, `varying`, or "" if unknown.
+A gathered value is the same in truth, but `varying` to JAX.
 
-The order is that of knowledge: each line stands below the one that it is indented under, "" above all, and a variation
-is below another one if it is so for every axis, in both things.  `joined` gives the least variation above two others,
-for a value that may be the one or the other.
+Variations are ordered from general to specific: each line is below the line that it is indented under, and "" is above
+all.  A variation is below another one if both of its parts are, over every axis.  `joined` returns the least upper
+bound of two variations, for a value that may be either.
 
-The laws, which tests hold:
+Tests check these laws:
 - `joined` is associative, commutative and idempotent.
-- Transfer is monotone: where more is known of the arguments, as much or more is known of the result, so that what was
-  known for sure is never taken back.
-- What is not known never accuses and never converts: rules and refactorings act on what is below `same` or `differs`,
-  `invariant` or `varying`, and on nothing that is "".
+- Transfer is monotone: knowing more about the arguments never means knowing less about the result.
+- Unknown never accuses and never converts: rules and refactorings act on what is below `same` or `differs`,
+  `invariant` or `varying`, and never on "".
 
-A variation says something of the axes that it names, and one thing of all others: nothing, or that the value is the
-same, as a constant is, and what comes from outside of all maps.
+A variation has an entry for each axis that it names, and one for all others: either unknown, or the same on all
+devices, as for a constant or a value from outside all maps.
 """
 
 from __future__ import annotations

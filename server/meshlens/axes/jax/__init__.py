@@ -1,1 +1,1 @@
-"""The constructs of JAX and its libraries: maps, collectives, transformations, meshes, modules."""
+"""JAX and its libraries: maps, collectives, transformations, meshes, modules."""

@@ -27,7 +27,7 @@ from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 
 def carried(run: Run, start: Value, stepped: Value, site: Site) -> Value:
-    """Returns what a loop leaves of its carry, which began as one value and is another one after a step."""
+    """Returns a loop's carry after the loop, given its value at the start and after one step."""
     if isinstance(start, Seq) and isinstance(stepped, Seq) and _are_alike(start, stepped):
         return Seq(start.kind, tuple(carried(run, a, b, site) for a, b in zip(start.items, stepped.items, strict=True)))
     if isinstance(start, Dict) and isinstance(stepped, Dict) and _are_alike(start, stepped):
@@ -44,7 +44,7 @@ def carried(run: Run, start: Value, stepped: Value, site: Site) -> Value:
 
 
 def note_carried(run: Run, start: Value, stepped: Value, site: Site, ctx: Context) -> None:
-    """Notes what a loop in a checked map carries that becomes varying in a step: JAX wants the types alike."""
+    """Notes a carry that becomes varying during a step of a loop in a checked map; JAX requires the same type."""
     binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
     if binder is None or not binder.checked:
         return
@@ -64,7 +64,7 @@ def _entries(value: Seq | Dict) -> list[Value]:
 
 
 def _are_alike(one: Seq | Dict, other: Seq | Dict) -> bool:
-    """Returns whether two containers have the same entries, which are all known."""
+    """Returns whether two containers have the same entries, all of them known."""
     if one.open or other.open or len(one.items) != len(other.items):
         return False
     if isinstance(one, Dict) and isinstance(other, Dict):
@@ -73,9 +73,9 @@ def _are_alike(one: Seq | Dict, other: Seq | Dict) -> bool:
 
 
 def after_steps(start: Variation, stepped: Variation) -> Variation:
-    """The variation of a carry after the last step.
+    """Returns the variation of a carry after the last step.
 
-    What differs after the first step differs after the others; what is the same as at the start stays so.
+    A carry that differs after the first step also differs after the others; one that is unchanged stays unchanged.
     """
     axes = {name for name, _ in (*start.axes, *stepped.axes)}
     rest = start.rest if start.rest == stepped.rest else NOT_KNOWN
@@ -83,7 +83,7 @@ def after_steps(start: Variation, stepped: Variation) -> Variation:
 
 
 def after_step(start: Along, stepped: Along) -> Along:
-    """Returns what is known over one axis of a carry after the last step."""
+    """Returns what is known over one axis about a carry after the last step."""
     typed = stepped.typed if start.typed == stepped.typed else UNTOLD
     if is_apart(stepped.truth) and (is_apart(start.truth) or is_same(start.truth)):
         return Along(stepped.truth, typed)

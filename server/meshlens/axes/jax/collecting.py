@@ -1,4 +1,4 @@
-"""Collectives and axis queries: notes which axis each one names, and works out what comes out."""
+"""Collectives and axis queries: notes which axes each one names, and computes its result."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _REDUCES = frozenset({"sum", "mean", "max", "min"})
 
 
 def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
-    """Notes the use of every axis that a collective names; returns its result."""
+    """Notes the use of every axis that a collective names, and returns its result."""
     site, ctx = call.site, call.ctx
     found = by_parameter(row.parameters, call.args)
     operand = found.get(row.operand) if row.operand is not None else None
@@ -67,25 +67,25 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
 
 
 def names_of(axis: Value) -> tuple[str, ...]:
-    """The axis names that are known of an axis argument."""
+    """Returns the known axis names in an axis argument."""
     return tuple(name.value for name in _names(axis) if isinstance(name, Const) and isinstance(name.value, str))
 
 
 def _are_known(axis: Value) -> bool:
-    """Returns whether all the names that an axis argument gives are known."""
+    """Returns whether all the names in an axis argument are known."""
     if isinstance(axis, Seq):
         return not axis.open and all(_are_known(item) for item in axis.items)
     return isinstance(axis, Const) and isinstance(axis.value, str)
 
 
 def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...], adds: bool) -> None:
-    """Notes a sum of what is a sum already, and a reduction of random numbers that are alike on all devices.
+    """Notes a sum of a value that is already summed, and a reduction of random numbers that are equal on all devices.
 
     Args:
         run: the run.
         call: the collective.
-        value: what it reduces.
-        names: the axes over which it does.
+        value: the value that it reduces.
+        names: the axes that it reduces over.
         adds: whether it is a sum over all devices of these axes.
     """
     site, ctx = call.site, call.ctx
@@ -111,7 +111,7 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
 
 
 def note_averages(run: Run, value: Value, names: tuple[str, ...], site: Site, ctx: Context) -> None:
-    """Notes a mean over the devices of what has no such mean: quotients of sums, means over pairs of rows."""
+    """Notes a mean over devices of values whose mean is wrong: quotients of sums, means over pairs of rows."""
     for over in variations_in(value):
         for name in names:
             kind = _AVERAGED.get(over.over(name).truth)
@@ -130,15 +130,15 @@ def note_uses(
     arguments: tuple[tuple[str, Arg], ...] = (),
     labels: frozenset[object] = NONE,
 ) -> None:
-    """Leaves one record for each axis name that an argument gives.
+    """Adds one record for each axis name in an argument.
 
     Args:
         run: the run.
-        kind: what uses the axis.
+        kind: the kind of the record.
         axis: the argument.
-        call: the call that does.
+        call: the call that uses the axis.
         arguments: all arguments by parameter.
-        labels: the labels of the value that is reduced.
+        labels: the labels of the reduced value.
     """
     site, ctx = call.site, call.ctx
     possible = options(axis.value)
@@ -167,7 +167,7 @@ def result(
     names: tuple[str, ...] = (),
     is_plain: bool = True,
 ) -> Value:
-    """Returns what a collective gives for a value; containers keep their structure."""
+    """Returns a collective's result for a value; containers keep their structure."""
     if isinstance(value, Seq):
         items = tuple(result(row, item, labels_of(item), site, names, is_plain) for item in value.items)
         return Seq(value.kind, items, value.open)
@@ -214,12 +214,13 @@ _COLLECTED = {
 
 
 def _over(row: Collective, value: Variation, names: tuple[str, ...], is_plain: bool) -> Variation:
-    """The variation of what a collective gives; over axes whose names are not known nothing is known then."""
+    """Returns the variation of a collective's result; unknown over axes whose names are unknown."""
     how = transfer.gathered_invariant if row.name == "all_gather_invariant" else _COLLECTED.get(row.reduces)
     if how is None:
         return ANYTHING
     if not is_plain:
-        # Some axis, or some of the devices: a gathered value stays varying to JAX, of all else nothing is known.
+        # The axis, or the group of devices, is unknown: a gathered value stays varying to JAX, anything else is
+        # unknown.
         stays = row.reduces in ("gather", "scatter", "permute", "to_all", "cast")
         kept = [(name, Along(typed=VARYING)) for name, along in value.axes if stays and along.typed == VARYING]
         return of(kept)

@@ -1,4 +1,4 @@
-"""Calls of jitted functions whose arguments or results are laid out by shardings."""
+"""Calls of jitted functions with sharded arguments or results."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run
 
 CALLED = "jax.jit()"
-"""The name under which such a call is recorded: its arguments as a tuple, then the shardings."""
+"""The name under which such a call is recorded, with its arguments as a tuple and the shardings."""
 
 RETURNED = "jax.jit() results"
-"""The name under which what such a call returns is recorded: the value, then the shardings."""
+"""The name under which the result of such a call is recorded, with the value and the shardings."""
 
 
 def note_results(run: Run, wrapped: Wrapped, returned: Value, site: Site, ctx: Context) -> None:
-    """Leaves a record of what a call returns if the function was jitted with `out_shardings`."""
+    """Records the result of a call if the function was jitted with `out_shardings`."""
     given = next((arg for arg in wrapped.arguments if arg.label == "out_shardings"), None)
     if given is None:
         return
@@ -25,7 +25,7 @@ def note_results(run: Run, wrapped: Wrapped, returned: Value, site: Site, ctx: C
 
 
 def note_shardings(run: Run, wrapped: Wrapped, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
-    """Leaves a record of a call if the function was jitted with `in_shardings`.
+    """Records a call if the function was jitted with `in_shardings`.
 
     Args:
         run: the run.

@@ -1,4 +1,4 @@
-"""Functions with derivatives of their own (`custom_vjp`, `custom_jvp`): runs the rules where one is differentiated."""
+"""Functions with custom derivatives (`custom_vjp`, `custom_jvp`): runs the rules when one is differentiated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from meshlens.jaxapi.names import canonical
 
 
 def run_rules(run: Run, wrapped: Wrapped, value: Value, call: Invocation) -> Value:
-    """Returns the value of such a function, and runs its rules if something is differentiated."""
+    """Returns the value of such a function, and runs its rules if it is being differentiated."""
     rules = run.heap_entry(("custom", wrapped.site), wrapped.site.path)
     if not rules or not run.differentiating:
         return value
@@ -26,7 +26,7 @@ def run_rules(run: Run, wrapped: Wrapped, value: Value, call: Invocation) -> Val
 
 
 def _given(wrapped: Wrapped, args: tuple[Arg, ...], residuals: Value) -> tuple[Arg, ...]:
-    """Returns what a backward rule gets: undifferentiated arguments, what the forward rule kept, the cotangents."""
+    """Returns the arguments of a backward rule: undifferentiated arguments, residuals, the cotangents."""
     if canonical(wrapped.dotted) not in ("jax.custom_vjp", "jax.custom_jvp"):
         return (Arg("*", UNKNOWN, None, None),)
     said = next((arg.value for arg in wrapped.arguments if arg.label == "nondiff_argnums"), Seq("tuple", ()))
@@ -43,7 +43,7 @@ def _places(said: Value) -> list[int]:
 
 
 def _argument(operand: Value, args: tuple[Arg, ...], place: int) -> Arg | None:
-    """The argument for one parameter, however it was given; None if that is not known."""
+    """Returns the argument for one parameter, given by position or name; None if unknown."""
     positional = [arg for arg in args if arg.label is None]
     if 0 <= place < len(positional):
         return Arg(None, positional[place].value, positional[place].whole, positional[place].site)

@@ -1,4 +1,4 @@
-"""`grad` and `value_and_grad`: what is known of a gradient taken inside a map."""
+"""`grad` and `value_and_grad`: the properties of a gradient taken inside a map."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GRADIENTS_ARE_SUMMED_SINCE = (0, 6, 1)
 
 
 def call_gradient(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
-    """Runs the differentiated function; gives the gradient, with the value and the rest where asked for."""
+    """Runs the differentiated function; returns the gradient, with the value and auxiliary data if requested."""
     args, site, ctx = call.args, call.site, call.ctx
     run.differentiating += 1
     returned = run.invoke(call.inside(wrapped.operand, args, ctx, "grad"))
@@ -38,7 +38,7 @@ def call_gradient(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
 
 
 def _sums(loss: Value) -> list[Site]:
-    """The sums over the devices that a loss consists of; none if anything of it differs between the devices."""
+    """Returns the sums over devices that a loss consists of; none if any part of it differs between devices."""
     labels = labels_of(loss)
     if "varying" in labels or "index" in labels:
         return []
@@ -46,7 +46,7 @@ def _sums(loss: Value) -> list[Site]:
 
 
 def without_sums(value: Value, cotangents: Value) -> Value:
-    """The value of a function whose derivative is its own: no `psum` in it is transposed, but it may reduce."""
+    """Returns the value of a function with a custom derivative, which transposes no `psum` but may reduce."""
     if isinstance(value, Seq):
         return Seq(value.kind, tuple(without_sums(item, cotangents) for item in value.items), value.open)
     if not isinstance(value, Data):
@@ -102,7 +102,7 @@ def _gradient(run: Run, args: tuple[Arg, ...], place: Value, loss: Value, ctx: C
 
 
 def _over(run: Run, binder: Binder | None, loss: Value, value: Value) -> Variation:
-    """The variation of a gradient."""
+    """Returns the variation of a gradient."""
     if binder is None:
         return ANYTHING
     sums = binder.checked and run.world.jax_version_of(binder.site.path) >= _GRADIENTS_ARE_SUMMED_SINCE

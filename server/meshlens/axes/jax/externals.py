@@ -1,4 +1,4 @@
-"""Calls of things outside the workspace: finds the table row and hands over to the file that knows it."""
+"""Calls of names outside the workspace: finds the table row and passes the call to the module that handles it."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _NOT_RECORDED = ("jax.numpy.", "jax.random.", "jax.nn.", "jax.tree.", "jax.scipy
 
 @immutable
 class Callee:
-    """The entry of the tables for a dotted name.
+    """The table entry for a dotted name.
 
     Attributes:
-        handle: what follows its calls.
-        row: its row in a table, None where it has none.
-        dotted: the name as it is written.
+        handle: the function that follows its calls.
+        row: its row in a table, or None.
+        dotted: the name as written.
         name: its canonical name.
-        recorded: which of its calls are recorded: "all", "named" for those that give a string, "" for none.
+        recorded: which calls are recorded: "all", "named" for those with a string argument, "" for none.
     """
 
     handle: Callable[[Run, Callee, Invocation], Value]
@@ -71,7 +71,7 @@ def _handler(name: str) -> tuple[Callable[[Run, Callee, Invocation], Value], Any
 
 
 def call_external(run: Run, dotted: str, call: Invocation) -> Value:
-    """Returns what calling something outside the workspace gives."""
+    """Returns the result of calling a name outside the workspace."""
     callee = _callee(dotted)
     result = callee.handle(run, callee, call)
     name, recorded, args = callee.name, callee.recorded, call.args
@@ -139,9 +139,9 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
 
 
 def _with_variation(found: Data, name: str, call: Invocation) -> Value:
-    """The same result with what the tables say of its variation.
+    """Returns the result with the variation that the tables give for it.
 
-    Outside all maps nothing varies yet: of what is made there, a map asks only whether it is zeros.
+    Outside all maps nothing varies; a map needs to know only whether a value made there is zeros.
     """
     if not call.ctx.env.maps and OPERATIONS.get(name) not in SIZES:
         return found
@@ -188,4 +188,4 @@ _TABLES: tuple[tuple[Callable[[str], Any], Callable[[Run, Callee, Invocation], V
     (_named("jax.sharding.NamedSharding"), _sharding),
     (_named("meshlens.identity"), _identity),
 )
-"""The tables of callees, each with what follows a call of one of its rows; the first one that has a name counts."""
+"""The tables of callees, each with the function that follows calls of its rows; the first table with a name wins."""

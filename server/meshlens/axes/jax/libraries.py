@@ -1,4 +1,4 @@
-"""Calls of library objects: a normalisation layer that was given an axis name uses it when it is called."""
+"""Calls of library objects: a normalization layer with an axis name uses it when called."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LAYERS = ("flax.linen.", "flax.nnx.", "haiku.", "equinox.nn.")
 
 
 def call_made(run: Run, made: Made, call: Invocation) -> Value:
-    """Returns what calling an object that a library made gives."""
+    """Returns the result of calling an object that a library made."""
     args = call.args
     row = consumer(made.dotted)
     if row is not None:
@@ -49,7 +49,7 @@ def _of_call(row: Consumer, args: tuple[Arg, ...]) -> Iterator[tuple[str, Value]
 
 
 def consume(run: Run, made: Made, row: Consumer, call: Invocation) -> None:
-    """Notes that an object uses the axis name that it was given, unless something switches that off."""
+    """Notes that an object uses the axis name it was given, unless an argument switches that off."""
     given = dict(made.arguments)
     axis = given.get("axis")
     if axis is None or (isinstance(axis, Const) and axis.value is None):

@@ -55,7 +55,7 @@ _MAY_REPEAT = frozenset({"uniform"})
 
 
 def call_library(run: Run, name: str, call: Invocation) -> Value | None:
-    """Returns the result of a library function that is known; None for any other."""
+    """Returns the result of a known library function; None for any other."""
     args, site, frame, ctx = call.args, call.site, call.frame, call.ctx
     how = _how(name)
     if how != "special":
@@ -128,12 +128,12 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
 
 
 def _split_over_devices(name: str, given: frozenset[object]) -> frozenset[object]:
-    """The label of rows that each device gets some of, unless they may all be alike."""
+    """Returns the label of rows that are split over devices, unless they may all be equal."""
     return NONE if "uniform" in given or name not in libraries.SPLITS_ROWS else NONE | {"sharded"}
 
 
 def _device_count(run: Run, which: str, site: Site) -> int | None:
-    """Returns how many devices the file is meant for, of all processes or of one."""
+    """Returns the number of devices that the file targets, in all processes or in one."""
     target = run.world.devices_of(site.path)
     if target is None:
         return None
@@ -142,7 +142,7 @@ def _device_count(run: Run, which: str, site: Site) -> int | None:
 
 @cache
 def _how(name: str) -> str:
-    """How a library function is followed: "special" if a table says something of it, else as what it looks like."""
+    """Returns how a library function is handled: "special" if a table lists it, otherwise by the form of its name."""
     short = name.rsplit(".", 1)[-1]
     if (
         any(name in table for table in _TABLES)
@@ -162,7 +162,7 @@ def _array(run: Run, name: str, args: tuple[Arg, ...], labels: frozenset[object]
     labels |= _step(run, args, labels, frame, ctx)
     is_whole = len(args) == 1 and args[0].label is None and name in libraries.MEANS | libraries.SUMS
     if shape is None and ctx.env.maps and is_whole:
-        # Without an axis it is one number, whatever the shape was.
+        # Without an axis the result is one number, whatever the shape was.
         shape = ()
     if shape is None and (shape := shape_of_result(name, args)) is not None:
         labels |= _MAY_REPEAT
@@ -170,7 +170,7 @@ def _array(run: Run, name: str, args: tuple[Arg, ...], labels: frozenset[object]
 
 
 def call_elsewhere(run: Run, name: str, call: Invocation) -> Value:
-    """Returns the result of a callable that nothing is known of."""
+    """Returns the result of an unknown callable."""
     args, site, decorator = call.args, call.site, call.decorator
     if decorator and len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
@@ -192,7 +192,7 @@ def call_elsewhere(run: Run, name: str, call: Invocation) -> Value:
 
 
 def is_harmless(name: str) -> bool:
-    """Returns whether a decorator of this dotted name leaves the function as it is, as far as axes go."""
+    """Returns whether a decorator with this name leaves the function's use of axes unchanged."""
     return name.split(".")[0] in _HARMLESS_DECORATORS and ".mock." not in name
 
 
@@ -240,7 +240,7 @@ def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) 
     if key is not None and key.site is not None and is_alike:
         copied = [label[1] for label in labels if isinstance(label, tuple) and label[0] == "copied"]
         place = copied[0] if len(copied) == 1 else key.site
-        # A key of which each device has a copy is mapped, and yet the numbers are the same.
+        # Mapping over copies of one key gives the same numbers on each device.
         labels = labels - {"varying", "data"} | {("drawn", site, place), ("alike", site, place)}
         if name.rsplit(".", 1)[-1] not in ("permutation", "choice", "shuffle"):
             others = tuple(labels_of(arg.value) for arg in args if arg is not key)
@@ -261,13 +261,13 @@ def _make_key(how: str, args: tuple[Arg, ...], ctx: Context) -> Value:
         count = by_parameter(("key", "num"), args).get("num")
         sizes = (2,) if count is None else arrays.sizes(count.value) or (None,)
         is_typed = bool(args) and isinstance(args[0].value, Data) and args[0].value.made_by == _TYPED_KEY
-        # A raw key has an axis for its words.
+        # The last axis of a raw key holds its words.
         return Data(labels | {"keys"}, sizes if is_typed else (*sizes, None))
     return Data(labels | {"key"})
 
 
 def _copies(how: str, args: tuple[Arg, ...]) -> int:
-    """Along how many first axes an array certainly holds one array again and again."""
+    """Returns along how many leading axes an array certainly repeats one array."""
     positional = [arg.value for arg in args if arg.label is None]
     if how == "stack" and positional and isinstance(positional[0], Seq) and not positional[0].open:
         items = positional[0].items

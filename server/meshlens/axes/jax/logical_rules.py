@@ -1,4 +1,4 @@
-"""Flax's logical axes: which mesh axes a table of rules gives to the names of an array's dimensions."""
+"""Flax's logical axes: the mesh axes that a table of rules assigns to an array's dimensions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ TO_SHARDINGS = "flax.linen.logical_to_mesh_sharding"
 
 
 def assigned(names: Value, rules: Value) -> tuple[Value, ...] | None:
-    """Returns what each dimension is sharded over; None unless all names and rules are known.
+    """Returns the mesh axes of each dimension; None unless all names and rules are known.
 
-    The first rule for a name whose mesh axes are free wins, as in Flax.
+    As in Flax, the first rule for a name whose mesh axes are still free wins.
 
     Args:
         names: the logical names of the dimensions.
@@ -38,7 +38,7 @@ def assigned(names: Value, rules: Value) -> tuple[Value, ...] | None:
 
 
 def as_spec(args: tuple[Arg, ...], site: Site) -> Spec | None:
-    """Returns the spec of `logical_to_mesh_axes(names, rules)`; None where it is not known."""
+    """Returns the spec of `logical_to_mesh_axes(names, rules)`; None if unknown."""
     given = {arg.label if arg.label is not None else place: arg for place, arg in enumerate(args)}
     names = given.get(0, given.get("array_dim_names"))
     rules = given.get(1, given.get("rules"))

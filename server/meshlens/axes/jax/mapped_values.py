@@ -1,4 +1,4 @@
-"""The effect of a map on values: the part of an argument that each device gets, and how the results are stacked."""
+"""How a map splits its arguments over devices and stacks its results."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _WEIGHT_OF_A_STATEMENT = 4
 
 
 def axis_of(binder: Binder, place: int, label: str | None) -> Value:
-    """Along which axis an argument is mapped: a constant int, None, a structure of these, or not known."""
+    """Returns the axis that an argument is mapped over: a constant integer, None, a structure of these, or unknown."""
     if binder.kind in ("pmap", "vmap"):
         given = binder.argument("in_axes")
         if label is not None or given is None:
@@ -79,7 +79,7 @@ def _entry(value: Value, place: int) -> Value:
 
 
 def is_shared(entry: Value) -> bool | None:
-    """Returns whether every device gets the whole value: an axis of None, an empty spec; None if not known."""
+    """Returns whether every device gets the whole value: an axis of None or an empty spec; None if unknown."""
     if isinstance(entry, Const):
         return entry.value is None
     if isinstance(entry, Spec):
@@ -91,7 +91,7 @@ def is_shared(entry: Value) -> bool | None:
 
 
 def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:
-    """The value that the operand sees for an argument."""
+    """Returns an argument as the mapped function sees it."""
     if binder.kind == "axis_env":
         return arg.value
     if _is_static(binder, place):
@@ -99,7 +99,7 @@ def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:
     if arg.label in ("*", "**"):
         return Data(frozenset({"varying"}))
     entry = axis_of(binder, place, arg.label)
-    # Whatever is in a value is entered by itself, however often it is there, and what it is mapped by is compared.
+    # Each part of a value is split on its own, however often it occurs, and compared with its entry.
     weight, _ = weighed((arg.value, *(value.value for _, value in binder.arguments)))
     run.work += max(weight - _ORDINARY_WEIGHT, 0) // _WEIGHT_OF_A_STATEMENT
     return _enter(run, binder, place, arg.value, entry)
@@ -166,7 +166,7 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
 def _without_copy(
     labels: frozenset[Any], shared: bool | None, entry: Value, binder: Binder
 ) -> tuple[frozenset[Any], tuple[Any, ...] | None]:
-    """The labels of what a device gets of copies along the mapped axis, and a label for where they were made."""
+    """Returns the labels of a device's part of repeated copies, and a label for the place that made the copies."""
     copies = [label for label in labels if isinstance(label, tuple) and label[0] == "copies"]
     if shared or not copies:
         return labels, None
@@ -179,7 +179,7 @@ def _without_copy(
 
 
 def given_over(binder: Binder, value: Data | Const, entry: Value) -> Variation:
-    """The variation of what each device gets of an argument of a map."""
+    """Returns the variation of the part of an argument that each device gets."""
     over = variation_of(value)
     axes = axes_of(binder)
     if binder.kind == "vmap" and not (isinstance(entry, Const) and entry.value is None):
@@ -195,7 +195,7 @@ def given_over(binder: Binder, value: Data | Const, entry: Value) -> Variation:
 
 
 def _split(value: Data | Const, over: Variation, entry: Const) -> str:
-    """Returns what the devices get of an array along whose first axis they divide themselves."""
+    """Returns the truth of an array split over devices along its first axis."""
     if over.rest.truth == ZERO:
         return ZERO
     shape = value.shape if isinstance(value, Data) else None
@@ -223,7 +223,7 @@ def _sharded(over: Variation, spec: Spec, axes: tuple[str, ...]) -> Variation:
 
 
 def _differs(binder: Binder, value: Value, shared: bool | None) -> frozenset[str]:
-    """`data` where the devices certainly get different parts: rows of an array that is no stack of copies."""
+    """Returns `data` if the devices certainly get different parts: rows of an array that is not a stack of copies."""
     if shared is None:
         return frozenset()
     known = isinstance(value, Data) and value.shape is not None and "uniform" not in value.labels
@@ -255,7 +255,7 @@ def _is_static(binder: Binder, place: int) -> bool:
 
 
 def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Value | None = None) -> Value:
-    """Returns what the caller of a mapped function gets."""
+    """Returns the result of a mapped function as its caller sees it."""
     if binder.kind == "axis_env":
         return UNKNOWN
     if spec is None:
@@ -295,7 +295,7 @@ _OF_ROWS = frozenset({SUM, MEAN, RATIO, PAIRS_MEAN})
 
 
 def one_per_device(binder: Binder, returned: Value, result: Value, call: Site) -> Value:
-    """The same result of a map, where each device's own mean, sum or count is labelled as such."""
+    """Returns a map's result with labels on each device's own mean, sum or count."""
     if binder.kind != "pmap" or not binder.names or binder.argument("out_axes") is not None:
         return result
     if isinstance(returned, Seq) and isinstance(result, Seq):

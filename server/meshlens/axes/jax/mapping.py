@@ -1,4 +1,4 @@
-"""Binders: applies `pmap`, `vmap`, `shard_map` and their relatives, and runs what they map."""
+"""Binders: applies `pmap`, `vmap`, `shard_map` and their relatives, and runs the mapped functions."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _DECORATED = "decorated"
 
 
 def apply_binder(run: Run, row: Row, dotted: str, call: Invocation) -> Value:
-    """Returns the value of `pmap(f, …)`; of `pmap(axis_name=…)` a function that waits for its operand.
+    """Returns the value of `pmap(f, …)`; for `pmap(axis_name=…)` a function that waits for its operand.
 
-    A binder that takes its operand only as a decorator runs it at once.
+    A binder that can only be used as a decorator runs its operand immediately.
     """
     site, ctx = call.site, call.ctx
     handed = row.operand or _DECORATED
@@ -135,7 +135,7 @@ def _mesh(run: Run, row: Row, found: dict[str, Arg]) -> Value | None:
 
 
 def underlying(value: Value) -> tuple[str, tuple[tuple[str, str, bool], ...]] | None:
-    """Name and free parameters of the function that an operand comes down to."""
+    """Returns the name and free parameters of the function that an operand resolves to."""
     if isinstance(value, Function):
         return value.name, tuple((name, how, default is not None) for name, _, how, default, _ in value.parameters)
     if isinstance(value, BoundMethod):
@@ -157,16 +157,16 @@ def underlying(value: Value) -> tuple[str, tuple[tuple[str, str, bool], ...]] | 
 
 
 def extend(env: AxisEnv, binder: Binder) -> AxisEnv:
-    """The environment in which a binder runs its operand."""
+    """Returns the environment in which a binder runs its operand."""
     bound = tuple(Bound(name.value, binder) for name in binder.names)
     on_devices = binder.kind in MAPS_ON_DEVICES or binder.kind == "axis_env"
     return AxisEnv(env.bound + bound, binder.open or (env.open and not on_devices), (*env.maps, binder))
 
 
 def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
-    """Runs the operand of a map with what each device gets, and stacks what comes out.
+    """Runs the operand of a map with each device's arguments, and stacks the results.
 
-    Of a flax module's class the calls are mapped, while the object is made as ever.
+    For a flax module class, the calls are mapped, but the object is created as usual.
     """
     args, site, ctx = call.args, call.site, call.ctx
     if isinstance(mapped.binder.operand, Class) and canonical(mapped.binder.dotted).startswith("flax.linen."):
@@ -185,7 +185,7 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
 
 
 def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
-    """Runs what a binder maps, in the environment that it makes."""
+    """Runs the function that a binder maps, in the environment that the binder creates."""
     env = extend(ctx.env, binder)
     closes = binder.kind in MAPS_ON_DEVICES
     inner = ctx._replace(
@@ -208,7 +208,7 @@ def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx
 
 
 def _seen_from_inside(operand: Value, ctx: Context) -> Value:
-    """Returns what a map runs, with arguments that were given to it outside of the map."""
+    """Returns the mapped function with the arguments that it was given outside the map."""
     if isinstance(operand, Wrapped) and isinstance(operand.operand, (Partial, Wrapped)):
         inner = _seen_from_inside(operand.operand, ctx)
         return operand if inner is operand.operand else replace(operand, operand=inner)
@@ -223,7 +223,7 @@ def _seen_from_inside(operand: Value, ctx: Context) -> Value:
 
 
 def run_uncalled(run: Run, mapped: Mapped, ctx: Context) -> None:
-    """Runs the operand of a map that nobody calls in sight, with arguments that are not known."""
+    """Runs the operand of a map that no visible code calls, with unknown arguments."""
     binder = with_mesh_in_force(mapped.binder, None)
     splat: tuple[Arg, ...] = (Arg("*", Data(frozenset({"varying"})), None, None), Arg("**", UNKNOWN, None, None))
     parameters = underlying(binder.operand)
@@ -241,7 +241,7 @@ def run_uncalled(run: Run, mapped: Mapped, ctx: Context) -> None:
 
 
 def name_of(value: Value) -> str:
-    """Returns what messages call a function."""
+    """Returns the name of a function for messages."""
     if isinstance(value, Function):
         return value.name
     if isinstance(value, BoundMethod):

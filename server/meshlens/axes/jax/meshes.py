@@ -12,7 +12,7 @@ from meshlens.jaxapi.meshes import GRID_SPECS, MeshMaker
 
 
 def mesh_names(mesh: Value | None) -> tuple[tuple[Const, ...], bool]:
-    """The axis names of a mesh, and whether there may be others."""
+    """Returns the axis names of a mesh, and whether there may be others."""
     if mesh is None:
         return (), True
     names: list[Const] = []
@@ -30,9 +30,9 @@ def mesh_names(mesh: Value | None) -> tuple[tuple[Const, ...], bool]:
 
 
 def grid_names(found: dict[str, Arg]) -> tuple[tuple[Const, ...], bool]:
-    """The axis names of a Pallas grid, and whether there may be others.
+    """Returns the axis names of a Pallas grid, and whether there may be others.
 
-    A grid has names where it consists of pairs, `(("i", 4), ("j", 2))`; a size alone, known or not, has none.
+    A grid of pairs, `(("i", 4), ("j", 2))`, has names; plain sizes have none.
     """
     spec = value_of(found, "grid_spec")
     grid = value_of(found, "grid")
@@ -75,7 +75,7 @@ def takes_mesh_in_force(binder: Binder) -> bool:
 
 
 def with_mesh_in_force(binder: Binder, mesh: Value | None) -> Binder:
-    """The map as it is when it is called while a mesh is in force, which may be another than where it was made."""
+    """Returns the map with the mesh that is current at the call, which may differ from that at its creation."""
     if not takes_mesh_in_force(binder) or mesh is binder.mesh:
         return binder
     if binder.argument("axis_names") is not None:
@@ -85,7 +85,7 @@ def with_mesh_in_force(binder: Binder, mesh: Value | None) -> Binder:
 
 
 def make_mesh(row: MeshMaker, args: tuple[Arg, ...], site: Site) -> Value:
-    """The value of `Mesh(devices, names)`, `make_mesh(shape, names)` and relatives."""
+    """Returns the value of `Mesh(devices, names)`, `make_mesh(shape, names)` and relatives."""
     found = by_parameter(row.parameters, args)
     names: list[Value] = []
     is_open = False
@@ -120,13 +120,13 @@ def _sizes(row: MeshMaker, found: dict[str, Arg]) -> tuple[int | None, ...] | No
 
 
 def make_spec(args: tuple[Arg, ...], site: Site) -> Spec:
-    """The value of `PartitionSpec(…)`."""
+    """Returns the value of `PartitionSpec(…)`."""
     entries = tuple(arg.value for arg in args if arg.label is None)
     sites = tuple(arg.site or site for arg in args if arg.label is None)
     return Spec(entries, site, sites, any(arg.label == "*" for arg in args))
 
 
 def make_sharding(dotted: str, args: tuple[Arg, ...], site: Site) -> Made:
-    """The value of `NamedSharding(mesh, spec)`."""
+    """Returns the value of `NamedSharding(mesh, spec)`."""
     found = by_parameter(("mesh", "spec"), args)
     return Made(dotted, site, tuple((name, arg.value) for name, arg in found.items()))

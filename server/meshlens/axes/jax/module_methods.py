@@ -1,4 +1,4 @@
-"""Which methods modules of flax and transformed functions of haiku have; `modules.py` calls them."""
+"""The methods of flax modules and transformed haiku functions; `modules.py` calls them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FLAX_METHODS = {
 
 
 def library_method(instance: Instance, name: str) -> Value | None:
-    """A method that an object has from flax, None for any other."""
+    """Returns the method that an object inherits from flax; None for any other name."""
     for cls in lineage(instance.cls):
         for base in cls.bases:
             kind = canonical(base.dotted) if isinstance(base, Ext) else ""
@@ -23,7 +23,7 @@ def library_method(instance: Instance, name: str) -> Value | None:
 
 
 def transformed(value: Value) -> tuple[Wrapped, bool] | None:
-    """Returns what `haiku.transform` made, and whether its `apply` takes a key; None for anything else."""
+    """Returns the result of `haiku.transform` and whether its `apply` takes a key; None for anything else."""
     takes_key = True
     while isinstance(value, Wrapped):
         dotted = canonical(value.dotted)

@@ -1,4 +1,4 @@
-"""Modules of flax and haiku: their own methods run the methods that a user wrote, and switch their layers."""
+"""Modules of flax and haiku: their own methods run the user's methods and switch layers to training or inference."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SWITCH = "use_running_average"
 
 
 def call_module_method(run: Run, receiver: Instance, dotted: str, call: Invocation) -> Value:
-    """Returns what calling such a method gives."""
+    """Returns the result of calling a method that a module inherits from its library."""
     args, ctx = call.args, call.ctx
     name = dotted.rsplit(".", 1)[-1]
     if name == "is_initializing":
@@ -71,7 +71,7 @@ def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Va
 
 
 def _switched(name: str, args: tuple[Arg, ...], ctx: Context) -> Value | None:
-    """Returns what the layers' switch is turned to; None if it is left alone."""
+    """Returns the state that a call switches the layers to; None if it leaves them alone."""
     said = next((arg.value for arg in args if arg.label in (_SWITCH, "**")), None)
     if name == "set_attributes" and said is None:
         return None
@@ -104,7 +104,7 @@ def _switch_layers(run: Run, instance: Instance, value: Value | None, seen: set[
 
 
 def call_transformed(run: Run, receiver: Wrapped, name: str, call: Invocation) -> Value:
-    """Returns what `init` and `apply` of a transformed haiku function give."""
+    """Returns the result of `init` or `apply` of a transformed haiku function."""
     args, ctx = call.args, call.ctx
     found = transformed(receiver)
     if found is None or any(arg.label == "*" for arg in args):

@@ -1,4 +1,4 @@
-"""Arguments of library callables by parameter name, and axis names out of values."""
+"""Arguments of library callables by parameter name, and the axis names in values."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Made, Seq, Va
 
 
 def by_parameter(parameters: tuple[str, ...], args: tuple[Arg, ...]) -> dict[str, Arg]:
-    """The arguments of a call by the names of the callee's parameters.
+    """Returns the arguments of a call by parameter name.
 
-    Positional arguments beyond the known parameters are left out; a splat that is not known appears as "*" or "**".
+    Leaves out positional arguments beyond the known parameters; an unknown splat appears as "*" or "**".
     """
     found: dict[str, Arg] = {}
     place = 0
@@ -24,9 +24,9 @@ def by_parameter(parameters: tuple[str, ...], args: tuple[Arg, ...]) -> dict[str
 
 
 def names_in(value: Value) -> tuple[tuple[Const, ...], bool]:
-    """The axis names that a value gives, and whether there may be others.
+    """Returns the axis names that a value gives, and whether there may be others.
 
-    A string is one name, a tuple, list or set is several, None is none.
+    A string is one name, a tuple, list or set gives several, None gives none.
     """
     names: list[Const] = []
     is_open = False
@@ -51,7 +51,7 @@ def names_in(value: Value) -> tuple[tuple[Const, ...], bool]:
 
 
 def value_of(found: dict[str, Arg], name: str) -> Value | None:
-    """The value given for a parameter; unknown behind a splat, None if it is not given."""
+    """Returns the value given for a parameter; unknown after a splat, None if it is not given."""
     arg = found.get(name)
     if arg is not None:
         return arg.value

@@ -1,4 +1,4 @@
-"""Optimizers made of two functions: `optax.GradientTransformation` and what is composed of several."""
+"""Optimizers that are pairs of functions: `optax.GradientTransformation` and combinations of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _METHODS = ("init", "update")
 
 
 def own_function(made: Made, name: str) -> Value | None:
-    """The function that a pair of functions holds under a name, None for anything else."""
+    """Returns the function stored under a name in a pair of functions; None for anything else."""
     if name not in _METHODS or canonical(made.dotted) not in _PAIRS:
         return None
     given = dict(made.arguments)
@@ -31,7 +31,7 @@ def own_function(made: Made, name: str) -> Value | None:
 
 
 def call_composed(run: Run, made: Made, name: str, call: Invocation) -> Value | None:
-    """Returns the result of a composed optimizer's `init` or `update`; None if no part of it is the workspace's own."""
+    """Returns the result of `init` or `update` of a composed optimizer; None if no part of it is in the workspace."""
     if name not in _METHODS or not _is_own(made):
         return None
     args = call.args
@@ -64,7 +64,7 @@ def _is_own(part: Made) -> bool:
 
 
 def _parts(made: Made) -> list[Made]:
-    """Returns what a composed optimizer is composed of."""
+    """Returns the parts of a composed optimizer."""
     if canonical(made.dotted) not in _COMPOSED:
         return []
     found: list[Made] = []

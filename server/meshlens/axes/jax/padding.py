@@ -1,4 +1,4 @@
-"""Callables that pad and shard their arguments themselves before a mapped function gets them."""
+"""Callables that pad and shard their arguments before passing them to a mapped function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OWN_KEYWORD = "min_device_batch"
 
 
 def padded(wrapped: Wrapped, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
-    """Returns what the mapped function gets: static arguments as they are, of the others only how they came about."""
+    """Returns the arguments of the mapped function: static ones unchanged, of the others only the labels."""
     given = next((arg.value for arg in wrapped.arguments if arg.label == "static_argnums"), Const(0))
     static = given.items if isinstance(given, Seq) else (given,)
     return tuple(
@@ -23,7 +23,7 @@ def padded(wrapped: Wrapped, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
 
 
 def unpadded(wrapped: Wrapped, value: Value) -> Value:
-    """Returns what the caller gets: the result as it is if requested, else one row for each row that was given."""
+    """Returns the caller's result: unchanged if requested, otherwise one row for each row given."""
     static = next((arg.value for arg in wrapped.arguments if arg.label == "static_return"), Const(False))
     if static == Const(True):
         return value

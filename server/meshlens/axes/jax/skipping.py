@@ -1,4 +1,4 @@
-"""Collectives that are left out because no axis name was given: `if self.axis_name: …` with None in it."""
+"""Collectives skipped because no axis name was given: `if self.axis_name: …` with None in it."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def _reductions() -> frozenset[str]:
 
 
 def mentions_reductions(node: Any) -> bool:
-    """Returns whether something mentions a reduction."""
+    """Returns whether a node mentions a reduction."""
     return mentions(node, _reductions())
 
 
 def note_skipped(run: Run, test: Expression, skipped: Statements, frame: Frame, ctx: Context) -> None:
-    """Notes statements with a reduction that do not run since an axis name is None, under a map that binds a name.
+    """Notes statements with a reduction that do not run because an axis name is None, under a map that binds a name.
 
     Args:
         run: the run.
         test: the condition.
-        skipped: the statements that its outcome leaves out.
+        skipped: the statements that its outcome skips.
         frame: the running frame.
         ctx: the circumstances.
     """
@@ -51,7 +51,7 @@ def note_skipped(run: Run, test: Expression, skipped: Statements, frame: Frame, 
 
 
 def _who_gave_none(run: Run, test: Expression, frame: Frame, ctx: Context) -> Site | None:
-    """The call that could have given the axis name: of the function that is running, or of its object's class."""
+    """Returns the call that could have passed the axis name: of the running function or of its object's class."""
     for node in _names_in(test):
         if run.evaluate(node, frame, ctx) != Const(None):
             continue

@@ -1,6 +1,6 @@
-"""Modules taken apart into their structure and their arrays, and put together again: `nnx.split`, `equinox.partition`.
+"""Modules split into structure and arrays, and merged again: `nnx.split`, `equinox.partition`.
 
-The structure remembers the module, so that its calls are followed; the arrays are data as any other.
+The structure remembers the module, so that its calls can be followed; the arrays are ordinary data.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MODULE = "meshlens.module"
 
 
 def call_split_or_merge(name: str, args: tuple[Arg, ...], site: Site) -> Value | None:
-    """Returns the result of splitting or merging a module; None for any other call, or if it is not known."""
+    """Returns the result of splitting or merging a module; None for any other call or if unknown."""
     if name in _MERGES:
         return next((module for arg in args if (module := _held(arg.value)) is not None), None)
     structure = _SPLITS.get(name)

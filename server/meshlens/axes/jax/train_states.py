@@ -1,4 +1,4 @@
-"""The training state of flax: it holds the model's `apply`, whatever is done to its arrays."""
+"""Flax training states, which hold the model's `apply` whatever happens to the arrays."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from meshlens.jaxapi.names import canonical
 _STATE = "flax.training.train_state.TrainState"
 _CREATE = f"{_STATE}.create"
 METHODS = frozenset({"apply_gradients", "replace", "create", "apply_fn", "tx", "apply", "update"})
-"""What a state has besides arrays."""
+"""Attributes of a state other than arrays."""
 _FUNCTIONS = (Bound, Function, Partial, Wrapped)
 
 
 def creator(cls: Class, name: str) -> Value | None:
-    """`create` of a class of states, None for anything else."""
+    """Returns `create` of a state class; None for any other name."""
     if name != "create":
         return None
     bases = (base for member in lineage(cls) for base in member.bases)
@@ -23,7 +23,7 @@ def creator(cls: Class, name: str) -> Value | None:
 
 
 def created(dotted: str, args: tuple[Arg, ...], site: Site) -> Made | None:
-    """The state that `create` makes."""
+    """Returns the state that `create` returns."""
     if dotted != _CREATE:
         return None
     given = tuple((arg.label if arg.label is not None else place, arg.value) for place, arg in enumerate(args))
@@ -31,18 +31,18 @@ def created(dotted: str, args: tuple[Arg, ...], site: Site) -> Made | None:
 
 
 def is_state(value: Value) -> bool:
-    """Returns whether a value is such a state."""
+    """Returns whether a value is a training state."""
     return isinstance(value, Made) and canonical(value.dotted) == _CREATE
 
 
 def optimizer_of(made: Made) -> Made | None:
-    """The optimizer that a state holds, if it is known."""
+    """Returns the optimizer that a state holds, if known."""
     tx = dict(made.arguments).get("tx") if is_state(made) else None
     return tx if isinstance(tx, Made) else None
 
 
 def held_function(made: Made, name: str) -> Value | None:
-    """A function that a state holds, None for what is no function or not known."""
+    """Returns a function that a state holds; None if the field is unknown or not a function."""
     if not is_state(made):
         return None
     value = dict(made.arguments).get(name)

@@ -1,4 +1,4 @@
-"""Transparent transformations: runs their operands in the environment that is there already."""
+"""Transparent transformations: runs their operands in the current environment."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def apply_transparent(
     dotted: str,
     call: Invocation,
 ) -> Value:
-    """Returns the value of `jit(f)`, or what `scan(f, init, xs)` gives after running `f`."""
+    """Returns the value of `jit(f)`, or the result of `scan(f, init, xs)` after running `f`."""
     args, site = call.args, call.site
     if not row.operands:
         return Ext("meshlens.identity")
@@ -96,14 +96,14 @@ def apply_transparent(
 
 
 def _partial(callee: Value, args: tuple[Arg, ...], site: Site) -> Partial:
-    """Returns a partial; a partial of a partial gets the arguments of both, as in Python, so chains stay shallow."""
+    """Returns a partial; merges a partial of a partial, as Python does, so chains stay shallow."""
     if isinstance(callee, Partial):
         return Partial(callee.callee, with_partial(callee, args), site)
     return Partial(callee, args, site)
 
 
 def is_callable(value: Value) -> bool:
-    """Returns whether a value is, or may be, something that can be called."""
+    """Returns whether a value is or may be callable."""
     if isinstance(value, Union):
         return any(is_callable(option) for option in value.options)
     return not isinstance(value, (Data, Const, Seq)) or (isinstance(value, Data) and not value.labels)
@@ -251,7 +251,7 @@ def _rest_of_map(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
 
 
 def step_of(run: Run, xs: Value, site: Site) -> Value:
-    """Returns what a `scan` gives each step of the arrays that it goes through."""
+    """Returns the slice of its arrays that a `scan` passes to each step."""
     if isinstance(xs, Seq) and not xs.open:
         return Seq(xs.kind, tuple(step_of(run, item, site) for item in xs.items))
     if isinstance(xs, Dict) and not xs.open:
@@ -282,7 +282,7 @@ def _branches(
 
 
 def _differs_between_devices(value: Value, ctx: Context) -> bool:
-    """Returns whether a value depends on the device's index, or on data that a `shard_map` splits over the devices."""
+    """Returns whether a value depends on the device's index or on data that a `shard_map` splits over devices."""
     labels = labels_of(value)
     if "index" in labels or "varying" not in labels:
         return "index" in labels
@@ -297,5 +297,5 @@ def _differs_between_devices(value: Value, ctx: Context) -> bool:
 
 
 def wraps_function(value: Value) -> bool:
-    """Returns whether a value stands for a function of the workspace, directly or wrapped."""
+    """Returns whether a value is a workspace function or wraps one."""
     return any(isinstance(option, (Function, Bound, Mapped, Wrapped, Partial)) for option in options(value))

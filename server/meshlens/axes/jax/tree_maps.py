@@ -1,4 +1,4 @@
-"""`tree.map`: runs a function on the leaves of trees, and keeps the structure where it is known."""
+"""`tree.map`: runs a function on the leaves of trees, and keeps the structure if it is known."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_ITEMS = 16
 
 
 def leaf(value: Value) -> Value:
-    """Returns what a function sees of a tree that is mapped, any of its leaves."""
+    """Returns a value that stands for any leaf of a mapped tree."""
     if isinstance(value, Seq):
         return join_all(leaf(item) for item in value.items) if value.items else UNKNOWN
     labels = labels_of(value)
@@ -30,12 +30,12 @@ def leaf(value: Value) -> Value:
 
 
 def _is_whole(value: Value) -> bool:
-    """Returns whether a value is a leaf that is followed: a spec or a sharding."""
+    """Returns whether a value is a spec or a sharding, which counts as a leaf."""
     return isinstance(value, Spec) or (isinstance(value, Made) and value.dotted == "jax.sharding.NamedSharding")
 
 
 def _is_tree(value: Value) -> bool:
-    """Returns whether a field may hold arrays: a name, a function and what is marked static do not."""
+    """Returns whether a field may hold arrays, which names, functions and static fields do not."""
     if isinstance(value, Const):
         return not isinstance(value.value, str) and value.value is not None
     return isinstance(value, (Data, Seq, Dict, Instance)) or is_state(value)
@@ -44,7 +44,7 @@ def _is_tree(value: Value) -> bool:
 def mapped_tree(
     run: Run, run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site, depth: int = 0
 ) -> Value:
-    """Runs a function on each leaf of a tree whose structure is known, else once."""
+    """Runs a function on each leaf of a tree with a known structure, otherwise once."""
     if isinstance(tree, Seq) and not tree.open and len(tree.items) <= _MOST_ITEMS and depth < _DEEPEST_TREE:
         return Seq(
             tree.kind, tuple([mapped_tree(run, run_operand, operand, one, site, depth + 1) for one in tree.items])
@@ -68,7 +68,7 @@ def mapped_tree(
 def mapped_trees(
     run_operand: Callable[..., Value], operand: Arg, trees: tuple[Value, ...], site: Site, depth: int = 0
 ) -> Value:
-    """The same of several trees; the first one gives the structure, and the others have it or are not known."""
+    """Runs a function on several trees; the first gives the structure, and the others must match it or be unknown."""
     first, rest = trees[0], trees[1:]
     if depth < _DEEPEST_TREE and all(_are_alike(first, one) for one in rest):
         if isinstance(first, Seq):
@@ -95,5 +95,5 @@ def _are_alike(one: Value, other: Value) -> bool:
 
 
 def as_tree(leaf: Value) -> Value:
-    """A tree with such leaves: nothing says that it is one array."""
+    """Returns a tree with such leaves, which need not be one array."""
     return Data(leaf.labels, over=leaf.over) if isinstance(leaf, Data) else leaf

@@ -1,1 +1,1 @@
-"""The constructs of Python: statements, expressions, calls and objects."""
+"""Python's constructs: statements, expressions, calls and objects."""

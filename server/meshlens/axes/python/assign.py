@@ -47,7 +47,7 @@ def assign(run: Run, target: Expression, value: Value, frame: Frame, ctx: Contex
 
 
 def delete(target: Expression, frame: Frame, ctx: Context) -> None:
-    """Forgets a name."""
+    """Deletes a name."""
     if isinstance(target, Name):
         if target.name in frame.given:
             _rebind(target.name, frame, ctx)
@@ -58,7 +58,7 @@ def delete(target: Expression, frame: Frame, ctx: Context) -> None:
 
 
 def _rebind(name: str, frame: Frame, ctx: Context) -> None:
-    """Notes that a parameter does not hold, or may not hold, the container any more that the caller gave."""
+    """Notes that a parameter no longer holds, or may no longer hold, the caller's container."""
     if name in frame.altered or ctx.conditional or ctx.loop:
         frame.blurred |= {name}
     else:
@@ -120,13 +120,13 @@ def _to_item(run: Run, target: Subscript, value: Value, frame: Frame, ctx: Conte
 
 
 def change_in_place(run: Run, target: Expression, before: Value, after: Value, frame: Frame, ctx: Context) -> None:
-    """Puts a container as it is after a change where a target finds it, be that outside of the function that runs.
+    """Replaces a container wherever a target finds it, including outside the running function.
 
     Args:
         run: the run.
-        target: the expression that gives the container; nothing happens unless it is a path from a name.
-        before: the container before.
-        after: the container as it is now.
+        target: the expression for the container; ignored unless it is a path from a name.
+        before: the container before the change.
+        after: the container after it.
         frame: the running frame.
         ctx: the circumstances.
     """
@@ -140,7 +140,7 @@ def change_in_place(run: Run, target: Expression, before: Value, after: Value, f
         assign(run, target, after, frame, ctx)
         return
     if home is not frame and isinstance(after, Dict) and not after.attributes:
-        # Others may fill it as well.
+        # Others may also add entries to it.
         after = replace(after, open=True)
     if ctx.conditional and home is not frame:
         after = join(before, after)
@@ -157,7 +157,7 @@ def change_in_place(run: Run, target: Expression, before: Value, after: Value, f
 
 
 def _blur_others(run: Run, name: str, before: Dict, both: Value, frame: Frame) -> None:
-    """Makes unknown what a change of a table may have changed under other names, which may stand for copies too."""
+    """Makes unknown whatever a change of a table may have changed under other names, which may refer to copies."""
     for home in frame.chain():
         for other, value in list(home.vars.items()):
             if not isinstance(value, Dict) or not value.attributes or (home is frame and other == name):
@@ -174,7 +174,7 @@ def _blur_others(run: Run, name: str, before: Dict, both: Value, frame: Frame) -
 
 
 def _with_part(table: Dict, before: Dict, both: Value, depth: int = 0) -> Value:
-    """Returns a table in which another one is replaced; itself where that is not in it."""
+    """Returns a table with another table in it replaced; itself if it does not contain that table."""
     if table is before:
         return both
     if depth > _DEEPEST_TABLE:
@@ -188,7 +188,7 @@ def _with_part(table: Dict, before: Dict, both: Value, depth: int = 0) -> Value:
 
 
 def _change_module(run: Run, home: Frame, name: str, before: Value, after: Value) -> None:
-    """Notes what a run adds to a table of a module that is complete: other runs may find other entries there."""
+    """Notes what a run adds to a table of a completed module, in which other runs may find other entries."""
     run.epoch += 1
     if isinstance(before, Dict) and isinstance(after, Dict):
         added = tuple((key, value) for key, value in after.items if before.get(key) != value)

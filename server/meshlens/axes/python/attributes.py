@@ -42,7 +42,7 @@ from meshlens.axes.runs.run import Run
 
 
 def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Value:
-    """Returns what `value.name` gives."""
+    """Returns the value of `value.name`."""
     if type(value) is Ext:
         dotted = f"{value.dotted}.{name}"
         note_mention(run, dotted, site, ctx, "attribute")
@@ -84,12 +84,12 @@ def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Va
 
 @cache
 def ext(dotted: str) -> Ext:
-    """One value for each name, for names that a program of any length writes a few hundred of."""
+    """Returns an external name; cached, because programs use the same few hundred names."""
     return Ext(dotted)
 
 
 def of_data(value: Data, name: str) -> Value:
-    """An attribute of an array, or of whatever else is not followed."""
+    """Returns an attribute of an array, or of other data that is not followed."""
     if not value.labels and value.shape is None and value.over is ANYTHING:
         if name in ARRAY_METHODS:
             return Bound(value, ext(f"array.{name}"))
@@ -121,7 +121,7 @@ def _of_mesh(value: Mesh, name: str) -> Value:
         return Seq("tuple", value.names, value.open)
     if name == "shape":
         names = [(axis.value, UNKNOWN) for axis in value.names if isinstance(axis, Const)]
-        # Code asks a mesh for its axes before it uses them.
+        # Code reads a mesh's axes before it uses them.
         return Dict(tuple(names)) if not value.open and len(names) == len(value.names) else UNKNOWN
     if name in ("size",):
         total = product(value.sizes)

@@ -1,4 +1,4 @@
-"""Calls of Python's own functions, as far as the analysis follows them."""
+"""Calls of Python's built-in functions, as far as the analysis follows them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _OF_LIBRARIES = TABLES | SPLITS_AND_MERGES | logical_rules.TO_SPEC
 
 
 def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
-    """Returns the result of a built-in function; None if the name is not one that is followed."""
+    """Returns the result of a built-in function; None if the function is not followed."""
     args, site = call.args, call.site
     handler = _HANDLERS.get(name)
     if name in _OF_LIBRARIES:
@@ -88,7 +88,7 @@ def _setattr(run: Run, args: tuple[Arg, ...]) -> Value:
 
 
 def _replace(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> Value | None:
-    """Returns a copy of a configuration with other entries; like arrays, one that holds arrays is unknown."""
+    """Returns a copy of a configuration with replaced entries; unknown if it holds arrays."""
     if any(arg.label in (None, "*", "**") or isinstance(arg.value, Data) for arg in args):
         return None
     if class_attribute(instance.cls, "__post_init__") is not None:
@@ -168,7 +168,7 @@ def _dict(values: Values, args: tuple[Arg, ...]) -> Value:
 
 
 def _keys(values: Values, args: tuple[Arg, ...]) -> Value:
-    """Returns what `dict.fromkeys` makes of known keys."""
+    """Returns the result of `dict.fromkeys` for known keys."""
     keys = values[0] if values else UNKNOWN
     known = [key_of(key) for key in keys.items] if isinstance(keys, Seq) else [None]
     if not isinstance(keys, Seq) or None in known:
@@ -231,13 +231,13 @@ def _isinstance(values: Values, args: tuple[Arg, ...]) -> Value | None:
 
 
 def _merged(values: Values, args: tuple[Arg, ...]) -> Value:
-    """Returns what `merge_param(name, a, b)` picks: the one that is not None."""
+    """Returns the result of `merge_param(name, a, b)`: the argument that is not None."""
     given = [value for value in values[1:] if not (isinstance(value, Const) and value.value is None)]
     return given[0] if len(given) == 1 else UNKNOWN
 
 
 def _leaves(values: Values, args: tuple[Arg, ...]) -> Value:
-    """Returns the leaves of a tree; as for other iterables, at least one unless it is known to be empty."""
+    """Returns the leaves of a tree: like other iterables, at least one unless it is known to be empty."""
     tree = values[0] if values else UNKNOWN
     if isinstance(tree, Const) and tree.value is None:
         return Seq("list", ())
@@ -251,7 +251,7 @@ def _flattened(values: Values, args: tuple[Arg, ...]) -> Value:
 
 
 def _field(values: Values, args: tuple[Arg, ...]) -> Value:
-    """The default of a dataclass's field; of one with a factory what makes it, for the constructor to call."""
+    """Returns the default of a dataclass field, or the factory for the constructor to call."""
     given = {arg.label: arg for arg in args}
     factory = given.get("default_factory")
     if "default" in given:

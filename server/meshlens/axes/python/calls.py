@@ -1,4 +1,4 @@
-"""Calls: enters functions with their arguments, and hands every other callee to the file that knows it."""
+"""Calls: enters functions with their arguments, and passes any other callee to the module that handles it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from meshlens.axes.worth.effort import forget_tables, is_dull, is_followed, memo
 
 
 def invoke(run: Run, call: Invocation) -> Value:
-    """Returns what calling a value gives."""
+    """Returns the result of calling a value."""
     run.calls += 1
     run.work += 1
     limit = run.limit
@@ -75,7 +75,7 @@ def invoke(run: Run, call: Invocation) -> Value:
 
 
 def _call(run: Run, callee: Value, call: Invocation) -> Value:
-    """Returns what calling a value gives that holds what is called in the end, or makes something."""
+    """Returns the result of calling a value that wraps the callee or constructs an object."""
     if isinstance(callee, Partial):
         return invoke(run, call.of(callee.callee, with_partial(callee, call.args)))
     if isinstance(callee, Mapped):
@@ -106,19 +106,19 @@ def _call_bound(run: Run, bound: Bound, call: Invocation) -> Value:
 
 
 def enter(run: Run, function: Function, call: Invocation) -> Value:
-    """Runs the body of a function of the workspace; a decorator always runs, as it decides what a name stands for."""
+    """Runs the body of a workspace function. A decorator always runs, because it decides what a name refers to."""
     args, ctx, how = call.args, call.ctx, call.how
     begun_altered, overlaid = len(run.altered), run.overlaid
     is_plain = how != "start" and not call.decorator and is_dull(run, function, args, ctx)
     if is_plain and not is_followed(run, function, args, ctx):
         forget_tables(run, function, args)
-        # Whoever calls it passes here, though nothing of the body is read: its file is a neighbour.
+        # Callers pass here even if the body is not read, so its file counts as a neighbour.
         run.deps.add(header_of(function.path, function.block))
         run.weighs(function)
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
         return Data(labels, over=_of_unread(function, args))
     running = run.stack.count(function.site)
-    # What this root does not come to any more is not entered by it, so that it may be a root itself.
+    # A function beyond this root's budget counts as not entered, so that it may become a root itself.
     if running > 1 or not run.may_enter(ctx):
         return UNKNOWN
     run.enters()
@@ -168,7 +168,7 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
         _make_up(run)
     run.end_call(outer)
     if len(run.altered) > begun_altered:
-        # What it does to what it is given shows where it runs only.
+        # Changes to its arguments show only when it runs.
         return result
     if outside and not telling and run.shares(function):
         run.ledger.left[function.site] = Shared(result, run.root, {}, given=given)
@@ -180,7 +180,7 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
 
 
 def _make_up(run: Run) -> None:
-    """Makes the calls that were put off, and those that are put off meanwhile."""
+    """Makes the calls that were postponed, and those postponed in the process."""
     if run.begun:
         return
     while waiting := [(key, one) for key, one in run.later.items() if one is not None]:
@@ -193,7 +193,7 @@ def _make_up(run: Run) -> None:
 
 
 def _of_unread(function: Function, args: tuple[Arg, ...]) -> Variation:
-    """The variation of what a function gives that is not entered: the same everywhere if all that it sees is."""
+    """Returns the variation of an unentered function's result: the same everywhere if everything it sees is."""
     if function.frame.parent is not None:
         return ANYTHING
     over = of_all(arg.value for arg in args)
@@ -202,7 +202,7 @@ def _of_unread(function: Function, args: tuple[Arg, ...]) -> Variation:
 
 
 def _is_main(function: Function) -> bool:
-    """Returns whether this is a module's `main`: whoever it is handed to, a program begins there."""
+    """Returns whether this is a module's `main`, which starts a program whatever it is passed to."""
     return function.name == "main" and function.frame.parent is None
 
 

@@ -1,4 +1,4 @@
-"""Evaluates comprehensions and generator expressions, item by item where the items are known."""
+"""Comprehensions and generator expressions, evaluated item by item if the items are known."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_PAIRS = 64
 
 
 def _is_pair(node: Expression | Pair) -> bool:
-    """Returns whether an element is a pair of numbers that is worked out without calls, as in a permutation."""
+    """Returns whether an element is a pair of numbers computed without calls, as in a permutation."""
     return isinstance(node, TupleDisplay) and len(node.items) == 2 and all(map(_is_arithmetic, node.items))
 
 
@@ -46,7 +46,7 @@ def _is_arithmetic(node: Expression) -> bool:
 
 
 def _numbers(run: Run, iterable: Expression, frame: Frame, ctx: Context) -> tuple[list[Value], bool]:
-    """The numbers of a `range`, and whether they are known."""
+    """Returns the numbers of a `range`, and whether they are known."""
     if (
         not isinstance(iterable, Call)
         or not isinstance(iterable.callee, Name)
@@ -66,7 +66,7 @@ def _numbers(run: Run, iterable: Expression, frame: Frame, ctx: Context) -> tupl
 
 
 def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> Value:
-    """The list, set, dictionary or generator that a comprehension gives."""
+    """Returns the list, set, dictionary or generator that a comprehension makes."""
     kind, element_node, clauses = node.kind, node.element, node.clauses
     inner = Frame(frame.path, frame.block, frame)
     ctx = ctx if ctx.loop else ctx._replace(loop=True)

@@ -1,4 +1,4 @@
-"""Decides conditions where values are known, and narrows variables in the branches where they are not."""
+"""Conditions: decides them if values are known, otherwise narrows variables in the branches."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _NEVER_FALSE = (Function, Bound, Class, Module, Partial, Mesh, Mapped, Wrapped)
 
 
 def _is_object(value: Value) -> bool:
-    """Tells if a value is certainly no constant and counts as true; what a library's function returns may be either."""
+    """Returns whether a value is certainly not a constant and is truthy; a library's result may be either."""
     if isinstance(value, Made):
         if value.dotted == "enum.Enum":
             number = dict(value.arguments).get("value")
@@ -56,7 +56,7 @@ def _is_object(value: Value) -> bool:
 
 
 def truth(value: Value) -> bool | None:
-    """Returns whether a value counts as true; None if that is not known."""
+    """Returns whether a value is truthy; None if unknown."""
     if isinstance(value, Data):
         return None
     if isinstance(value, Const):
@@ -74,7 +74,7 @@ def truth(value: Value) -> bool | None:
 
 
 def asks_presence(items: list[Value]) -> bool:
-    """Returns whether something of JAX that may be missing is compared with None: whether this release has it."""
+    """Returns whether a comparison with None checks that the JAX release has a feature."""
     for item in items:
         if isinstance(item, Const) and item.value is None:
             return any(map(_may_be_missing, items))
@@ -90,7 +90,7 @@ def _may_be_missing(value: Value) -> bool:
 
 
 def compare(operators: tuple[str, ...], items: list[Value]) -> bool | None:
-    """The outcome of a comparison of known constants; None if it is not known."""
+    """Returns the outcome of a comparison of known constants; None if unknown."""
     if len(operators) != 1:
         return None
     operator, left, right = operators[0], items[0], items[1]
@@ -152,9 +152,9 @@ def _contains(item: Value, container: Value) -> bool | None:
 
 
 def refine(run: Run, test: Expression, outcome: bool, frame: Frame, ctx: Context) -> None:
-    """Narrows variables by what a test's outcome says about them.
+    """Narrows variables according to a test's outcome.
 
-    Knows `x`, `not x`, `x is None`, `x is not None`, `x == constant`, `isinstance(x, …)`, and `and`/`or` of these.
+    Handles `x`, `not x`, `x is None`, `x is not None`, `x == constant`, `isinstance(x, …)`, and `and`/`or` of these.
     """
     if isinstance(test, Not):
         refine(run, test.operand, not outcome, frame, ctx)

@@ -1,4 +1,4 @@
-"""Items of containers, and the methods that change a container in place."""
+"""Items of containers, and methods that change a container in place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "add
 
 
 def item(container: Value, index: Value, index_node: Expression, site: Site) -> Value:
-    """Returns what `container[index]` gives."""
+    """Returns the value of `container[index]`."""
     if isinstance(container, Union):
         items = (item(option, index, index_node, site) for option in container.options)
         return entry_of_table(items) if container.of_table else join_all(items)
@@ -102,12 +102,12 @@ def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | Non
 
 
 def mutate(run: Run, callee: Attribute, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value | None:
-    """Runs `name.append(x)` and other methods of `MUTATORS` on a container; None if it is not known."""
+    """Runs `name.append(x)` and other methods in `MUTATORS` on a container; returns None if it is unknown."""
     receiver = run.evaluate(callee.object, frame, ctx)
     method = callee.name
     changed: Value | None = None
     result: Value = Const(None)
-    # In a loop whose turns are known, a variable of this frame grows by just what is seen.
+    # In a loop with known iterations, a variable of this frame grows by exactly what is seen.
     own = isinstance(callee.object, Name) and callee.object.name in frame.vars and not frame.open_loops
     repeated = ctx.loop and not own
     if isinstance(receiver, Seq):

@@ -1,4 +1,4 @@
-"""Runs definitions: functions with their decorators, and classes."""
+"""Definitions: functions with their decorators, and classes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _FIELD_BASES = (
 
 
 def define_block(run: Run, node: SeparateDef, frame: Frame, ctx: Context) -> None:
-    """A function that is a block of its own."""
+    """Defines a function that is a separate block."""
     facts = run.world.facts(frame.path)
     block = facts.blocks.get(node.key) if facts is not None else None
     if block is None:
@@ -59,7 +59,7 @@ def define_block(run: Run, node: SeparateDef, frame: Frame, ctx: Context) -> Non
 
 
 def define_function(run: Run, node: FunctionDef, frame: Frame, ctx: Context) -> None:
-    """A function inside the running block, or a top-level one."""
+    """Defines a function inside the running block, or at the top level."""
     function = node.function
     facts = run.world.facts(frame.path) if frame.parent is None else None
     block = facts.blocks.get(frame.block) if facts is not None else None
@@ -70,15 +70,15 @@ def define_function(run: Run, node: FunctionDef, frame: Frame, ctx: Context) -> 
 
 
 def make_function(run: Run, shape: FunctionShape, sites: Frame, frame: Frame, ctx: Context, *, separate: bool) -> Value:
-    """The value of a `def`: the function, then its decorators applied from the inside out.
+    """Returns the value of a `def`: the function with its decorators applied from the inside out.
 
     Args:
         run: the run.
-        shape: the function tuple.
+        shape: the function's node.
         sites: a frame whose block is the function's own block.
         frame: the frame in which the `def` runs.
         ctx: the circumstances.
-        separate: whether the body is looked up by block when it runs.
+        separate: whether the body is looked up by its block when it runs.
     """
     closure = enclosing(frame)
     function = Function(
@@ -124,7 +124,7 @@ def _method_kind(decorator: Value) -> str | None:
 
 
 def define_class(run: Run, node: ClassDef, frame: Frame, ctx: Context) -> None:
-    """Runs a class body in a frame of its own and binds the class."""
+    """Runs a class body in its own frame and binds the class."""
     text, name_site, bases, body = node.name, node.name_site, node.bases, node.body
     # As above.
     decorators: Any = node.decorators
@@ -145,7 +145,7 @@ def define_class(run: Run, node: ClassDef, frame: Frame, ctx: Context) -> None:
     run.execute(body, inner, ctx)
     number_members(cls)
     if "__hash__" not in inner.vars and ("__eq__" in inner.vars or any(_compares(callee) for callee, _ in callees)):
-        # As Python does: what is compared by its contents cannot be hashed.
+        # As in Python, an object compared by its contents is not hashable.
         inner.vars["__hash__"] = Const(None)
     value: Value = cls
     for callee, decorator in callees:
@@ -171,7 +171,7 @@ def _makes_dataclass(decorator: Value) -> bool:
 
 
 def _compares(decorator: Value) -> bool:
-    """Returns whether a decorator is that of the standard library, and makes a dataclass that may change."""
+    """Returns whether a decorator is the standard library's and makes a mutable dataclass."""
     if isinstance(decorator, Ext):
         return decorator.dotted == "dataclasses.dataclass"
     if isinstance(decorator, Made) and decorator.dotted == "dataclasses.dataclass":

@@ -1,4 +1,4 @@
-"""Enums: their members as values, by name, by value, and one after the other."""
+"""Enums: their members by name, by value, and in order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NO_MEMBERS = (Function, Class, Mapped, Wrapped)
 
 
 def is_enum(cls: Class) -> str | None:
-    """Says "str" for an enum whose members are strings, "plain" for another enum, None for no enum."""
+    """Returns "str" for an enum whose members are strings, "plain" for another enum, None for any other class."""
     kinds = [base.dotted for base in cls.bases if isinstance(base, Ext)]
     if not _STRINGS.isdisjoint(kinds) or (any(kind.startswith("enum.") for kind in kinds) and "str" in kinds):
         return "str"
@@ -21,7 +21,7 @@ def is_enum(cls: Class) -> str | None:
 
 
 def number_members(cls: Class) -> None:
-    """Gives the members of an enum that say `auto()` their values: numbers, or their names in lower case."""
+    """Gives enum members declared with `auto()` their values: numbers, or their names in lower case."""
     lower = any(isinstance(base, Ext) and base.dotted in _STRINGS for base in cls.bases)
     plain = is_enum(cls) == "plain"
     number = 0
@@ -34,7 +34,7 @@ def number_members(cls: Class) -> None:
 
 
 def member(cls: Class, name: str) -> Value | None:
-    """Returns a member by its name; None if the class has none of this name, or is no enum."""
+    """Returns a member by name; None if the class is not an enum or has no such member."""
     kind = is_enum(cls)
     value = cls.frame.vars.get(name)
     if kind is None or value is None or name.startswith("_") or isinstance(value, _NO_MEMBERS):
@@ -45,7 +45,7 @@ def member(cls: Class, name: str) -> Value | None:
 
 
 def members(cls: Class) -> Seq | None:
-    """Returns the members of an enum in their order; None for any other class, or one with aliases."""
+    """Returns an enum's members in order; None for any other class or one with aliases."""
     if is_enum(cls) is None:
         return None
     found = [value for value in [member(cls, name) for name in cls.frame.vars] if value is not None]
@@ -54,7 +54,7 @@ def members(cls: Class) -> Seq | None:
 
 
 def by_value(cls: Class, value: Value) -> Value:
-    """Returns the member of an enum that has a value, as its constructor does."""
+    """Returns the member with a value, as the enum's constructor does."""
     if is_enum(cls) == "str" or (isinstance(value, Made) and value.dotted == "enum.Enum"):
         return value
     every = members(cls)
@@ -71,7 +71,7 @@ def class_of(value: Made) -> Class | None:
 
 
 def is_same(left: Value, right: Value) -> bool | None:
-    """Returns whether two values are the same member; None if they are not members of the same enum."""
+    """Returns whether two values are the same member; None if they are not members of one enum."""
     if not isinstance(left, Made) or not isinstance(right, Made):
         return None
     enum = class_of(left)

@@ -63,11 +63,11 @@ _UNSEEN = frozenset({"locals", "globals", "vars", "eval", "exec"})
 
 
 def evaluate(run: Run, expression: Expression, frame: Frame, ctx: Context) -> Value:
-    """The value of an expression."""
-    # Its class is asked for once, by what no type checker can follow.
+    """Returns the value of an expression."""
+    # Look up the node's class once, in a way that type checkers cannot follow.
     node: Any = expression
     kind = type(node)
-    # Nine in ten expressions are these; compiled, they are called without the detour through the table.
+    # Nine in ten expressions are of these classes; compiled code calls them without a table lookup.
     if kind is Name:
         value = frame.vars.get(node.name)
         return value if value is not None and type(value) is not Dict else _name(run, node, frame, ctx)
@@ -85,7 +85,7 @@ def evaluate(run: Run, expression: Expression, frame: Frame, ctx: Context) -> Va
 
 
 def evaluate_decorator(run: Run, node: Expression, frame: Frame, ctx: Context) -> Value:
-    """The value of an expression that stands behind an `@`."""
+    """Returns the value of an expression after an `@`."""
     if isinstance(node, Call):
         return _call(run, node, frame, ctx, decorator=True)
     return evaluate(run, node, frame, ctx)
@@ -151,7 +151,7 @@ def _call(run: Run, node: Call, frame: Frame, ctx: Context, decorator: bool = Fa
 def _pick_up(
     run: Run, begun: int, nodes: tuple[Argument, ...], args: tuple[Arg, ...], frame: Frame, ctx: Context
 ) -> None:
-    """Puts containers that a call was given, and changed, where they came from."""
+    """Puts containers that a call received and changed back into the variables they came from."""
     changes = run.altered[begun:]
     del run.altered[begun:]
     if len(nodes) != len(args):
@@ -163,7 +163,7 @@ def _pick_up(
 
 
 def arguments(run: Run, nodes: tuple[Argument, ...], frame: Frame, ctx: Context) -> tuple[Arg, ...]:
-    """The arguments of a call, with known splats opened."""
+    """Returns the arguments of a call, with known splats unpacked."""
     out: list[Arg] = []
     for given in nodes:
         label: str | None = given.label

@@ -1,4 +1,4 @@
-"""Runs `with` and `try`: what they guard, which mesh they put in force, what a test expects to raise."""
+"""`with` and `try`: what they guard, which mesh they make current, and which errors a test expects."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def run_with(run: Run, node: With, frame: Frame, ctx: Context) -> str | None:
         if target is not None:
             assign(run, target, value, frame, ctx)
     for mesh, expression, circumstances in entered:
-        # A mesh that `set_mesh` puts in force as well is entered for older releases only.
+        # Code that also calls `set_mesh` enters the mesh only for older releases.
         if mesh not in run.ambient[ambient:]:
             note_mention(run, "jax.sharding.Mesh.__enter__", site_of(frame, expression), circumstances, "with")
     left = run.execute(node.body, frame, ctx)

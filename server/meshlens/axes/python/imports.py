@@ -1,4 +1,4 @@
-"""Runs import statements: modules of the workspace become modules, all others dotted names."""
+"""Import statements: workspace modules become modules, all others dotted names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from meshlens.jaxapi.history import change, changed_keywords
 
 
 def import_modules(run: Run, node: Import, frame: Frame, ctx: Context) -> None:
-    """`import a.b as c, d`."""
+    """Runs `import a.b as c, d`."""
     for dotted, alias, site in node.names:
         if not dotted:
             continue
@@ -29,7 +29,7 @@ def import_modules(run: Run, node: Import, frame: Frame, ctx: Context) -> None:
 
 
 def import_names(run: Run, node: ImportFrom, frame: Frame, ctx: Context) -> None:
-    """`from a.b import c as d`; a star import makes every unknown name of the module unknown."""
+    """Runs `from a.b import c as d`; a star import makes every unknown name of the module unknown."""
     level, dotted, names = node.level, node.module, node.names
     module = run.world.locate(frame.path, level, dotted)
     for text, alias, site in names:
@@ -47,7 +47,7 @@ def import_names(run: Run, node: ImportFrom, frame: Frame, ctx: Context) -> None
 
 
 def member(run: Run, module: Module, name: str) -> Value:
-    """A name of a workspace module: what its top level bound, else a module inside the package."""
+    """Returns a name of a workspace module: a variable of its top level, or else a submodule."""
     if module.path is not None:
         state = run.world.module_state(module.path, run)
         if state is not None:
@@ -62,7 +62,7 @@ def member(run: Run, module: Module, name: str) -> Value:
 
 
 def note_mention(run: Run, dotted: str, site: Site, ctx: Context, how: Literal["import", "attribute", "with"]) -> None:
-    """Notes that something outside the workspace is named in an import, as an attribute, or entered by a `with`."""
+    """Notes an external name in an import, as an attribute, or entered by a `with`."""
     if how == "with" or is_dated(dotted):
         guarded: bool | Literal["expected"] = run.api_guard > 0 or ("expected" if ctx.expected else False)
         certain = ctx.sure and not ctx.env.open and not ctx.conditional and not ctx.remote
@@ -71,7 +71,7 @@ def note_mention(run: Run, dotted: str, site: Site, ctx: Context, how: Literal["
 
 @cache
 def is_dated(dotted: str) -> bool:
-    """Returns whether history tells something of a name: only such mentions are worth a record."""
+    """Returns whether the history has an entry for a name; only such mentions are recorded."""
     return change(dotted) is not None or dotted in changed_keywords()
 
 

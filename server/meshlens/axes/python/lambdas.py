@@ -1,4 +1,4 @@
-"""Evaluates lambdas, and tells which variables a function closes over."""
+"""Lambdas, and the frames that functions close over."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from meshlens.facts.nodes import Lambda, Return
 
 
 def enclosing(frame: Frame) -> Frame:
-    """The frame that a function defined here closes over: a class body is skipped."""
+    """Returns the frame that a function defined here closes over, skipping a class body."""
     while frame.owner is not None and frame.owner.frame is frame and frame.parent is not None:
         frame = frame.parent
     return frame
 
 
 def make_lambda(run: Run, node: Lambda, frame: Frame, ctx: Context) -> Value:
-    """The value of a `lambda`."""
+    """Returns the value of a `lambda`."""
     index, parameters, body = node.site, node.parameters, node.body
     defaults = tuple((one.name, run.evaluate(one.default, frame, ctx)) for one in parameters if one.default is not None)
     function = Function(

@@ -1,4 +1,4 @@
-"""Runs loops: item by item where the items are known, else until nothing changes, twice at most."""
+"""Loops: run item by item if the items are known, otherwise until nothing changes, twice at most."""
 
 from __future__ import annotations
 

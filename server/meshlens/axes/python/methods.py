@@ -1,4 +1,4 @@
-"""Methods of values that are not workspace objects: arrays, strings, dictionaries, transformed functions, modules."""
+"""Methods of values other than workspace objects: arrays, strings, dictionaries, transformed functions, modules."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MAY_REPEAT = frozenset({"uniform"})
 
 
 def call_method(run: Run, receiver: Value, dotted: str, call: Invocation) -> Value:
-    """Returns what calling a method of a value gives."""
+    """Returns the result of calling a method of a value."""
     args, site = call.args, call.site
     name = dotted.rsplit(".", 1)[-1]
     if name == "apply":
@@ -233,7 +233,7 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
 
 
 def _step_of_state(run: Run, state: Made, call: Invocation) -> None:
-    """Runs the update of the optimizer that a training state holds."""
+    """Runs the update of the optimizer held by a training state."""
     tx = train_states.optimizer_of(state)
     grads = next((arg for arg in call.args if arg.label == "grads"), None)
     if tx is None or grads is None:

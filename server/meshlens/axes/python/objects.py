@@ -1,4 +1,4 @@
-"""Classes and objects: attribute lookup along the bases, construction, what `self` holds."""
+"""Classes and objects: attribute lookup along the bases, construction, attributes of `self`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:
 
 
 def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx: Context) -> Value:
-    """Returns what `object.name` gives: its own attribute, a bound method, a property's result, a class attribute."""
+    """Returns the value of `object.name`: its own attribute, a bound method, a property, a class attribute."""
     held = attributes_of(run, instance)
     if name in held:
         own = held[name]
@@ -77,7 +77,7 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
 
 
 def member_attribute(run: Run, value: Made, name: str, site: Site, ctx: Context) -> Value | None:
-    """Returns what an attribute of an enum's member gives that its class defines; None if there is none."""
+    """Returns an attribute of an enum member that its class defines; None if there is none."""
     cls = class_of(value)
     found = class_attribute(cls, name) if cls is not None else None
     if cls is None or found is None:
@@ -92,7 +92,7 @@ def member_attribute(run: Run, value: Made, name: str, site: Site, ctx: Context)
 
 
 def as_method(receiver: Value, value: Value) -> Value:
-    """A class attribute read through an object: whatever wraps a function takes the object first."""
+    """Returns a class attribute read through an object; the innermost wrapper receives the object first."""
     if isinstance(value, (Mapped, Wrapped)):
         return Bound(receiver, value)
     if isinstance(value, Partial) and isinstance(value.callee, (Function, Mapped, Wrapped)):
@@ -103,7 +103,7 @@ def as_method(receiver: Value, value: Value) -> Value:
 
 
 def super_attribute(run: Run, value: Super, name: str, site: Site, ctx: Context) -> Value:
-    """Returns what `super().name` gives."""
+    """Returns the value of `super().name`."""
     receiver_class = value.receiver.cls if isinstance(value.receiver, Instance) else value.cls
     line = lineage(receiver_class)
     behind = line[line.index(value.cls) + 1 :] if value.cls in line else lineage(value.cls)[1:]
@@ -119,7 +119,7 @@ def super_attribute(run: Run, value: Super, name: str, site: Site, ctx: Context)
 
 
 def construct(run: Run, cls: Class, call: Invocation) -> Value:
-    """Calls a class: makes the object and runs `__init__`, or fills in a dataclass's fields."""
+    """Calls a class: creates the object and runs `__init__`, or sets a dataclass's fields."""
     args, site = call.args, call.site
     if is_enum(cls):
         return enums.by_value(cls, args[0].value) if args else UNKNOWN
@@ -133,7 +133,7 @@ def construct(run: Run, cls: Class, call: Invocation) -> Value:
     held = run.heap.setdefault(number, {})
     held.clear()
     _initialise(run, instance, held, call)
-    # A constructor that ran before with the same arguments is not run again.
+    # Do not run a constructor again with the same arguments.
     for name, value in run.initial.setdefault(number, dict(held)).items():
         held.setdefault(name, value)
     return instance
@@ -141,7 +141,7 @@ def construct(run: Run, cls: Class, call: Invocation) -> Value:
 
 def _initialise(run: Run, instance: Instance, held: dict[str, Value], call: Invocation) -> None:
     cls, args, site = instance.cls, call.args, call.site
-    # The object of a root has all its attributes, however often others of its class were made before.
+    # A root's object has all its attributes, however often its class was instantiated before.
     how = "start" if site == cls.site else "call"
     initialiser = class_attribute(cls, "__init__")
     if initialiser is not None:
@@ -181,16 +181,16 @@ def _fill_fields(cls: Class, args: tuple[Arg, ...], held: dict[str, Value]) -> N
 
 
 def _make_defaults(run: Run, held: dict[str, Value], call: Invocation) -> None:
-    """Calls the factories of the fields that nothing was given for."""
+    """Calls the factories of fields that were not given."""
     for name, value in held.items():
         if isinstance(value, Made) and value.dotted.endswith("field"):
             factory = dict(value.arguments).get("default_factory")
             made = run.invoke(from_inside(factory, (), call)) if factory is not None else UNKNOWN
-            # Two fields of one class hold two objects, though one call makes both.
+            # Two fields of one class hold two objects, although a single call creates both.
             held[name] = altered(run, made, (), value.site) if isinstance(made, Instance) else made
 
 
 def data_attribute(value: Data, name: str) -> Value:
-    """An attribute of a value that is not followed: it travels with the value."""
+    """Returns an attribute of a value that is not followed; it keeps the value's labels."""
     made_by = APPLY if name == "apply_fn" else None
     return Data(travelling(value.labels) | (value.labels & {"fresh"}), None, made_by, over=value.over)

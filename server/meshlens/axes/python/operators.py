@@ -1,4 +1,4 @@
-"""Operators on values, and the gradient steps that show in them."""
+"""Operators on values, and the gradient updates that they express."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCALED = frozenset({"scaled"})
 
 
 def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
-    """Returns the result of an operation."""
+    """Returns the result of a binary operation."""
     operator, left, right, sides, site = operation
     numbers = as_number(operator, left, right)
     known = arrays.constant_operation(operator, *(numbers or (left, right)))

@@ -1,4 +1,4 @@
-"""Values that a map's function finds outside of the map: they are the same over the axes of the map."""
+"""Values from outside a map that its function uses: they are the same over the map's axes."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 
 def axes_of(binder: Binder) -> tuple[str, ...]:
-    """The axes of a map, as variations name them."""
+    """Returns the axes of a map, as variations name them."""
     names = tuple(str(name.value) for name in binder.names)
     unnamed = binder.open or (not names and binder.kind in MAPS_ON_DEVICES)
     return (*names, SOME_AXIS) if unnamed else names
 
 
 def from_outside(value: Data, maps: int, ctx: Context) -> Data:
-    """A value that a map's function finds outside of the map: over its axes it is the same everywhere.
+    """Returns a value from outside a map, which is the same over the map's axes.
 
     Args:
         value: the value.
-        maps: in how many maps it was made.
+        maps: the number of maps that enclose its creation.
         ctx: the circumstances.
     """
     inner = ctx.env.maps[maps:]

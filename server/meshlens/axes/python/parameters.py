@@ -1,4 +1,4 @@
-"""Binds the arguments of a call to the parameters of a function."""
+"""Parameter binding for calls."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _MOST_ARGUMENTS = 300
 
 
 def limited(args: list[Arg]) -> tuple[Arg, ...]:
-    """Returns the arguments of a call; one with more than anyone writes ends like one with splats.
+    """Returns the arguments of a call; after an implausible number, the rest become a splat.
 
-    Rules compare arguments with each other.
+    Rules compare arguments pairwise.
     """
     if len(args) <= _MOST_ARGUMENTS:
         return tuple(args)
@@ -18,9 +18,9 @@ def limited(args: list[Arg]) -> tuple[Arg, ...]:
 
 
 def bind(function: Function, args: tuple[Arg, ...]) -> dict[str, Value]:
-    """The values of the parameters at the start of a call.
+    """Returns the values of the parameters at the start of a call.
 
-    A parameter that nothing gives has its default; behind a splat that is not known it is unknown.
+    A parameter without an argument has its default; after an unknown splat it is unknown.
     """
     positional: list[Arg] = []
     keywords: dict[str, Arg] = {}
@@ -66,7 +66,7 @@ def bind(function: Function, args: tuple[Arg, ...]) -> dict[str, Value]:
 
 
 def through(arg: Arg) -> Value:
-    """A value as it is inside the callee: a constant remembers the argument through which it came."""
+    """Returns an argument as the callee sees it: a constant remembers the argument that passed it."""
     value = arg.value
     if type(value) is Const and value.via is None and arg.site is not None:
         return Const(value.value, value.origin, arg.site)
@@ -81,7 +81,7 @@ def _default_of(function: Function, name: str) -> Value:
 
 
 def with_partial(partial: Partial, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
-    """The arguments of a call of a partial: its own first, keywords of the call win."""
+    """Returns the arguments of a call of a partial: the partial's come first, the call's keywords win."""
     given = {arg.label for arg in args if arg.label}
     kept = tuple(arg for arg in partial.args if not (arg.label and arg.label in given))
     return tuple(arg for arg in kept if arg.label is None) + args + tuple(arg for arg in kept if arg.label is not None)

@@ -1,4 +1,4 @@
-"""Runs statements: assignments, branches, loops, with and try."""
+"""Statements: assignments, branches, loops, with and try."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run_block(run: Run, statements: Statements, frame: Frame, ctx: Context) -> s
     """Runs statements in order.
 
     Returns:
-        How the block was left for certain: "return", "break", "continue", "raise"; None if it ran to its end.
+        How the block certainly ends: "return", "break", "continue", "raise"; None if it may run to its end.
     """
     if run.depth >= DEEPEST:
         run.is_brief = True
@@ -135,7 +135,7 @@ def _if(run: Run, node: If, frame: Frame, ctx: Context) -> str | None:
 
 
 def _as_declared(before: dict[str, Value], declared: dict[str, Value]) -> dict[str, Value]:
-    """Variables without the values that a type checker is shown: a module's `__getattr__` gives others."""
+    """Returns variables without values that only type checkers see; a module's `__getattr__` returns others."""
     return {
         name: UNKNOWN if isinstance(value, (Const, Seq, Dict)) and name not in before else value
         for name, value in declared.items()

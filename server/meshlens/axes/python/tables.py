@@ -1,4 +1,4 @@
-"""Objects that are tables with attributes: `ConfigDict` and its like, `SimpleNamespace`, OmegaConf."""
+"""Objects that are tables with attributes: `ConfigDict` and similar classes, `SimpleNamespace`, OmegaConf."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NESTED = frozenset(
         "munch.Munch.fromDict",
     }
 )
-"""Callables that make a table of a dictionary, and tables of the dictionaries in it."""
+"""Callables that turn a dictionary and the dictionaries in it into tables."""
 
 _FLAT = frozenset({"types.SimpleNamespace", "argparse.Namespace", "munch.Munch", "box.Box"})
 _UNKNOWN_ENTRY = frozenset(
@@ -37,7 +37,7 @@ _UNKNOWN_ENTRY = frozenset(
     for name in ("placeholder", "required_placeholder", "FieldReference")
 )
 TABLES = _NESTED | _FLAT | _UNKNOWN_ENTRY | {"omegaconf.OmegaConf.merge", "vars", "omegaconf.OmegaConf.to_container"}
-"""The callables that `make_table` knows."""
+"""The callables that `make_table` handles."""
 _COPIES = frozenset({"copy_and_resolve_references", "copy", "as_configdict", "unlock", "__copy__"})
 _PLAIN = frozenset({"to_dict", "_asdict"})
 _QUIET = frozenset({"lock", "unlock", "unlocked", "ignore_type", "eval", "is_locked"})
@@ -46,7 +46,7 @@ METHODS = _COPIES | _PLAIN | _QUIET | _READS | {"update", "get_ref", "get_oneway
 
 
 def make_table(name: str, args: tuple[Arg, ...]) -> Value | None:
-    """Returns what a library makes that is a table with attributes; None for any other callable."""
+    """Returns a table with attributes made by a library; None for any other callable."""
     if name in _UNKNOWN_ENTRY:
         return UNKNOWN
     if name == "omegaconf.OmegaConf.merge":
@@ -75,7 +75,7 @@ def make_table(name: str, args: tuple[Arg, ...]) -> Value | None:
 
 
 def as_tables(value: Value, depth: int = 0) -> Value:
-    """Returns a dictionary as a table, with the dictionaries in it as tables too."""
+    """Returns a dictionary as a table, converting the dictionaries in it too."""
     if not isinstance(value, Dict) or depth > 8:
         return value
     items = tuple((key, as_tables(item, depth + 1)) for key, item in value.items)
@@ -91,23 +91,23 @@ def entry(table: Dict, name: str) -> Value | None:
 
 
 def with_entry(table: Dict, key: object, value: Value) -> Dict:
-    """Returns a table after an entry was set; a dictionary in a table becomes a table."""
+    """Returns a table with an entry set; a dictionary in a table becomes a table."""
     items = tuple((known, held) for known, held in table.items if known != key or type(known) is not type(key))
     return replace(table, items=(*items, (key, as_tables(value) if table.attributes else value)))
 
 
 def with_unknown_entry(table: Dict, value: Value) -> Dict:
-    """Returns a table after an entry was set under a key that is not known."""
+    """Returns a table with an entry set under an unknown key."""
     return replace(table, items=tuple((key, join_all((held, value))) for key, held in table.items), open=True)
 
 
 def forgotten(table: Dict) -> Dict:
-    """Returns a table of which nothing is known any more but that it is one."""
+    """Returns a table about which nothing else is known."""
     return replace(table, items=(), open=True)
 
 
 def call_table(table: Dict, name: str, args: tuple[Arg, ...]) -> Value | None:
-    """Returns the result of a table method that dictionaries do not have; None for other methods."""
+    """Returns the result of a table method that dictionaries lack; None for other methods."""
     if name in _COPIES:
         return table
     if name in _PLAIN:
@@ -116,7 +116,7 @@ def call_table(table: Dict, name: str, args: tuple[Arg, ...]) -> Value | None:
 
 
 def updated(table: Dict, args: tuple[Arg, ...]) -> Dict:
-    """Returns a table after `update`: tables in it are updated, too, other entries replaced."""
+    """Returns a table after `update`: updates the tables in it, and replaces other entries."""
     for arg in args:
         if arg.label in (None, "*", "**"):
             table = _merge(table, arg.value)
@@ -143,7 +143,7 @@ def _merge(table: Dict, other: Value) -> Dict:
 
 
 def _opened(table: Dict) -> Dict:
-    """Returns a table after entries were set that are not known: of a configuration they may replace any."""
+    """Returns a table with unknown entries set; in a configuration they may replace any entry."""
     return forgotten(table) if table.attributes else replace(table, open=True)
 
 
@@ -160,7 +160,7 @@ def keys_of(table: Dict) -> tuple[Value, ...]:
 
 
 def changed(value: Value, change: Callable[[Dict], Dict]) -> Value | None:
-    """Returns a value after each dictionary that it may be was changed; None where it may be something else."""
+    """Returns a value with each dictionary that it may be changed; None if it may be something else."""
     known = options(value)
     if not all(isinstance(option, Dict) for option in known):
         return None

@@ -1,4 +1,4 @@
-"""Tables of modules into which other modules put entries, as registries are filled."""
+"""Module-level tables that other modules add entries to, such as registries."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from meshlens.axes.runs.run import ModuleState, Run
 
 
 def as_seen(run: Run, value: Dict, name: str, frame: Frame) -> Value:
-    """Returns a dictionary that a name stands for, with what this run knows to be in it besides.
+    """Returns a module's dictionary with the further entries that this run knows about.
 
     Args:
         run: the run.
-        value: the dictionary as its module left it.
-        name: the name.
-        frame: the frame that asks.
+        value: the dictionary after its module has run.
+        name: the variable that holds it.
+        frame: the frame that reads it.
     """
     home = next((one for one in frame.chain() if name in one.vars), frame)
     if home.parent is not None:
@@ -31,7 +31,7 @@ def as_seen(run: Run, value: Dict, name: str, frame: Frame) -> Value:
 
 
 def take_over(run: Run, state: ModuleState) -> None:
-    """Notes what an imported module put into tables of others."""
+    """Notes the entries that an imported module added to other modules' tables."""
     for table, entries in state.grown.items():
         known = run.grown.get(table, ())
         if known is not entries:

@@ -1,4 +1,4 @@
-"""Calls of what is not known: what such a callee may do to the values and functions that it is given."""
+"""Calls of unknown values: the effects that such a callee may have on its arguments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from meshlens.jaxapi.libraries import APPLY
 
 
 def call_unknown(run: Run, call: Invocation) -> Value:
-    """Returns what a callee gives that is not known: it may call the functions it is given, and bind unseen names."""
+    """Returns an unknown callee's result: it may call the functions it is given and bind unseen names."""
     frame, ctx = call.frame, call.ctx
     labels = travelling(labels_of(call.callee))
     for arg in call.args:
@@ -58,7 +58,7 @@ def call_unknown(run: Run, call: Invocation) -> Value:
 
 
 def maybe_run(run: Run, value: Value, site: Site | None, frame: Frame, ctx: Context) -> None:
-    """Runs a function that unknown code was handed: it may be called, and more names may be bound then."""
+    """Runs a function passed to unknown code, which may call it with more names bound."""
     if isinstance(value, Seq):
         for item in value.items:
             maybe_run(run, item, site, frame, ctx)

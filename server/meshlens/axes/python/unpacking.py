@@ -1,4 +1,4 @@
-"""Takes values apart: tuples into targets, containers into their elements."""
+"""Unpacking: tuples into targets, containers into their elements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from meshlens.facts.nodes import Starred
 
 
 def unpack(value: Value, targets: tuple[Any, ...]) -> list[Value]:
-    """One value for each target of `a, *b, c = value`."""
+    """Returns one value for each target of `a, *b, c = value`."""
     count = len(targets)
     if isinstance(value, Union):
         parts = [unpack(option, targets) for option in value.options]
@@ -33,7 +33,7 @@ def unpack(value: Value, targets: tuple[Any, ...]) -> list[Value]:
 
 
 def element(value: Value) -> Value:
-    """Returns what one element of a value may be."""
+    """Returns a value that any element of a container may have."""
     if isinstance(value, Seq):
         return join_all(value.items) if value.items else UNKNOWN
     if isinstance(value, Dict):
@@ -50,7 +50,7 @@ def element(value: Value) -> Value:
 
 
 def elements(value: Value) -> tuple[list[Value], bool]:
-    """The elements that a loop goes through, and whether these are exactly all of them."""
+    """Returns the elements that a loop iterates over, and whether they are exactly all of them."""
     if isinstance(value, Seq) and len(value.items) <= 16:
         return list(value.items), not value.open
     if isinstance(value, Dict) and not value.open and len(value.items) <= 16:
