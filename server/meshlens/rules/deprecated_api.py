@@ -99,13 +99,20 @@ def _keywords(view: FileView) -> Iterator[Finding]:
 
 
 def _mesh_contexts(view: FileView) -> Iterator[Finding]:
+    """Yields a finding for each mesh that `with` enters, unless its constructor was removed: that is found by AX501."""
     seen: set[Span] = set()
     since = version_words(BEHAVIOURS["mesh-context-is-deprecated"])
+
+    def gone(row: Change) -> bool:
+        return row.removed is not None and row.removed <= view.jax_version
+
     for mention in view.records.mentions:
         span = view.span(mention.site)
         if mention.dotted != _MESH_ENTERED or mention.guarded or span in seen:
             continue
         seen.add(span)
+        if any(span.contains(dated.span) for dated in dated_names(view, gone)):
+            continue
         jax = name_of_module(view, "jax")
         fixes: tuple[Fix, ...] = ()
         if jax is not None:
