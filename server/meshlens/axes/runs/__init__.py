@@ -1,1 +1,1 @@
-"""A run from a root: its frames, its records, and what it leaves to other runs."""
+"""Runs from a root: their frames, their records, and the results that they leave to other runs."""

@@ -1,4 +1,4 @@
-"""The circumstances under which a place of a program is passed: axes bound, the route, conditions."""
+"""The context in which code runs: bound axes, the route, conditions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from meshlens.axes.domain.values import Binder, Site
 
 @immutable
 class Bound:
-    """One axis name of an environment: the name, the binder that binds it."""
+    """An axis name of an environment and the binder that binds it."""
 
     name: str
     binder: Binder
@@ -22,8 +22,8 @@ class AxisEnv:
 
     Attributes:
         bound: innermost last.
-        open: true when something that is not seen may bind more.
-        maps: every binder on the route, innermost last, also those that bind no name.
+        open: whether unseen code may bind more.
+        maps: every binder on the route, innermost last, including those that bind no name.
     """
 
     bound: tuple[Bound, ...] = ()
@@ -31,7 +31,7 @@ class AxisEnv:
     maps: tuple[Binder, ...] = ()
 
     def binder_of(self, name: str) -> Binder | None:
-        """The innermost binder of a name."""
+        """Returns the innermost binder of a name."""
         for bound in reversed(self.bound):
             if bound.name == name:
                 return bound.binder
@@ -39,7 +39,7 @@ class AxisEnv:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The bound names, outermost first, each once."""
+        """Returns the bound names, outermost first, without duplicates."""
         return tuple(dict.fromkeys(bound.name for bound in self.bound))
 
 
@@ -50,8 +50,8 @@ class Step:
     Attributes:
         site: the call, the operand of a transformation, or the binder's application.
         how: "call", "map", "jit", "grad", "run" (other transformations), "start".
-        callee: qualified name of what is entered.
-        function: site of the function that is entered, if it is in the workspace.
+        callee: qualified name of the function that is entered.
+        function: site of that function, if it is in the workspace.
         env: the environment that the callee runs in.
     """
 
@@ -63,22 +63,22 @@ class Step:
 
 
 class Context(NamedTuple):
-    """Under what circumstances a place was passed.
+    """The context in which a place was reached.
 
     Attributes:
         env: the axis environment.
         route: the steps that led here, outermost first.
-        conditional: under a condition whose outcome is not known, since the innermost closed map (or the start);
-            "picked" where all that is not known is which entry of a table was picked.
+        conditional: under a condition with an unknown outcome, since the innermost closed map (or the start); "picked"
+            if only the choice of a table's entry is unknown.
         remote: under such a condition further out.
-        guarded: behind a guard that speaks of axes: `try … except NameError`, a membership test, a probe.
-        sure: every edge of the route certainly runs.
-        loop: inside a loop or comprehension of the innermost function (or of a function called in one).
-        host: inside the host function of a callback.
-        function: site of the function that is running, None at module level.
-        branch: the site of a branch on device data or a device's index, and which arm this is.
-        expected: a test expects this code to raise.
-        skip: consumers that skip their collective run here, as in a model's `init`.
+        guarded: after a guard that mentions axes: `try … except NameError`, a membership test, a probe.
+        sure: whether every edge of the route certainly runs.
+        loop: in a loop or comprehension of the innermost function, or called from one.
+        host: in the host function of a callback.
+        function: site of the running function; None at module level.
+        branch: the site and arm of the enclosing branch on device data or a device index.
+        expected: whether a test expects this code to raise.
+        skip: whether layers skip their collectives here, as in a model's `init`.
     """
 
     env: AxisEnv
@@ -95,21 +95,21 @@ class Context(NamedTuple):
     skip: bool = False
 
     def under_condition(self, guarded: bool) -> Context:
-        """The same under a condition whose outcome is not known, behind a guard if it speaks of axes."""
+        """Returns the context under a condition with an unknown outcome, guarded if the condition mentions axes."""
         if self.conditional is True and (self.guarded or not guarded):
             return self
         return self._replace(conditional=True, guarded=self.guarded or guarded)
 
     def picked(self) -> Context:
-        """The same where an entry of a table was picked, and it is not known which."""
+        """Returns the context in which an unknown entry of a table was picked."""
         if self.conditional:
             return self
         return self._replace(conditional="picked")
 
     def inside(self, step: Step, function: Site) -> Context:
-        """The same in the body of a function to which a step leads."""
+        """Returns the context in the body of a function that a step leads to."""
         return self._replace(route=(*self.route, step), function=function)
 
     def perhaps(self, env: AxisEnv) -> Context:
-        """The same in another environment where it is not known whether the code runs at all."""
+        """Returns the context in another environment, where the code may not run at all."""
         return self._replace(env=env, conditional=True, sure=False)

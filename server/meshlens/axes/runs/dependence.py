@@ -1,4 +1,4 @@
-"""The dependencies of a run: whole blocks, and of some only their header or what they are worth."""
+"""The dependencies of a run: whole blocks, and the headers or worth of others."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ from collections.abc import Iterator, Set
 from sys import intern
 
 Key = tuple[str, str]
-"""A path and the key of a block, or "module" for the list of blocks; with a word before it, a part of a block."""
+"""A path and a block's key, or "module" for the list of blocks; a prefix selects a part of a block."""
 
 _HEADER = "header:"
 _WORTH = "worth:"
 
 
 def header_of(path: str, block: str) -> Key:
-    """Returns what stands before a function's body."""
+    """Returns the dependency on a block's code before the function body."""
     return path, intern(_HEADER + block)
 
 
 def worth_of(path: str, block: str) -> Key:
-    """Returns whether a block is a root, and entered where it is called: other blocks decide about that as well."""
+    """Returns the dependency on whether a block is a root and is entered, which other blocks also affect."""
     return path, intern(_WORTH + block)
 
 
 def is_block(key: Key) -> bool:
-    """Returns whether this is a whole block."""
+    """Returns whether a dependency is on a whole block."""
     return key[1] != "module" and not key[1].startswith((_HEADER, _WORTH))
 
 
 def is_read(key: Key) -> bool:
-    """Returns whether something is read, and not only weighed."""
+    """Returns whether a dependency is on code that was read, not only on its worth."""
     return not key[1].startswith(_WORTH)
 
 
 def without_twice(keys: Set[Key]) -> Iterator[Key]:
-    """The same without the headers of blocks that are there as a whole."""
+    """Yields the dependencies without headers of blocks that are included as a whole."""
     for key in keys:
         path, block = key
         if not block.startswith(_HEADER) or (path, block[len(_HEADER) :]) not in keys:

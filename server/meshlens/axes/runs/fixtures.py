@@ -1,4 +1,4 @@
-"""The arguments that pytest passes to a test: results of fixtures, and the values a test is parametrized with."""
+"""The arguments that pytest passes to a test: fixture results and parametrized values."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _MOST_SETS = 4
 
 
 def marked(dotted: str, function: Value, site: Site, arguments: tuple[tuple[str | int, Value], ...]) -> Wrapped:
-    """Returns a function as a fixture, or as a test with parameters."""
+    """Returns a function marked as a fixture or as a parametrized test."""
     args = tuple(Arg(name if isinstance(name, str) else None, value, None, None) for name, value in arguments)
     return Wrapped("same", dotted, function, site, args)
 
 
 def taken_apart(value: Value) -> tuple[Value, list[Wrapped]]:
-    """Returns what pytest's marks are put on, and the marks."""
+    """Returns the marked function or class and its pytest marks."""
     marks: list[Wrapped] = []
     while isinstance(value, Wrapped) and value.dotted in MARKS and len(marks) < _MOST_NESTED:
         marks.append(value)
@@ -50,7 +50,7 @@ def taken_apart(value: Value) -> tuple[Value, list[Wrapped]]:
 def sets_of_arguments(
     run: Run, function: Function, marks: Sequence[Wrapped], receiver: Value | None, ctx: Context
 ) -> list[tuple[Arg, ...]]:
-    """Returns the arguments that pytest calls a test with, once for each set of them, some sets at most.
+    """Returns the argument sets that pytest calls a test with, up to a limit.
 
     Args:
         run: the run.
@@ -83,7 +83,7 @@ def _names(function: Function, first: int) -> list[str]:
 
 
 def _parameters(mark: Wrapped) -> dict[str, list[Value]]:
-    """The values of each parameter, in the order of the sets; unknown where they cannot be told."""
+    """Returns the values of each parameter, in the order of the sets; unknown if they cannot be determined."""
     positional = [arg.value for arg in mark.arguments if arg.label is None]
     named = {arg.label: arg.value for arg in mark.arguments if arg.label is not None}
     names = named.get("argnames", positional[0] if positional else UNKNOWN)
@@ -108,7 +108,7 @@ def _parameters(mark: Wrapped) -> dict[str, list[Value]]:
 
 
 def _plain(row: Value) -> Value:
-    """A set of `pytest.param(…, id=…)` as the values in it."""
+    """Returns the values in a `pytest.param(…, id=…)`."""
     if isinstance(row, Made) and row.dotted == "pytest.param":
         items = tuple([value for name, value in row.arguments if isinstance(name, int)])
         return items[0] if len(items) == 1 else Seq("tuple", items)
@@ -116,7 +116,7 @@ def _plain(row: Value) -> Value:
 
 
 def _fixture(run: Run, name: str, function: Function, receiver: Value | None, ctx: Context, depth: int) -> Value:
-    """Returns what a fixture gives; unknown where there is none of this name in sight."""
+    """Returns the value of a fixture; unknown if none of this name is visible."""
     found = _find(run, name, function, receiver) if depth < _MOST_NESTED else None
     if found is None:
         return UNKNOWN
@@ -166,7 +166,7 @@ def _is_fixture(value: Value | None) -> bool:
 
 
 def _modules(run: Run, path: str) -> list[Frame]:
-    """The module of a test, and the `conftest.py` of each folder around it."""
+    """Returns the module of a test and the `conftest.py` modules of the folders around it."""
     parts = path.split("/")[:-1]
     folders = ["/".join(parts[:count]) for count in range(len(parts), 0, -1)]
     paths = [path, *[f"{folder}/conftest.py" if folder else "conftest.py" for folder in folders]]

@@ -11,32 +11,32 @@ _NO_NAMES: frozenset[str] = frozenset()
 
 
 Sites: TypeAlias = "list[Site | None]"
-"""The sites of a block by their number, each made once: nothing else is asked for as often."""
+"""The sites of a block by number, each created once because they are requested more than anything else."""
 
 
 class Frame:
-    """Variables, with the frame that encloses them; the only thing here that changes while code runs.
+    """The variables of a scope and its enclosing frames; the only mutable values while code runs.
 
     Attributes:
-        vars: names and values as of now.
+        vars: current values by name.
         parent: the enclosing function's frame or the module's; None for a module.
         path: the file.
         block: the block that the running code belongs to.
-        sites: the sites of that block that were asked for, by their number; None where it does not run often.
+        sites: the sites of that block requested so far, by number; None if it does not run often.
         module: the module's frame.
         globals: names declared `global` here.
         nonlocals: names declared `nonlocal` here.
-        parameters: names of the parameters, to tell what came in from what is made here.
+        parameters: names of the parameters, to distinguish what was passed in from what is created here.
         returned: values of the return statements passed so far.
         yielded: values of the yield expressions passed so far.
-        given: the parameters that hold the container that the caller gave.
-        altered: those of them whose container was changed in place.
-        blurred: those that may have been bound anew, after a change or on one way of several.
+        given: the parameters that still hold the caller's container.
+        altered: those whose container was changed in place.
+        blurred: those that may have been rebound, after a change or on one of several paths.
         owner, receiver: the class and the object of the method that runs, for `super()`.
-        maps: in how many maps the code runs.
-        open_loops: how many loops are running here whose turns are not known one by one.
-        exits: "conditional" or "guarded" once a branch has left the function early, so that what
-            follows runs only sometimes.
+        maps: the number of maps that enclose the code.
+        open_loops: the number of running loops whose iterations are not known one by one.
+        exits: "conditional" or "guarded" once a branch has left the function early, so that the rest runs only
+            sometimes.
     """
 
     __slots__ = (
@@ -85,14 +85,14 @@ class Frame:
         self.receiver: Value | None = parent.receiver if parent is not None else None
 
     def chain(self) -> Iterator[Frame]:
-        """This frame and the ones around it, innermost first."""
+        """Yields this frame and the enclosing ones, innermost first."""
         frame: Frame | None = self
         while frame is not None:
             yield frame
             frame = frame.parent
 
     def find(self, name: str) -> Value | None:
-        """The value of a variable, looked up outwards; None if no frame has it."""
+        """Returns the value of a variable, searching outwards; None if no frame has it."""
         frame: Frame | None = self
         while frame is not None:
             value = frame.vars.get(name)
@@ -102,14 +102,14 @@ class Frame:
         return None
 
     def holder(self, name: str) -> Frame:
-        """The frame in which a variable is found."""
+        """Returns the frame that has a variable."""
         for frame in self.chain():
             if name in frame.vars:
                 return frame
         return self
 
     def home(self, name: str) -> Frame:
-        """The frame that an assignment to a name changes."""
+        """Returns the frame that an assignment to a name changes."""
         if name in self.globals:
             return self.module
         if name in self.nonlocals and self.parent is not None:
@@ -120,12 +120,12 @@ class Frame:
 
 
 def site_of(frame: Frame, node: Any) -> Site:
-    """The site of an expression in the block that the frame runs."""
+    """Returns the site of an expression in the frame's block."""
     return numbered(frame, node.site)
 
 
 def numbered(frame: Frame, number: Any) -> Site:
-    """A site of the block that the frame runs."""
+    """Returns a site of the frame's block by its number."""
     known = frame.sites
     if known is None:
         return _NEW(Site, (frame.path, frame.block, number))

@@ -1,4 +1,4 @@
-"""Objects: what their attributes hold in a run."""
+"""Objects: the values of their attributes during a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from meshlens.axes.runs.run import Run
 
 
 def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
-    """Returns what an object's own attributes hold in this run."""
+    """Returns an object's own attributes in this run."""
     known = run.heap.get(instance.number)
     if known is not None:
         return known
@@ -24,7 +24,7 @@ def set_attribute(run: Run, instance: Instance, name: str, value: Value) -> None
 
 
 def altered(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> Instance:
-    """A copy of an object in which some attributes have other values."""
+    """Returns a copy of an object with some attributes replaced."""
     number = run.number_of((instance, site, tuple((arg.label, arg.value) for arg in args)))
     run.written.append((number, True))
     run.of_maps.add(number)
@@ -34,7 +34,7 @@ def altered(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> 
 
 
 def through(arg: Arg) -> Value:
-    """Returns the value of an argument; a constant that came in through it knows that it did."""
+    """Returns the value of an argument; a constant records that it was passed through it."""
     value = arg.value
     if isinstance(value, Const) and value.via is None:
         return Const(value.value, value.origin, arg.site)

@@ -1,4 +1,4 @@
-"""One call as the interpreter makes it: what is called with what, where, and in which circumstances."""
+"""A call: its callee, arguments, site and context."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from meshlens.axes.runs.frames import Frame
 
 @immutable
 class Invocation:
-    """A call, as it is handed from the expression to whatever knows the callee.
+    """A call, as an expression passes it to the code that handles the callee.
 
     Attributes:
-        callee: what is called.
+        callee: the value that is called.
         args: its arguments.
-        site: the call.
-        callee_site: the expression that is called.
+        site: the site of the call.
+        callee_site: the site of the callee expression.
         frame: the running frame.
-        ctx: the circumstances.
-        how: how the step is named in a route: "call", "map", "jit", "grad", "run", "start".
-        decorator: whether the call stands after an `@`, or applies a decorator.
+        ctx: the context.
+        how: the name of the step in a route: "call", "map", "jit", "grad", "run", "start".
+        decorator: whether the call follows an `@` or applies a decorator.
     """
 
     callee: Value
@@ -33,18 +33,18 @@ class Invocation:
     decorator: bool = False
 
     def of(self, callee: Value, args: tuple[Arg, ...]) -> Invocation:
-        """Returns the same call of something else: what holds a callee hands its call on."""
+        """Returns this call with another callee, for callees that wrap others."""
         return Invocation(callee, args, self.site, self.callee_site, self.frame, self.ctx, self.how, self.decorator)
 
     def perhaps(self, callee: Value, ctx: Context) -> Invocation:
-        """Returns the same call of one of several values, which may not be the one that is called."""
+        """Returns this call for one of several possible callees."""
         return Invocation(callee, self.args, self.site, self.callee_site, self.frame, ctx, self.how, self.decorator)
 
     def inside(self, callee: Value, args: tuple[Arg, ...], ctx: Context, how: str) -> Invocation:
-        """Returns the call that this one makes of a function that it was given."""
+        """Returns a call, made by this one, of a function that it was given."""
         return Invocation(callee, args, self.site, self.callee_site, self.frame, ctx, how)
 
 
 def from_inside(callee: Value, args: tuple[Arg, ...], call: Invocation) -> Invocation:
-    """Returns a plain call of another callee at the site of a call."""
+    """Returns a plain call of another callee at the site of this call."""
     return Invocation(callee, args, call.site, call.site, call.frame, call.ctx)

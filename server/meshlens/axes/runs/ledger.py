@@ -1,7 +1,7 @@
-"""The results that roots leave to each other: results of calls, how often functions ran, the numbers of objects.
+"""The results that roots share: results of calls, run counts of functions, numbers of objects.
 
-All of it is by *item*: a `Key` for the result of a call or the number of an object, a site for the latest result of a
-function, a pair of a site and circumstances for how often a function ran.
+Each is stored by *item*: a `Key` for the result of a call or the number of an object, a site for the latest result of a
+function, a pair of a site and a context for a run count.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RootKey: TypeAlias = tuple[str, str]
 
 
 class Key:
-    """Everything that a call's result depends on, hashed once: its hash goes through every value in it."""
+    """Everything that a call's result depends on, hashed once because its hash visits every value."""
 
     __slots__ = ("_hash", "_parts")
 
@@ -36,14 +36,14 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The result of a call that other roots need not repeat.
+    """A call's result that other roots can reuse.
 
     Attributes:
-        value: what came out.
+        value: the result.
         root: the root that made the call and holds its records.
-        heap: the objects that the call made.
+        heap: the objects that the call created.
         names: the strings among its arguments.
-        given: the arguments, by parameter; empty where a key holds them.
+        given: the arguments, by parameter; empty if a key holds them.
     """
 
     value: Value
@@ -54,17 +54,17 @@ class Shared:
 
 
 Entry: TypeAlias = "Shared | int"
-"""What stands in a ledger: a result, how often a function ran, or the number of an object."""
+"""A ledger entry: a result, a run count, or an object's number."""
 
 
 @dataclass(slots=True)
 class Ledger:
-    """The results that one root found of those that ran before it, and those that it leaves to later ones.
+    """The entries that one root found from earlier roots, and those that it leaves to later ones.
 
     Attributes:
-        found: what stood under each item when the root first asked, in this order; None for nothing.  Between them
-            stand the paths of the modules that it asked for, which may have run then.
-        left: what it leaves under each.
+        found: the entry of each item when the root first requested it, in order of requests; None if there was none.
+            Between them are the paths of the modules that it requested, which may have run then.
+        left: its own entry of each item.
     """
 
     found: dict[Any, Entry | None] = field(default_factory=dict)
@@ -72,33 +72,33 @@ class Ledger:
 
 
 class Ledgers(Protocol):
-    """The results that roots have left."""
+    """The entries of all roots."""
 
     def find(self, item: Any, root: RootKey) -> Entry | None:
-        """Returns what the roots that ended before another one left under an item; None for nothing."""
+        """Returns the entry of an item after the roots that ended before another one; None if there is none."""
         ...
 
 
 def told(item: Any, left: Entry | None) -> Entry | None:
-    """Returns what a root learns of something: of how often a function ran no more than whether it may run again."""
+    """Returns the part of an entry that a root may use; of a run count, only whether the function may run again."""
     return min(left, most_runs(item)) if type(item) is tuple and isinstance(left, int) else left
 
 
 def added(before: Entry | None, more: Entry) -> Entry:
-    """Returns the entry of an item after another root: run counts add up, and of results the latest counts."""
+    """Returns an item's entry after another root: run counts add up, and the latest result counts."""
     return before + more if isinstance(before, int) and isinstance(more, int) else more
 
 
 def most_runs(item: Any) -> int:
-    """How often a function runs outside every map, by what it is given: functions, names of axes, anything else."""
+    """Returns how often a function may run outside every map, depending on its functions and axis names."""
     return 1 if type(item[1]) is frozenset else MOST_TELLING_RUNS if item[1][0] else MOST_PLAIN_RUNS
 
 
 def is_number(item: Any, left: Entry | None) -> bool:
-    """Returns whether what stands under an item is the number of an object."""
+    """Returns whether an item's entry is the number of an object."""
     return type(item) is Key and type(left) is int
 
 
 def is_same(one: Entry | None, other: Entry | None) -> bool:
-    """Returns whether a root finds the same: a result of a run, not one that equals it."""
+    """Returns whether a root finds the same entry, comparing results by identity."""
     return one is other or (type(one) is int and one == other)

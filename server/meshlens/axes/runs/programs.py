@@ -1,4 +1,4 @@
-"""Programs: what a file does under `if __name__ == "__main__":`, which no import of it does."""
+"""Programs: the code under `if __name__ == "__main__":`, which no import runs."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ def sets_variables(shape: Any) -> bool:
 
 
 def program_of(facts: FileFacts) -> tuple[str, ...]:
-    """The keys of the statements that make a file a program, in order."""
+    """Returns the keys of the statements that only run when the file is the program, in order."""
     return tuple([key for key in facts.top if is_program(facts.blocks[key].header)])

@@ -1,6 +1,6 @@
-"""Calls that lie too deep on their route: each is made when what led to it has ended, with the stack empty again.
+"""Calls that are too deep on their route: each is made after the code that led to it has ended, with an empty stack.
 
-What such a call gives comes too late for its caller, to whom it is unknown; what happens in it is not.
+The result comes too late for the caller, which treats it as unknown, but the call's own records are kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _PLAIN = frozenset({Const, Data, Ext, Mesh, Spec})
 
 
 def put_off(run: Run, call: Invocation) -> None:
-    """Makes a call later, if it would find then what it finds now."""
+    """Postpones a call, if making it later has the same effect."""
     callee, ctx = call.callee, call.ctx
     if not ctx.env.maps or not isinstance(callee, Function) or callee.frame.parent is not None:
         return
@@ -30,12 +30,12 @@ def put_off(run: Run, call: Invocation) -> None:
     try:
         run.later.setdefault(key, Later(callee, call, len(run.written) + len(run.altered)))
     except TypeError:
-        # What cannot be hashed cannot be told from what was put off already.
+        # Unhashable arguments cannot be compared with those of postponed calls.
         return
 
 
 def _is_plain(value: Value) -> bool:
-    """Returns whether a value says by itself all there is to it, at whatever time."""
+    """Returns whether a value means the same at any time, independent of the heap."""
     if isinstance(value, Seq):
         return all(map(_is_plain, value.items))
     if isinstance(value, Function):

@@ -1,7 +1,6 @@
-"""The records that a run over the workspace leaves for the rules: plain data, with sites instead of positions.
+"""The records that a run leaves for the rules: plain data, with sites instead of positions.
 
-A record is made each time that the interpreter passes a place, once per route; the rules compare the
-records of one place with each other.
+The interpreter adds a record each time it reaches a place, one per route; the rules compare the records of one place.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from meshlens.axes.runs.context import Context
 
 @immutable
 class AxisUse:
-    """A collective, an axis query, or a library callable that needs an axis, met on one route.
+    """A collective, an axis query, or a library callable that needs an axis, reached on one route.
 
     Attributes:
         kind: the collective's name: "psum", "axis_index", "BatchNorm", …
         call: site of the call.
         axis: site of the expression that gives the axis, None if the call gives none.
-        name: the axis name as a value: a Const with a str (or None), anything else is unknown.  A tuple of
-            names is one record for each.
+        name: the axis name as a value: a Const with a str (or None), or unknown. A tuple of names gives one record
+            each.
         whole: the axis argument as a value.
         arguments: all arguments by parameter name.
-        context: the circumstances.
-        labels: what is known of the reduced value, see `labels.py`.
+        context: the context.
+        labels: labels of the reduced value, see `labels.py`.
     """
 
     kind: str
@@ -49,12 +48,12 @@ class ApiCall:
         call: site of the call.
         callee: site of the expression that is called.
         args: all arguments.
-        result: what the analysis thinks comes out.
-        context: the circumstances.
-        decorator: true for `@callee(…)`, whose result is then called with the decorated function.
-        guarded: behind `try/except (ImportError|AttributeError|TypeError)`, `hasattr` or a version check.
-        mesh: for a sharding constraint, the mesh that is in force.
-        written: its name before aliases of JAX were undone, where that is another one: `jax.experimental.pjit.pjit`.
+        result: the value that the analysis assigns to the call.
+        context: the context.
+        decorator: whether this is `@callee(…)`, whose result is then called with the decorated function.
+        guarded: after `try/except (ImportError|AttributeError|TypeError)`, `hasattr` or a version check.
+        mesh: for a sharding constraint, the current mesh.
+        written: its name before JAX's aliases were undone, if different: `jax.experimental.pjit.pjit`.
     """
 
     dotted: str
@@ -71,15 +70,15 @@ class ApiCall:
 
 @immutable
 class ApiMention:
-    """A name outside the workspace, evaluated or imported here.
+    """A name outside the workspace that is evaluated or imported.
 
     Attributes:
         dotted: the name with aliases undone.
         site: the expression, or the name in an import statement.
-        imported: true in an import statement.
-        guarded: behind `try/except (ImportError|AttributeError)`, `hasattr` or a version check; "expected" where a test
-            expects the code to raise, which says nothing of other routes.
-        certain: on a closed route, under no condition whose outcome is not known, along edges that certainly run.
+        imported: whether it is in an import statement.
+        guarded: after `try/except (ImportError|AttributeError)`, `hasattr` or a version check; "expected" if a test
+            expects the code to raise, which says nothing about other routes.
+        certain: whether it is reached on a closed route, unconditionally, along edges that certainly run.
     """
 
     dotted: str
@@ -91,15 +90,15 @@ class ApiMention:
 
 @immutable
 class Binding:
-    """A binder applied here.
+    """An application of a binder.
 
     Attributes:
-        binder: all about it.
-        context: the circumstances of the application.
-        decorator: true for `@partial(jax.pmap, …)` and `@jax.pmap`.
+        binder: the applied binder.
+        context: the context of the application.
+        decorator: whether it is `@partial(jax.pmap, …)` or `@jax.pmap`.
         function: qualified name of the operand if it is a function of the workspace.
-        parameters: its parameters as (name, how, has a default), bound ones (`self`, a partial's) left out;
-            None when the operand is not known.
+        parameters: its parameters as (name, how, has a default), without bound ones (`self`, a partial's); None if the
+            operand is unknown.
     """
 
     binder: Binder
@@ -111,16 +110,16 @@ class Binding:
 
 @immutable
 class MappedCall:
-    """A mapped function is called.
+    """A call of a mapped function.
 
     Attributes:
-        binder: the innermost binder of what is called.
+        binder: the innermost binder of the callee.
         call: site of the call.
         args: the arguments.
-        exact: false when a splat hides how many there are.
-        context: the circumstances of the call.
-        returned: what came out of the operand, before the map stacks it.
-        visible: false when the call was not seen and the analysis ran the operand with unknown arguments.
+        exact: whether their number is known, not hidden by a splat.
+        context: the context of the call.
+        returned: the operand's result, before the map stacks it.
+        visible: false if no call was seen and the analysis ran the operand with unknown arguments.
     """
 
     binder: Binder
@@ -134,16 +133,16 @@ class MappedCall:
 
 @immutable
 class RandomUse:
-    """A random number is drawn with a key.
+    """A use of a PRNG key.
 
     Attributes:
         call: site of the draw.
         key: site of the key argument.
-        labels: what is known of the key, or of the random numbers.
-        context: the circumstances.
-        how: "draw"; "noise" when random numbers that are the same on every device meet data that differ, "reduced"
-            when their mean is reduced over the devices; "apply" when a model gets the key, for its dropout say.
-        alike: the key is certainly the same on all devices.
+        labels: labels of the key or of the random numbers.
+        context: the context.
+        how: "draw"; "noise" if random numbers that are the same on every device meet data that differs; "reduced" if
+            their mean is reduced over the devices; "apply" if a model gets the key, for example for dropout.
+        alike: whether the key is certainly the same on all devices.
     """
 
     call: Site
@@ -156,21 +155,21 @@ class RandomUse:
 
 @immutable
 class GradientUse:
-    """Something worth knowing happened to a gradient or a reduced value.
+    """A noteworthy operation on a gradient or a reduced value.
 
     Attributes:
-        kind: "stepped" (a gradient meets the parameters it belongs to), "divided" (a sum over devices is
+        kind: "stepped" (parameters are updated with a gradient), "divided" (a sum over devices is
             divided), "of-psum" (a function whose result is a `psum` is differentiated), "host-reduced"
-            (a value that every device holds already is summed again over the devices outside the map),
-            "summed-again" (the same in the map), "skipped" (a collective is left out for want of an axis name),
-            "carried" (what a loop carries varies after a step, and did not at the start), "ratio-averaged" (a `pmean`
+            (a value that every device already holds is summed over the devices outside the map),
+            "summed-again" (the same in the map), "skipped" (a collective is skipped because there is no axis name),
+            "carried" (a loop's carry is varying after a step, but not at the start), "ratio-averaged" (a `pmean`
             of quotients of sums), "pairs-averaged" (a `pmean` of means over pairs of rows), "of-one-device" (a total
             over the devices is divided by a count of one of them), "divided-twice" (an average is divided by the
-            count of all devices), "first-of-devices" (of each device's own mean or sum, device 0's alone is kept).
-        site: the place.
-        other: the place where the value came about: the `psum` that was divided or differentiated.
-        context: the circumstances.
-        axis: the axis over which it happened, if that is told.
+            count of all devices), "first-of-devices" (only device 0's mean or sum is kept).
+        site: the site.
+        other: the site that produced the value: the `psum` that was divided or differentiated.
+        context: the context.
+        axis: the axis, if known.
     """
 
     kind: str
@@ -181,11 +180,11 @@ class GradientUse:
 
 
 class SameName(NamedTuple):
-    """Two equal strings of which one stood where the other did, so that they name the same axis if one does.
+    """Two equal strings, of which one replaced the other, so that both name an axis if one does.
 
     Attributes:
         one: the string with which the code ran.
-        other: the string that it met, or that stood in the call that was not run again.
+        other: the string it was compared with, or that of the call that was not run again.
     """
 
     one: Const
@@ -194,9 +193,9 @@ class SameName(NamedTuple):
 
 @dataclass(slots=True)
 class Records:
-    """All records of one run, in the order in which they were made.
+    """All records of one run, in the order in which they were added.
 
-    Sorted by file, `calls_of_maps` are the calls, made anywhere, of the maps that this file applies.
+    After sorting by file, `calls_of_maps` holds the calls, in any file, of the maps that this file applies.
     """
 
     uses: list[AxisUse] = field(default_factory=list)
@@ -211,5 +210,5 @@ class Records:
 
 
 def literal_name(value: Value) -> str | None:
-    """The axis name, if the value is a string that is known."""
+    """Returns the axis name if the value is a known string."""
     return value.value if isinstance(value, Const) and isinstance(value.value, str) else None

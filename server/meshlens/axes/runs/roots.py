@@ -1,4 +1,4 @@
-"""Where runs begin: a module's top level, its tests and `main`, and functions and classes that nobody calls."""
+"""The starting points of runs: a module's top level, its tests and `main`, functions and classes without callers."""
 
 from __future__ import annotations
 
@@ -45,14 +45,13 @@ class RootResult:
 
     Attributes:
         records: for the rules.
-        deps: the blocks that the result depends on, as in `Run.deps`.
+        deps: its dependencies, as in `Run.deps`.
         entered: the functions whose bodies ran.
-        relied: roots whose calls were not repeated; without them this result is not complete.
-        called: the maps whose result was called.
-        moments: when the statement ran that is watched; None if it may not be replaced by another alone.
-        has_calls_left: whether it made far fewer calls than it may, and was far less work, so that some more change
-            nothing.
-        ledger: what it found of roots before it, and what it leaves to those behind it.
+        relied: roots whose calls were reused; the result is incomplete without theirs.
+        called: the maps whose results were called.
+        moments: the times at which the watched statement ran; None if it cannot be replaced on its own.
+        has_calls_left: whether it stayed far below its limits, so that a few more calls make no difference.
+        ledger: the entries that it found from earlier roots, and those that it leaves to later ones.
     """
 
     records: Records
@@ -66,7 +65,7 @@ class RootResult:
 
 
 def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
-    """Runs the top level of a file into a state that others may already look at."""
+    """Runs the top level of a file into a state that other runs may already read."""
     facts = world.facts(path)
     if facts is None:
         return
@@ -87,13 +86,13 @@ def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
 
 
 def finished_module(world: World, path: str, state: ModuleState, run: Run) -> RootResult:
-    """Runs the top level of a file; what it leaves behind."""
+    """Runs the top level of a file, and returns the result."""
     run_module(world, path, state, run)
     return result_of(run)
 
 
 def run_program(world: World, path: str) -> RootResult:
-    """Runs a file as a program, behind its top level; what it sets there is gone afterwards.
+    """Runs a file as a program, after its top level; discards the variables that it sets.
 
     Args:
         world: the workspace.
@@ -115,13 +114,13 @@ def run_program(world: World, path: str) -> RootResult:
             run.execute((facts.blocks[key].shape,), frame, _CLOSED)
         finish(run)
     finally:
-        # The module's frame outlives this solution, whatever becomes of the run.
+        # The module's frame outlives this solution, whatever happens to the run.
         frame.vars, frame.exits, world.program = variables, exits, None
     return result_of(run)
 
 
 def run_left_map(world: World, path: str, name: str, left: tuple[Mapped, Context]) -> RootResult:
-    """Runs the operand of a map that a module's top level made, and that nobody calls in sight."""
+    """Runs the operand of a map that a module's top level created and that no visible code calls."""
     run = _beside_module(world, path, name)
     mapped, ctx = left
     run.called.add(mapped.binder.site)
@@ -131,7 +130,7 @@ def run_left_map(world: World, path: str, name: str, left: tuple[Mapped, Context
 
 
 def run_left_function(world: World, path: str, name: str, left: tuple[Function, Context]) -> RootResult:
-    """Runs a function that a module's top level made inside another, and that nobody calls in sight."""
+    """Runs a function that a module's top level created inside another one and that no visible code calls."""
     run = _beside_module(world, path, name)
     run.made[left[0].site] = left
     finish(run)
@@ -142,7 +141,7 @@ def _beside_module(world: World, path: str, name: str) -> Run:
     run = new_run(world, path, name)
     state = world.module_state(path, run)
     if state is not None:
-        # Where several meshes were in force in turn, nothing says under which one a caller comes.
+        # If several meshes were current in turn, the mesh of an unseen caller is unknown.
         several = any(mesh != state.ambient[0] for mesh in state.ambient)
         run.ambient = [UNKNOWN] if several else list(state.ambient)
         run.grown = dict(state.grown)
@@ -150,7 +149,7 @@ def _beside_module(world: World, path: str, name: str) -> Run:
 
 
 def run_root(world: World, path: str, name: str, value: Value) -> RootResult:
-    """Runs a function that nobody calls, plain or wrapped, or a class whose methods nobody calls."""
+    """Runs a function without callers, plain or wrapped, or a class whose methods have no callers."""
     run = _beside_module(world, path, name)
     if isinstance(value, Class):
         _run_class(run, value)
@@ -165,7 +164,7 @@ def run_root(world: World, path: str, name: str, value: Value) -> RootResult:
 
 
 def result_of(run: Run) -> RootResult:
-    """The result of a run that is over."""
+    """Returns the result of a completed run."""
     return RootResult(
         run.records,
         frozenset(without_twice(run.deps)),
@@ -179,12 +178,12 @@ def result_of(run: Run) -> RootResult:
 
 
 def is_start(function: Function) -> bool:
-    """Returns whether Python itself, or a test runner, starts to run code at a function."""
+    """Returns whether Python or a test runner calls a function."""
     return function.name.startswith("test") or function.name in _STARTS
 
 
 def _run_marked(run: Run, value: Value, receiver: tuple[Arg, ...] = ()) -> None:
-    """Runs what bears marks of pytest: a test with each set of its parameters, a fixture as any other function."""
+    """Runs a function with pytest marks: a test once per set of parameters, a fixture like any function."""
     function, marks = taken_apart(value)
     if isinstance(function, Function):
         _run_function(run, function, receiver, marks)
@@ -209,14 +208,14 @@ def _run_wrapped(run: Run, value: Value, inner: Value | None, receiver: int = 0)
 
 
 def _start(callee: Value, args: tuple[Arg, ...], function: Function, ctx: Context) -> Invocation:
-    """Returns the call with which a run begins, of a function or of what wraps it."""
+    """Returns the call that begins a run, of a function or of a wrapper of it."""
     return Invocation(callee, args, function.site, function.site, function.frame, ctx, "start")
 
 
 def unknown_arguments(function: Function, given: int) -> tuple[Arg, ...]:
-    """Unknown values for the parameters that a call must give, behind those given already, and for `*args`."""
+    """Returns unknown values for required parameters beyond those given, and for `*args`."""
     taken = [how for _, _, how, _, _ in function.parameters[:given]]
-    # What is given may all go to `*args`, which takes more.
+    # All given arguments may go to `*args`, which accepts more.
     parameters = function.parameters[taken.index("*") if "*" in taken else given :]
     needed = tuple(
         Arg(None, UNKNOWN, None, None)
@@ -249,7 +248,7 @@ def _run_class(run: Run, cls: Class) -> None:
 
 
 def finish(run: Run) -> None:
-    """Runs what was made but never called in sight: operands of maps, nested functions."""
+    """Runs what was created but not called by visible code: operands of maps, nested functions."""
     for _ in range(4):
         mapped = [item for site, item in run.mapped.items() if site not in run.called]
         waiting = [item for site, item in run.made.items() if site not in run.entered and is_inside(item[0])]
@@ -272,12 +271,12 @@ def finish(run: Run) -> None:
 
 
 def is_inside(function: Function) -> bool:
-    """Returns whether a function was made inside another one, or without a name."""
+    """Returns whether a function is nested in another one, or is a lambda."""
     return function.name == "<lambda>" or (function.body is not None and function.frame.parent is not None)
 
 
 def candidates(frame: Frame) -> Iterator[tuple[str, Value, Function | Class]]:
-    """The functions and classes of a module that may be roots, in order: name, value, and what the value wraps."""
+    """Yields the functions and classes of a module that may be roots, in order: name, value, and the wrapped object."""
     seen: set[Site] = set()
     for name, value in list(frame.vars.items()):
         inner = inner_of(value)
@@ -287,7 +286,7 @@ def candidates(frame: Frame) -> Iterator[tuple[str, Value, Function | Class]]:
 
 
 def inner_of(value: Value) -> Function | Class | None:
-    """The function or class that a value comes down to."""
+    """Returns the function or class that a value wraps."""
     for _ in range(6):
         if isinstance(value, (Function, Class)):
             return value
@@ -305,7 +304,7 @@ def inner_of(value: Value) -> Function | Class | None:
 
 
 def methods(cls: Class) -> Iterator[Function]:
-    """The functions in a class body."""
+    """Yields the functions in a class body."""
     for value in cls.frame.vars.values():
         inner = inner_of(value)
         if isinstance(inner, Function):

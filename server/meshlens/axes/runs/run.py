@@ -1,4 +1,4 @@
-"""One run of the interpreter from one root, and what it needs of the world around it."""
+"""One run of the interpreter from one root, and the interface to its workspace."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Entries: TypeAlias = tuple[tuple[Any, Value], ...]
 MOST_WORK_OF_A_LOOP = 20_000
 MOST_ITERATIONS = 2_000
 CALLS_TO_SPARE, WORK_TO_SPARE, ITERATIONS_TO_SPARE = 500, 2_000, 500
-"""A run that comes as close as this to what it may spend might spend it all if one statement were another."""
+"""A run within this margin of its limits might exceed them if one statement were different."""
 DEEPEST = 200
 MOST_CONTEXTS = 12
 MOST_VAGUE_CONTEXTS = 4
@@ -49,8 +49,8 @@ class World(Protocol):
     """The workspace as the interpreter sees it.
 
     Attributes:
-        watched: the shapes of blocks in which a statement is watched.
-        program: the file that runs as the program now.
+        watched: the shapes of blocks with a watched statement.
+        program: the file that is now running as the program.
     """
 
     watched: Mapping[tuple[str, str], Shape]
@@ -58,15 +58,15 @@ class World(Protocol):
 
     @property
     def ledgers(self) -> Ledgers:
-        """The results left by the roots that ran."""
+        """Returns the entries of the roots that have run."""
         ...
 
     def new_number(self) -> int:
-        """A number that no object has."""
+        """Returns a number that no object has."""
         ...
 
     def reaches(self, path: str, block: str, env: AxisEnv) -> bool:
-        """Returns whether calling a block in an environment can tell anything about axes."""
+        """Returns whether calling a block in an environment can reveal anything about axes."""
         ...
 
     def makes_arrays(self, path: str, block: str) -> bool:
@@ -74,54 +74,54 @@ class World(Protocol):
         ...
 
     def is_worth_a_root(self, path: str, block: str, *, starts: bool) -> bool:
-        """Returns whether a block is worth running for itself."""
+        """Returns whether a block is worth running as a root."""
         ...
 
     def names_axes(self, path: str, block: str) -> tuple[bool, tuple[str, ...]]:
-        """Tells if a block or a function in it says something that binds axes or uses them, and the blocks of these."""
+        """Returns whether a block or a function in it mentions axes, and the keys of the blocks that do."""
         ...
 
     def jax_version_of(self, path: str) -> tuple[int, ...]:
-        """The JAX version that a file is written for."""
+        """Returns the JAX version that a file targets."""
         ...
 
     def devices_of(self, path: str) -> Topology | None:
-        """The devices that a file is meant for; None if nobody said."""
+        """Returns the devices that a file targets; None if not configured."""
         ...
 
     def sites_of(self, path: str, block: str) -> Sites | None:
-        """The sites of a block that runs of it have asked for; None where it runs for the first time."""
+        """Returns the sites that earlier runs of a block created; None if it runs for the first time."""
         ...
 
     def facts(self, path: str) -> FileFacts | None:
-        """The facts of a file."""
+        """Returns the facts of a file."""
         ...
 
     def locate(self, importer: str, level: int, module: str) -> Module | None:
-        """The workspace module that an import statement means, None if it lies outside."""
+        """Returns the workspace module that an import refers to; None if it is outside."""
         ...
 
     def submodule(self, module: Module, name: str) -> Module | None:
-        """A module inside a package of the workspace."""
+        """Returns a submodule of a workspace package."""
         ...
 
     def module_state(self, path: str, asking: Run) -> ModuleState | None:
-        """Returns what a module's top level leaves behind; partial while it is being run."""
+        """Returns the state after a module's top level; partial while it is running."""
         ...
 
     def is_running(self, path: str) -> bool:
-        """Tells if a file's top level is being run, or the file as a program, so that its variables may change."""
+        """Returns whether a file's top level or program is running, so that its variables may change."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """The maps and functions that a module's top level made and did not call.
+    """The maps and functions that a module's top level created and did not call.
 
     Attributes:
-        mapped: mapped functions, by their binder, each with the circumstances.
-        made: functions, by their place.
-        called: the maps whose result was called.
+        mapped: mapped functions, by their binder, each with its context.
+        made: functions, by their site.
+        called: the maps whose results were called.
         entered: the functions whose bodies ran.
     """
 
@@ -137,11 +137,11 @@ class ModuleState:
 
     Attributes:
         frame: the module's variables.
-        heap: attributes of the objects made there.
+        heap: attributes of the objects created there.
         ambient: meshes that `set_mesh` made current, innermost last.
-        left: what was made and not called; None while the module runs.
-        names: the module's names of functions, and of classes by their methods; found when they are first asked for.
-        grown: what it and the modules that it imports put into tables of other modules.
+        left: what was created but not called; None while the module runs.
+        names: the module's names of functions, and of classes by their methods; computed on first use.
+        grown: entries that it and its imports added to tables of other modules.
     """
 
     frame: Frame
@@ -153,12 +153,12 @@ class ModuleState:
 
 
 class Constructs(NamedTuple):
-    """The constructs of Python that may hold each other: a call runs statements, a statement evaluates calls.
+    """The interpreter's entry points, which may call each other: a call runs statements, a statement evaluates calls.
 
     Attributes:
         evaluate: returns the value of an expression.
         execute: runs statements, and returns how they were left.
-        invoke: returns what a call gives.
+        invoke: returns the result of a call.
     """
 
     evaluate: Callable[[Run, Expression, Frame, Context], Value]
@@ -167,58 +167,57 @@ class Constructs(NamedTuple):
 
 
 class Run:
-    """The state of one run: where it writes, what it has seen, how far it may go.
+    """The state of one run: its records, its caches, its limits.
 
     Attributes:
-        constructs: what runs code; `evaluate`, `execute` and `invoke` hand over to it.
+        constructs: the functions that run code, used by `evaluate`, `execute` and `invoke`.
         world: the workspace.
         path: the file of the root.
-        root: the root: its path and the name of its function, "" for the module's top level.
-        relied: the roots whose calls this run did not repeat.
-        ledger: what it found of other roots and leaves to them.
-        written: the objects whose attributes were set, in order, and whether each was just made.
-        records: what the rules will read.
-        heap: attributes of objects, by the object's number; copied from a module's state on first touch.
-        initial: the attributes that an object's constructor left it with.
-        deps: what this run depends on: blocks whose text it read, and of others the header or what they are worth.
+        root: the path and the name of the root's function, "" for the module's top level.
+        relied: the roots whose calls this run reused.
+        ledger: the entries it found from other roots and those it leaves to them.
+        written: the objects whose attributes were set, in order, and whether each was just created.
+        records: the records for the rules.
+        heap: attributes of objects, by the object's number; copied from a module's state on first use.
+        initial: an object's attributes after its constructor.
+        deps: the dependencies of this run: blocks whose text it read, headers and worth of others.
         entered: sites of the functions whose bodies ran.
-        made: functions and mapped functions that were made here and may never be called.
-        called: binders whose result was called.
-        memo: results of calls already made with the same arguments in the same environment.
+        made: functions and mapped functions created here that may never be called.
+        called: binders whose results were called.
+        memo: results of calls, by arguments and environment.
         names: the strings among the arguments of these calls.
         contexts: how often each function's body ran.
-        mapped_by: the functions whose bodies ran inside maps, each with the innermost one.
-        stack: sites of the functions now running.
-        calls: how many calls were made.
-        bodies: how often a function's body ran.
-        bodies_before: how often that was when the run began afresh.
-        followed: how many of them were entered only for what they make of arrays in a map.
-        api_guard: depth of `try/except ImportError`, `hasattr`, version checks.
-        broad_guard: how many of these catch any exception, which says nothing of what a function does that is called.
+        mapped_by: the functions whose bodies ran inside maps, with the innermost map.
+        stack: sites of the running functions.
+        calls: the number of calls made.
+        bodies: the number of function bodies run.
+        bodies_before: that number when the run was reset.
+        followed: the number entered only to follow arrays in a map.
+        api_guard: nesting depth of `try/except ImportError`, `hasattr`, version checks.
+        broad_guard: the number of these that catch any exception, which says nothing about a called function.
         ambient: meshes made current by `set_mesh`, innermost last.
-        differentiating: depth of `grad` and `vjp`.
-        in_maps: in how many maps code runs.
-        of_maps: the objects that were made or changed in a map.
-        entrances: how often a function was called that is worth entering.
-        left: what calls and loops at the top of the root have left to spend.
-        spent: what had been spent when the one that runs began.
-        limit: what may have been spent when the call or loop ends that runs; None at the top of the root, where the
-            work is that of reading the text.
-        refused: how many calls were not made because there was nothing left to spend.
-        later: calls that wait until what led to them has ended; None for each that was made, or is not any more.
-        begun: how long the route was to what runs now, if that had to wait.
-        work: how many statements ran, calls were made, and elements of comprehensions were worked out.
-        iterations: how many loops and comprehensions began another iteration.
-        depth: how many statements and expressions are being worked out inside each other.
-        loop: what the outermost loop that runs may spend.
-        is_brief: whether something was cut short for want of work or depth, or nearly so.
-        moments: when the statement ran that is watched; None if it may not be replaced by another alone.
-        is_apart: whether the functions of its file may see other variables than in other runs.
-        altered: containers that a function was given and changed, before and after, for its caller to pick up.
-        grown: what this run, or the modules that it imports, put into tables of modules that are complete, by the
-            path and the name of the table.
-        epoch: how often a container outside of the function that ran was changed.
-        overlaid: how often a table was read in which other runs may find other entries.
+        differentiating: nesting depth of `grad` and `vjp`.
+        in_maps: the number of enclosing maps.
+        of_maps: the objects created or changed in a map.
+        entrances: the number of calls of functions worth entering.
+        left: the remaining budget for calls and loops at the top of the root.
+        spent: the amount spent when the current one began.
+        limit: the amount that may be spent by the end of the current call or loop; None at the top of the root, where
+            the work is proportional to the text.
+        refused: the number of calls skipped because the budget was used up.
+        later: postponed calls; None for each that was made or dropped.
+        begun: the length of the route to the postponed call that is running.
+        work: the number of statements, calls and elements of comprehensions processed.
+        iterations: the number of iterations of loops and comprehensions.
+        depth: the nesting depth of statements and expressions.
+        loop: the share of the outermost running loop.
+        is_brief: whether a limit on work or depth was reached, or nearly so.
+        moments: the times at which the watched statement ran; None if it cannot be replaced on its own.
+        is_apart: whether the functions of its file may see different variables than in other runs.
+        altered: containers that a function was given and changed, before and after, for its caller.
+        grown: entries that this run or its imports added to tables of completed modules, by path and name of the table.
+        epoch: the number of changes to containers outside the running function.
+        overlaid: the number of reads of tables in which other runs may find other entries.
     """
 
     def __init__(self, constructs: Constructs, world: World, path: str, name: str = "") -> None:
@@ -273,31 +272,31 @@ class Run:
         return self.constructs.evaluate(self, node, frame, ctx)
 
     def execute(self, statements: Statements, frame: Frame, ctx: Context) -> str | None:
-        """Runs statements in order; returns how they were left for certain, None if they ran to their end."""
+        """Runs statements in order; returns how they certainly end, None if they may run to their end."""
         return self.constructs.execute(self, statements, frame, ctx)
 
     def invoke(self, call: Invocation) -> Value:
-        """Returns what a call gives."""
+        """Returns the result of a call."""
         return self.constructs.invoke(self, call)
 
     def enters(self) -> None:
-        """Notes that a function is called that is worth entering."""
+        """Notes a call of a function that is worth entering."""
         self.entrances += 1
 
     def find(self, item: Any) -> Entry | None:
-        """Returns what other roots left under an item before this one first asked."""
+        """Returns the entry of an item from other roots, as of this root's first request."""
         found = self.ledger.found
         if item not in found:
             found[item] = self.world.ledgers.find(item, self.root)
         return found[item]
 
     def count(self, item: Any) -> int:
-        """Returns how often a function ran, in this root and before it; no more than it may."""
+        """Returns how often a function has run, in this root and before it, up to its limit."""
         before, own = self.find(item), self.ledger.left.get(item, 0)
         return (before if type(before) is int else 0) + (own if type(own) is int else 0)
 
     def number_of(self, parts: tuple[object, ...]) -> int:
-        """The number of an object by what makes it: the same in all roots."""
+        """Returns an object's number, derived from what creates it: the same in all roots."""
         left, key = self.ledger.left, Key(parts)
         number = left[key] if key in left else self.world.ledgers.find(key, self.root)
         if type(number) is not int:
@@ -306,20 +305,20 @@ class Run:
         return number
 
     def begin_afresh(self) -> None:
-        """Gives the next method of a class that nobody calls as much to spend as the first one had."""
+        """Resets the budget for the next method of a class without callers."""
         self.left, self.bodies_before = ALL, self.bodies
         self.contexts.clear()
         self.mapped_by.clear()
 
     def runs_body(self, function: Site, ctx: Context) -> bool:
-        """Tells if a function's body runs, which is counted: some times, and then once for each map that is new to it.
+        """Returns whether a function's body runs, and counts it: a few times, then once in each map that is new to it.
 
-        Where it is not known whether the code runs, nor what else is bound, fewer times are enough.
-        The first run of a function that is far down its route costs nothing: those are as many as there is text.
+        Fewer runs are enough if neither is known, whether the code runs and what else is bound. The first run of a
+        function deep in a route is free, because their number is limited by the text.
 
         Args:
             function: the function.
-            ctx: the circumstances of the call.
+            ctx: the context of the call.
         """
         seen, maps = self.contexts.get(function, 0), ctx.env.maps
         mapped = (function, maps[-1].site) if maps else None
@@ -334,7 +333,7 @@ class Run:
         return True
 
     def begin_loop(self) -> Share | None:
-        """The share of a loop that begins; None if it runs inside another, whose share it uses."""
+        """Returns the share of a loop that begins; None if it is nested and uses the outer loop's share."""
         if self.loop is not None:
             return None
         outer = self.limit
@@ -345,7 +344,7 @@ class Run:
         return share
 
     def end_loop(self, share: Share | None) -> None:
-        """Ends the loop that has a share."""
+        """Ends a loop that has a share."""
         if share is not None:
             iterations = self.iterations + ITERATIONS_TO_SPARE > share.iterations
             self.is_brief = self.is_brief or iterations or self.work + WORK_TO_SPARE > share.work
@@ -353,7 +352,7 @@ class Run:
             self.end_call(share.limit)
 
     def begin_call(self) -> Limit | None:
-        """Limits what a call may spend that begins; returns what was limited before."""
+        """Limits the budget of a call that begins; returns the previous limit."""
         outer = self.limit
         if outer is None:
             self.limit = self._begin_at_the_top()
@@ -362,10 +361,10 @@ class Run:
         return outer
 
     def end_call(self, outer: Limit | None) -> None:
-        """Ends what a call may spend, or a loop at the top of the root.
+        """Ends the budget of a call, or of a loop at the top of the root.
 
         Args:
-            outer: what was limited before it began.
+            outer: the limit before it began.
         """
         limit = self.limit
         if limit is None or limit is outer:
@@ -385,7 +384,7 @@ class Run:
         return at_the_top(self.left, self.spent)
 
     def may_go_on(self) -> bool:
-        """Tells if the loop that runs begins another iteration: not if the outermost one has used up its share."""
+        """Returns whether the running loop may begin another iteration, within the outermost loop's share."""
         share = self.loop
         self.iterations += 1
         if share is None or (
@@ -396,13 +395,13 @@ class Run:
         return False
 
     def shares(self, function: Function) -> bool:
-        """Returns whether a function does here what it does in other runs, given the same."""
+        """Returns whether a function gives the same results as in other runs for the same arguments."""
         return not (self.is_apart and function.path == self.path)
 
     def may_enter(self, ctx: Context) -> bool:
-        """Returns whether what runs has something left for the body of another function.
+        """Returns whether the budget allows running another function's body.
 
-        Outside every map that is less, as what is not entered there is a root itself.
+        The budget outside maps is smaller, because a function that is not entered there is a root itself.
         """
         is_left = self.limit is None or self.bodies < self.limit.bodies
         if is_left and (ctx.env.maps or self.bodies - self.bodies_before < MOST_BODIES_OUTSIDE):
@@ -411,17 +410,16 @@ class Run:
         return False
 
     def too_deep(self, ctx: Context) -> bool:
-        """Returns whether a route is so long that going on along it tells nothing new.
+        """Returns whether a route is so long that following it further reveals nothing new.
 
-        Where no map encloses the code and unseen callers may bind more, a few steps are enough: whatever lies
-        deeper is a root itself.
+        Outside maps, if unseen callers may bind more, a few steps are enough: deeper functions are roots themselves.
         """
         if ctx.env.maps:
             return len(ctx.route) - self.begun > DEEPEST_IN_MAP
         return len(ctx.route) > (DEEPEST_OPEN if ctx.env.open else DEEPEST_CLOSED)
 
     def heap_entry(self, key: Any, path: str) -> dict[str, Value]:
-        """Returns what is kept under a key: in this run, else by the top level of its file or of the root's."""
+        """Returns the heap entry of a key: from this run, else from the top level of its file or the root's."""
         held = self.heap.get(key)
         if held is not None:
             return held
@@ -433,14 +431,11 @@ class Run:
         return {}
 
     def weighs(self, function: Function) -> None:
-        """Notes that this run depends on what a function is worth; not needed where its body runs, as that notes more.
-
-        A body that runs would not run if the function were worth less, and then its whole block counts as changed.
-        """
+        """Notes that this run depends on a function's worth; running its body notes more."""
         self.deps.add(worth_of(function.path, function.block))
 
     def body(self, function: Function) -> Statements:
-        """The statements of a function, noted as something this run depends on."""
+        """Returns the statements of a function, and notes the dependency."""
         self.deps.add((function.path, function.block))
         if function.body is not None:
             return function.body

@@ -1,4 +1,4 @@
-"""Names that mean the same because one stands where the other stood: in a repeated call, in a comparison."""
+"""Equivalent names: one replaces the other in a repeated call or equals it in a comparison."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from meshlens.axes.runs.run import Run
 
 
 def names_given(values: Iterable[Value]) -> tuple[Const, ...]:
-    """The strings among the arguments of a call, in order."""
+    """Returns the strings among the arguments of a call, in order."""
     return tuple(name for value in values if type(value) in _HOLD_NAMES for name in _strings(value))
 
 
 def note_repeated(run: Run, first: tuple[Const, ...], again: tuple[Const, ...]) -> None:
-    """Notes the names of a call that was not run again, as it ran with equal ones before."""
+    """Notes the names of a call that was not run again because an equal one had run."""
     for one, other in zip(first, again, strict=False):
         if one.origin != other.origin or one.via != other.via:
             run.records.same_names.append(SameName(one, other))
 
 
 def note_compared(run: Run, operator: str, items: list[Value]) -> None:
-    """Notes a name and the equal one that a comparison found it to be."""
+    """Notes that a comparison found two names equal."""
     left, right = items
     if not isinstance(left, Const) or not isinstance(left.value, str):
         return

@@ -1,6 +1,6 @@
-"""One statement watched: what it met whenever it ran, so that another in its place can run there without the rest.
+"""Replaying one statement: records each time that it ran, so that a replacement can run without the rest.
 
-That works where the other statement leaves behind what this one left, but for its own records.
+This works if the replacement leaves the same state as the original, apart from its own records.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ class Watched(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One time that a statement ran.
+    """One execution of a watched statement.
 
     Attributes:
-        frame: the variables before, with those around them.
-        context: the circumstances.
-        heap: what objects held.
+        frame: the variables before, with the enclosing frames.
+        context: the context.
+        heap: the attributes of objects.
         ambient, stack, api_guard, broad_guard, differentiating: as in `Run`.
-        begun: how many records of each kind there were before.
-        ended: how many there were behind it.
-        after: the variables that it set, with their values.
-        globals: the module's variables, if that had not run to its end.
-        begun_calls: how many calls there were before.
-        calls: how many calls it made.
-        depth: how deep the run was when it began.
-        work: how much work it was, each iteration of a loop counted as four more.
+        begun: the number of records of each kind before.
+        ended: the number after it.
+        after: the variables that it set.
+        globals: the module's variables, if the module was still running.
+        begun_calls: the number of calls before.
+        calls: the number of calls it made.
+        depth: the nesting depth of the run when it began.
+        work: its work, counting each iteration of a loop as four more.
     """
 
     frame: Frame
@@ -76,9 +76,9 @@ class Left:
 
     Attributes:
         records: for the rules.
-        after: the variables that it set, with their values.
-        calls: how many calls it made.
-        work: how much work it was.
+        after: the variables that it set.
+        calls: the number of calls it made.
+        work: its work.
         deps, relied: as in `Run`.
     """
 
@@ -91,11 +91,11 @@ class Left:
 
 
 class _EnteredError(Exception):
-    """The statement calls a function of the workspace: what that does may depend on what ran before."""
+    """Raised when the statement calls a workspace function, whose effects may depend on what ran before."""
 
 
 class _Alone(Run):
-    """A run of one statement alone."""
+    """A run of a single statement."""
 
     def enters(self) -> None:
         """Gives up."""
@@ -103,7 +103,7 @@ class _Alone(Run):
 
 
 def run_watched(run: Run, node: Watched, frame: Frame, ctx: Context) -> None:
-    """Runs a statement that is watched."""
+    """Runs a watched statement."""
     moments = run.moments
     if moments is None or run.begun or len(moments) >= _MOST_MOMENTS:
         run.moments = None
@@ -152,13 +152,13 @@ def run_watched(run: Run, node: Watched, frame: Frame, ctx: Context) -> None:
 def run_alone(
     constructs: Constructs, world: World, root: tuple[str, str], moment: Moment, statement: Any
 ) -> Left | None:
-    """Runs a statement as another once ran; None if it does what may concern others.
+    """Runs a statement in place of another; returns None if it does something that may affect the rest.
 
     Args:
-        constructs: what runs code.
+        constructs: the functions that run code.
         world: the workspace.
-        root: the root that ran then.
-        moment: when the other statement ran.
+        root: the original root.
+        moment: the original execution.
         statement: the statement.
     """
     run = _Alone(constructs, world, *root)
@@ -207,12 +207,12 @@ def _work(run: Run) -> int:
 
 
 def leaves_the_same(moment: Moment, left: Left, unread: frozenset[str] | None) -> bool:
-    """Returns whether what follows cannot tell which of two statements ran.
+    """Returns whether the code that follows cannot distinguish two statements.
 
     Args:
-        moment: the one that ran.
-        left: what the other leaves behind.
-        unread: the variables that only the statements mention; None where they may run again in the same frame.
+        moment: the original execution.
+        left: the effects of the replacement.
+        unread: the variables that only the statements mention; None if they may run again in the same frame.
     """
     variables = moment.frame.vars
     for name in moment.after.keys() | left.after.keys():
@@ -228,12 +228,12 @@ def leaves_the_same(moment: Moment, left: Left, unread: frozenset[str] | None) -
 def spliced(
     records: Records, moments: Sequence[Moment], made: Sequence[Left]
 ) -> tuple[Records, tuple[Moment, ...]] | None:
-    """The records of a root in which a statement left others, and the moments counted in these; None if none changed.
+    """Returns a root's records with a statement's replaced, and the moments adjusted to them; None if none changed.
 
     Args:
-        records: those before.
-        moments: when the statement ran, in order.
-        made: what ran in its place, in the same order.
+        records: the records before.
+        moments: the executions of the statement, in order.
+        made: the effects of its replacements, in the same order.
     """
     spans: list[list[tuple[int, int]]] = []
     lists: list[list[Any]] = []
@@ -265,7 +265,7 @@ def spliced(
 
 
 def old_records(records: Records, moments: Sequence[Moment]) -> Records:
-    """The records that the statement itself left."""
+    """Returns the records that the statement itself added."""
     return Records(
         *[
             [one for moment in moments for one in getattr(records, name)[moment.begun[place] : moment.ended[place]]]
@@ -275,12 +275,12 @@ def old_records(records: Records, moments: Sequence[Moment]) -> Records:
 
 
 def may_do_more(run: Run) -> bool:
-    """Tells if a run stays as complete as it is when a statement in it makes some more calls, or is more work."""
+    """Returns whether a run stays complete if a statement in it makes a few more calls or does more work."""
     return not run.is_brief
 
 
 def same(one: Any, other: Any) -> bool:
-    """Tells if two values are alike in all that they hold, also in what does not count when they are compared."""
+    """Returns whether two values have identical contents, including parts that `==` ignores."""
     if one is other:
         return True
     kind = type(one)
@@ -305,12 +305,12 @@ def _changes(before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[st
 
 
 def _handed(frame: Frame) -> tuple[frozenset[str], ...]:
-    """Returns what became of the containers that a caller gave."""
+    """Returns the state of the caller's containers in a frame."""
     return frame.given, frame.altered, frame.blurred
 
 
 def _copied(frame: Frame) -> Frame:
-    """A frame as it is now, with those around it; modules stay themselves."""
+    """Returns a copy of a frame and its enclosing frames; modules stay themselves."""
     parent = frame.parent
     return frame if parent is None else _copied_one(frame, _copied(parent))
 

@@ -1,4 +1,4 @@
-"""Objects that are trees of arrays, as maps see them: named tuples, dataclasses, structs of flax and chex."""
+"""Objects that maps treat as trees of arrays: named tuples, dataclasses, structs of flax and chex."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from meshlens.axes.runs.heap import altered, attributes_of
 from meshlens.axes.runs.run import Run
 
 DEEPEST = 4
-"""How many trees inside each other are followed; one may hold itself."""
+"""Maximum nesting of trees that are followed, because one may contain itself."""
 
 
 def fields_of(run: Run, value: Value) -> dict[str, Value] | None:
-    """Returns what the fields of a tree of arrays hold; None for any other value."""
+    """Returns the fields of a tree of arrays; None for any other value."""
     if not isinstance(value, Instance) or not value.cls.dataclass:
         return None
     held = attributes_of(run, value)
@@ -24,13 +24,13 @@ def fields_of(run: Run, value: Value) -> dict[str, Value] | None:
 
 
 def with_fields(run: Run, value: Instance, changed: Callable[[str, Value], Value], site: Site) -> Instance:
-    """A copy of a tree in which every field is changed.
+    """Returns a copy of a tree with every field replaced.
 
     Args:
         run: the run.
         value: the tree.
-        changed: what becomes of a field, by its name and value.
-        site: what makes the copy.
+        changed: returns a field's new value, given its name and value.
+        site: the site of the copy.
     """
     fields = fields_of(run, value) or {}
     args = tuple(Arg(name, changed(name, held), None, None) for name, held in fields.items())
@@ -38,7 +38,7 @@ def with_fields(run: Run, value: Instance, changed: Callable[[str, Value], Value
 
 
 def as_data(run: Run, value: Value, depth: int = 0) -> Value:
-    """A value with every tree in it as unknown data that bears the labels of its fields."""
+    """Returns a value with every tree in it replaced by unknown data with the labels of its fields."""
     if isinstance(value, Seq):
         return Seq(value.kind, tuple(as_data(run, item, depth) for item in value.items), value.open)
     if isinstance(value, Dict):

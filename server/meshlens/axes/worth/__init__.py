@@ -1,1 +1,1 @@
-"""How much work code is worth, and what becomes of code that is not run."""
+"""Budgets for running code, and the effects of code that is not run."""

@@ -1,4 +1,4 @@
-"""How much work a call is worth: dull functions are not entered, plain ones only a few times, results are shared."""
+"""Which calls to run: dull functions are skipped, plain ones run only a few times, results are shared."""
 
 from __future__ import annotations
 
@@ -62,44 +62,44 @@ from meshlens.jaxapi.binders import BINDERS, MAPS_ON_DEVICES
 _HOLD_NAMES = frozenset(
     name for row in BINDERS.values() if row.names_from == "parameters" for name in (row.names, *row.more_names)
 )
-"""Keywords that give a binder its axis names: who takes one, under `**` perhaps, hands it on to a binder."""
+"""Keywords that give a binder its axis names; a function that takes one, even under `**`, may pass it to a binder."""
 
 _HOLD_NO_FUNCTION = frozenset({Data, Const, Ext, Made, Mesh, Spec, Class, Instance, Module, Super})
 _HOLDS_NOTHING = _HOLD_NO_FUNCTION - {Instance}
 _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
 _MOST_FOLLOWED = 40
-"""How many calls of functions that say nothing of axes are followed in maps, for what they make of arrays."""
+"""Maximum number of calls in maps that are followed only for their effect on arrays."""
 _MAKE_ATTRIBUTES = frozenset({"__init__", "__post_init__", "setup"})
 _THIN = 2
-"""Statements of a function that does little more than hand on what it is given, such as a wrapper of a map."""
+"""Maximum number of statements of a thin wrapper, such as one around a map."""
 
 
 def spent(run: Run, function: Function, values: dict[str, Value], decides: bool, ctx: Context) -> Value | None:
     """Returns the result to reuse once a function has used up its runs outside every map; None if it may run again.
 
-    Runs that may never happen, or only with some releases of JAX, do not use up what those that certainly happen may
-    spend, nor do those in which a module makes its parameters, where some collectives are left out.
+    Runs that may never happen, happen only with some JAX releases, or initialize a module's parameters, which skips
+    some collectives, do not use up the runs of others.
 
     Args:
         run: the run.
         function: the function.
         values: its arguments.
-        decides: whether they may decide about axes.
-        ctx: the circumstances of the call.
+        decides: whether they may affect axes.
+        ctx: the context of the call.
     """
     telling = (decides, ctx.sure and run.api_guard == run.broad_guard, ctx.skip)
     ran: tuple[Site, tuple[bool, ...]] = (function.site, telling)
     left = run.ledger.left
     given = [value for value in values.values() if type(value) not in _HOLDS_NOTHING]
-    # The object whose method runs is none that is handed in.
+    # The object whose method runs does not count as an argument.
     if given and type(given[0]) is Instance and function.owner is not None and function.kind != "static":
         del given[0]
     handed = frozenset([site for value in given for site in _worthwhile(run, value)])
-    # What a helper makes of a function or an object that has to do with axes is news, however often it ran for others;
-    # so is what a thin wrapper makes of names, meshes and specs.
+    # The result for a function or object related to axes is new, however often the helper has run; so is a thin
+    # wrapper's result for names, meshes and specs.
     is_news = (handed and not run.count((function.site, handed))) or (decides and len(run.body(function)) <= _THIN)
-    # Most strings are no names of axes: they go on counting only where a binder or a use of an axis is in sight, and
-    # where an object is made, which has no attributes before.
+    # Most strings are not axis names. They count only near a binder or a use of an axis, and when an object is created,
+    # which has no attributes yet.
     is_plain = not decides or not (function.name in _MAKE_ATTRIBUTES or _names_axes(run, function))
     if run.count(ran) < (MOST_PLAIN_RUNS if is_plain else most_runs(ran)) or is_news:
         own = left.get(ran, 0)
@@ -111,12 +111,12 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     if not isinstance(latest, Shared):
         return UNKNOWN
     run.relied.add(latest.root)
-    # What a closure gives hangs on what it closes over, too.
+    # A closure's result also depends on the variables that it closes over.
     if latest.given == values and function.frame.parent is None:
         return latest.value
     known = ("whatever given", function.site, latest.value)
     if known not in run.memo:
-        # What is written matters only where it shows how many items there are.
+        # The source matters only if it shows the number of items.
         written = _returned(run.body(function)) if type(latest.value) in (Seq, Dict) else ()
         run.memo[known] = _whatever_given(_Result(run, function, latest.given), latest.value, written)
     return run.memo[known]
@@ -130,13 +130,13 @@ def _names_axes(run: Run, function: Function) -> bool:
 
 @dataclass(slots=True)
 class _Result:
-    """The result of a call, on its way to becoming what other arguments would give as well.
+    """The result of a call, being generalized to other arguments.
 
     Attributes:
         run: the run.
-        function: what was called.
+        function: the callee.
         given: the arguments of that call.
-        frames: the variables of the call, by those that they stand for now.
+        frames: the generalized frames of the call.
     """
 
     run: Run
@@ -146,12 +146,12 @@ class _Result:
 
 
 def _whatever_given(result: _Result, value: Value, written: tuple[Any, ...]) -> Value:
-    """Returns the part of a result that holds for any arguments: functions and meshes, no number, shape, key or length.
+    """Returns the part of a result that holds for any arguments: functions and meshes, but no numbers, shapes or keys.
 
     Args:
         result: the call.
-        value: what it gave, or a part of it.
-        written: the expressions that it returns; none where they do not show how many items there are.
+        value: the result or a part of it.
+        written: the returned expressions; none if they do not show the number of items.
     """
     if isinstance(value, Seq):
         if not _is_written_out(written, len(value.items)):
@@ -181,7 +181,7 @@ def _whatever_given(result: _Result, value: Value, written: tuple[Any, ...]) -> 
 
 
 def _object_whatever_given(result: _Result, value: Instance) -> Value:
-    """An object that the call, or one in it, made, with attributes that other arguments would give it as well."""
+    """Returns an object that the call created, with the attributes that it would have for any arguments."""
     run, site = result.run, result.function.site
     if value in result.given.values():
         return UNKNOWN
@@ -197,14 +197,14 @@ def _object_whatever_given(result: _Result, value: Instance) -> Value:
 
 
 def _is_in_function(run: Run, site: Site) -> bool:
-    """Tells whether a site is in a function, so that each call has an object of its own there."""
+    """Returns whether a site is in a function, so that each call creates its own object there."""
     facts = run.world.facts(site.path)
     block = facts.blocks.get(site.block) if facts is not None else None
     return block is not None and isinstance(block.shape, (FunctionDef, FunctionShape))
 
 
 def _frame_whatever_given(result: _Result, frame: Frame) -> Frame:
-    """The variables of the call as other arguments would leave them, for a function that closes over them."""
+    """Returns the call's variables as they would be for any arguments, for a function that closes over them."""
     known = result.frames.get(id(frame))
     if known is not None:
         return known
@@ -216,7 +216,7 @@ def _frame_whatever_given(result: _Result, frame: Frame) -> Frame:
 
 
 def _is_written_out(written: tuple[Any, ...], count: int) -> bool:
-    """Tells if expressions are tuples and lists that write out so many items."""
+    """Returns whether expressions are tuple or list displays with this many items."""
     return bool(written) and all(
         isinstance(node, (TupleDisplay, ListDisplay))
         and len(node.items) == count
@@ -226,7 +226,7 @@ def _is_written_out(written: tuple[Any, ...], count: int) -> bool:
 
 
 def _is_dict_written_out(written: tuple[Any, ...], count: int) -> bool:
-    """Tells if expressions are dictionaries that write out so many items."""
+    """Returns whether expressions are dictionary displays with this many items."""
     return bool(written) and all(
         isinstance(node, DictDisplay) and len(node.pairs) == count and all(pair.key is not None for pair in node.pairs)
         for node in written
@@ -235,7 +235,7 @@ def _is_dict_written_out(written: tuple[Any, ...], count: int) -> bool:
 
 @lru_cache(maxsize=500)
 def _returned(statements: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The expressions that statements return, without those of functions inside them."""
+    """Returns the expressions that statements return, excluding those of nested functions."""
     found: list[Any] = []
     waiting: list[Any] = list(statements)
     while waiting:
@@ -250,7 +250,7 @@ def _returned(statements: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def tells(values: Iterable[Value]) -> bool:
-    """Returns whether arguments may decide about axes: a name, a function, a mesh, a spec."""
+    """Returns whether arguments may affect axes: names, functions, meshes or specs."""
     for value in values:
         kind = type(value)
         if kind is Data:
@@ -270,7 +270,7 @@ def tells(values: Iterable[Value]) -> bool:
 
 
 def share(run: Run, key: Key, result: Value, begun: int, names: tuple[Const, ...]) -> None:
-    """Keeps a result for other roots, unless the call changed an object that was there before."""
+    """Stores a result for other roots, unless the call changed an existing object."""
     new = {number for number, made in run.written[begun:] if made}
     if all(number in new for number, _ in run.written[begun:]):
         heap = {number: dict(run.heap.get(number, {})) for number in new}
@@ -278,13 +278,13 @@ def share(run: Run, key: Key, result: Value, begun: int, names: tuple[Const, ...
 
 
 def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
-    """Tells if running the body can tell nothing: no axis in reach, and neither functions nor axis names handed in."""
+    """Returns whether running the body reveals nothing: no axis in reach, and no functions or axis names passed."""
     if run.world.reaches(function.path, function.block, ctx.env):
         return False
     if run.api_guard > run.broad_guard and run.world.is_worth_a_root(function.path, function.block, starts=False):
         return False
     if ctx.skip and run.world.is_worth_a_root(function.path, function.block, starts=False):
-        # A model that is initialized says how its arrays are laid out.
+        # The layout of arrays shows when a model is initialized.
         return False
     if any(_holds_function(arg.value) or arg.label in _HOLD_NAMES for arg in args):
         return False
@@ -297,7 +297,7 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
 
 
 def is_followed(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
-    """Returns whether a dull function is entered for what it makes of arrays that the devices hold parts of."""
+    """Returns whether a dull function is entered to follow arrays that are split over devices."""
     if not any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps):
         return False
     if function.frame.maps == 0 and not any(_varies(arg.value) for arg in args):
@@ -314,7 +314,7 @@ def _varies(value: Value) -> bool:
 
 
 def _closes_over_axes(run: Run, function: Function) -> bool:
-    """Returns whether what makes an inner function was given a function that has to do with axes, as a decorator is."""
+    """Returns whether an inner function's factory, such as a decorator, was passed a function related to axes."""
     for frame in function.frame.chain():
         for name in frame.parameters:
             value = frame.vars.get(name, UNKNOWN)
@@ -333,7 +333,7 @@ def _has_sizes(value: Value) -> bool:
 
 
 def _is_worthwhile(run: Run, cls: Class) -> bool:
-    """Returns whether a method of a class has to do with axes, so that whoever is handed such an object may call it."""
+    """Returns whether a class has methods related to axes, which a function that is passed such an object may call."""
     members = [value.operand if isinstance(value, Wrapped) else value for value in cls.frame.vars.values()]
     methods = [value for value in members if isinstance(value, Function)]
     for method in methods:
@@ -353,7 +353,7 @@ def _holds_function(value: Value) -> bool:
 
 
 def _worthwhile(run: Run, value: Value) -> Iterator[Site]:
-    """Yields where the functions stand that a value comes down to, those only that have to do with axes."""
+    """Yields the sites of the functions in a value that are related to axes."""
     if isinstance(value, Function):
         run.weighs(value)
         if run.world.is_worth_a_root(value.path, value.block, starts=True):
@@ -374,7 +374,7 @@ def _worthwhile(run: Run, value: Value) -> Iterator[Site]:
 
 
 def _leaves(value: Value) -> Iterator[Value]:
-    """Yields what a tree of values comes down to; a part that stands in it a thousand times is gone through once."""
+    """Yields the leaves of a tree of values, visiting a repeated part once."""
     met: set[int] = set()
     waiting = list(_parts(value))
     waiting.reverse()
@@ -396,14 +396,14 @@ def _parts(value: Value) -> Iterable[Value]:
 
 
 def forget_tables(run: Run, function: Function, args: tuple[Arg, ...]) -> None:
-    """Makes the entries of configurations unknown that a function was given which does not run, if it may set them."""
+    """Makes unknown the entries of configurations passed to a function that is not run, if it may set them."""
     values = [arg.value for arg in args if is_table(arg.value)]
     if values and _alters(run.body(function), frozenset(parameter[0] for parameter in function.parameters)):
         run.altered.extend((value, forgotten(value)) for value in values if isinstance(value, Dict))
 
 
 def _alters(statements: tuple[Any, ...], names: frozenset[str]) -> bool:
-    """Returns whether statements set an attribute or an item of what one of some names stands for, or hand it on."""
+    """Returns whether statements set an attribute or item of a variable, or pass the variable on."""
     waiting: list[Any] = list(statements)
     while waiting:
         node = waiting.pop()
@@ -427,7 +427,7 @@ def _root_of(node: Expression) -> str:
 
 
 def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Key | None:
-    """Returns what a call's result depends on, if that can be hashed; None if not."""
+    """Returns the key of a call's result; None if it is not hashable."""
     parts = (
         function,
         tuple(values.values()),

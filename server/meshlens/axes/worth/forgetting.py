@@ -1,4 +1,4 @@
-"""Code that is not run, or not often enough: what it may have set is not known any more."""
+"""Code that is not run, or not often enough: the variables that it may set become unknown."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from meshlens.facts.nodes import (
 
 
 def forget(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> None:
-    """Makes everything unknown that some statements and expressions may set, functions in them left out.
+    """Makes unknown everything that statements and expressions may set, except in nested functions.
 
     Args:
         run: the run.
         nodes: the statements and expressions.
         frame: the running frame.
-        ctx: the circumstances.
+        ctx: the context.
     """
     waiting: list[Any] = list(nodes)
     while waiting:
@@ -65,13 +65,13 @@ def forget(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> None
 
 
 def too_deep(run: Run, node: Expression, frame: Frame, ctx: Context) -> Value:
-    """The value of an expression that lies too deep to be worked out."""
+    """Returns the value of an expression that is nested too deeply to evaluate."""
     forget(run, (node,), frame, ctx)
     return UNKNOWN
 
 
 def _set_by(node: Any) -> Iterator[Expression]:
-    """The targets that a node sets, as expressions."""
+    """Yields the targets that a node sets, as expressions."""
     if isinstance(node, (Assign, Delete)):
         yield from node.targets
     elif isinstance(node, (AnnAssign, AugAssign, For)):
@@ -109,7 +109,7 @@ def _unset(run: Run, target: Expression, frame: Frame, ctx: Context) -> None:
 
 
 def _is_plain(node: Expression) -> bool:
-    """Tells if an expression is a name with attributes, which can be worked out without calls that run bodies."""
+    """Returns whether an expression is a name with attributes, which is evaluated without running bodies."""
     while isinstance(node, Attribute):
         node = node.object
     return isinstance(node, Name)

@@ -1,7 +1,7 @@
-"""Which functions are worth entering: those from which something to do with axes can be reached, by names.
+"""Selects the functions worth entering: those that can reach something related to axes by name.
 
-A name stands for every function of that name in the workspace, so nothing that matters is left out; what is
-left out is the bulk of ordinary numerical code.
+A name stands for every workspace function of that name, so nothing relevant is missed; most ordinary numerical code is
+skipped.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ Facts = Mapping[str, FileFacts]
 Mentions = dict[str, tuple[str, ...]]
 Ranks = dict[str, int]
 Row = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
-"""What a changed block owned and mentioned, and what it owns and mentions."""
+"""The names that a changed block owned and mentioned before, and those after."""
 
 
 class Interest:
-    """Which blocks are interesting, for one state of the workspace."""
+    """The interesting blocks of one state of the workspace."""
 
     def __init__(
         self, facts: Facts, mentioned: dict[str, Mentions], closures: list[Ranks], dated: frozenset[str]
@@ -55,7 +55,7 @@ class Interest:
 
     @staticmethod
     def of(facts: Facts, before: Interest | None = None) -> Interest:
-        """Returns what is interesting in a workspace; what stayed as it was before is not looked through again."""
+        """Returns the interesting blocks of a workspace, reusing the results for unchanged files."""
         mentioned: dict[str, Mentions] = {}
         users: dict[str, list[tuple[str, ...]]] = defaultdict(list)
         dated: set[str] = set()
@@ -77,14 +77,14 @@ class Interest:
         changed: Iterable[tuple[str, str]],
         known: Mapping[tuple[str, str], tuple[str, ...]] | None = None,
     ) -> tuple[Interest, frozenset[str]] | None:
-        """The same after some blocks changed, and the names from which more can be reached than before.
+        """Returns the state after some blocks changed, and the names that reach more than before.
 
-        None where less can be reached than before, or where that is not told quickly.
+        Returns None if names reach less than before, or if that cannot be decided quickly.
 
         Args:
             facts: the facts of the workspace now.
             changed: the blocks, by path and key, that changed, came or went.
-            known: what some of them mention now.
+            known: the names that some of them mention now.
         """
         mentioned = dict(self._mentioned)
         rows: list[Row] = []
@@ -113,7 +113,7 @@ class Interest:
         return Interest(facts, mentioned, closures, dated), frozenset(more)
 
     def mentioning(self, names: frozenset[str]) -> frozenset[tuple[str, str]]:
-        """The blocks that mention one of these names."""
+        """Returns the blocks that mention one of these names."""
         return frozenset(
             (path, key)
             for path, mentions in self._mentioned.items()
@@ -124,11 +124,11 @@ class Interest:
     def differing(
         self, before: Interest, changed: Iterable[tuple[str, str]]
     ) -> tuple[frozenset[tuple[str, str]], frozenset[tuple[str, str]]]:
-        """The blocks that are worth more than before, as roots or where they are called, and those that are worth less.
+        """Returns the blocks that are worth more than before, as roots or when called, and those that are worth less.
 
         Args:
-            before: what was interesting before.
-            changed: the blocks that changed, came or went; of others it is seen by the names that they mention.
+            before: the previous state.
+            changed: the blocks that changed, came or went; others are judged by the names that they mention.
         """
         names = set(self._dated ^ before._dated)
         for now, was in ((self._binding, before._binding), (self._using, before._using)):
@@ -146,7 +146,7 @@ class Interest:
         return frozenset(more), frozenset(less)
 
     def verdict(self, path: str, key: str) -> tuple[bool, ...]:
-        """All that decides whether a block is a root, to be compared with what was."""
+        """Returns everything that decides whether a block is a root, for comparison with another state."""
         mentioned = self._mentioned_in(path, key)
         if mentioned is None:
             return ()
@@ -154,7 +154,7 @@ class Interest:
         return (*starts, "jax" in mentioned)
 
     def reach(self, path: str, key: str) -> tuple[bool, ...]:
-        """All that `reaches` looks at; empty where there is no such block."""
+        """Returns everything that `reaches` reads; empty if there is no such block."""
         found = self._reach.get((path, key))
         if found is None:
             found = self._reach[(path, key)] = self._reach_of(path, key)
@@ -176,10 +176,10 @@ class Interest:
         return mentions.get(key) if mentions is not None else None
 
     def reaches(self, path: str, key: str, env: AxisEnv) -> bool:
-        """Returns whether calling a block in an environment can tell anything about axes.
+        """Returns whether calling a block in an environment can reveal anything about axes.
 
-        Where unseen callers may bind any axis, a use of an axis tells nothing; what matters there is what binds
-        axes, and the functions that use them being handed on.
+        If unseen callers may bind any axis, a use of an axis reveals nothing; only binders matter there, and functions
+        using axes that are passed on.
         """
         reach = self.reach(path, key)
         if not reach:
@@ -192,17 +192,17 @@ class Interest:
         return uses or (draws and bool(env.maps))
 
     def makes_arrays(self, path: str, key: str) -> bool:
-        """Returns whether a block is short and makes arrays, whose sizes are known where those of its arguments are."""
+        """Returns whether a block is short and makes arrays whose sizes follow from those of its arguments."""
         reach = self.reach(path, key)
         return bool(reach) and reach[-1]
 
     def is_worth_a_root(self, path: str, key: str, *, starts: bool) -> bool:
-        """Returns whether a block is worth running for itself.
+        """Returns whether a block is worth running as a root.
 
         Args:
             path: the file.
             key: the block.
-            starts: whether Python starts to run code here, so that it is known what is bound.
+            starts: whether Python calls this block, so that the bound axes are known.
         """
         found = self._roots.get((path, key, starts))
         if found is None:
@@ -218,14 +218,14 @@ class Interest:
         return not (self._using if starts else self._binding).keys().isdisjoint(mentioned)
 
     def names_axes(self, path: str, key: str) -> tuple[bool, tuple[str, ...]]:
-        """Tells if a block or a function in it says something that binds axes or uses them, and the blocks of these."""
+        """Returns whether a block or a function in it mentions axes, and the keys of the blocks that do."""
         found = self._names_axes.get((path, key))
         if found is None:
             mentions = self._mentioned.get(path, {})
             keys = self._sorted.get(path)
             if keys is None:
                 keys = self._sorted[path] = sorted(mentions)
-            # What follows the dot in the order of characters ends what begins with it.
+            # The character after the dot ends the range of keys with this prefix.
             blocks = (key, *keys[bisect_left(keys, key + ".") : bisect_left(keys, key + "/")])
             words = binding_words() | using_words()
             says = any(not words.isdisjoint(mentions.get(block, ())) for block in blocks)
@@ -233,7 +233,7 @@ class Interest:
         return found
 
     def is_worth_reading(self, path: str) -> bool:
-        """Returns whether the top level of a file is worth running even if no import leads there."""
+        """Returns whether the top level of a file is worth running even if nothing imports it."""
         return any(
             "jax" in mentioned or self.is_worth_a_root(path, key, starts=True)
             for key, mentioned in self._mentioned.get(path, {}).items()
@@ -247,7 +247,7 @@ def _mentions_in(path: str, file: FileFacts, before: Interest | None) -> Mention
 
 
 def _closure(words: frozenset[str], users: Mapping[str, list[tuple[str, ...]]]) -> Ranks:
-    """The names from which one of these words can be reached, and in how many steps at least."""
+    """Returns the names that reach one of these words, each with the minimum number of steps."""
     found = dict.fromkeys(words, 0)
     waiting = list(words)
     for name in waiting:
@@ -261,7 +261,7 @@ def _closure(words: frozenset[str], users: Mapping[str, list[tuple[str, ...]]]) 
 
 
 def _nearest(closure: Ranks, names: tuple[str, ...]) -> int:
-    """In how many steps at least one of the words can be reached from some names."""
+    """Returns the minimum number of steps from some names to one of the words."""
     return min([closure[name] for name in names if name in closure], default=_NEVER)
 
 
@@ -271,13 +271,13 @@ def _grown(
     mentioned: Mapping[str, Mentions],
     facts: Facts,
 ) -> Ranks | None:
-    """A closure after blocks changed; None if a name may have fallen out of it."""
+    """Returns a closure after blocks changed; None if a name may have dropped out of it."""
     new: Ranks = {}
     for owned, was, owns, now in rows:
         before, rank = _nearest(closure, was), _nearest(closure, now)
         for own in owned:
             held = closure.get(own)
-            # A name stays where one that is nearer to the words still holds it, or another block did all along.
+            # A name stays if one nearer to the words still owns it, or if another block always did.
             if held and before < held and (own not in owns or rank >= held):
                 return None
         for own in owns:
@@ -300,7 +300,7 @@ def _grown(
 
 
 def _dated_after(dated: frozenset[str], rows: list[Row]) -> frozenset[str] | None:
-    """The names of blocks that mention something dated after blocks changed; None if one may not do so any more."""
+    """Returns the names of blocks with dated mentions after blocks changed; None if one may have lost its mention."""
     words = dated_words()
     for owned, was, owns, now in rows:
         if not words.isdisjoint(was) and (words.isdisjoint(now) or not set(owned) <= set(owns)):
@@ -311,7 +311,7 @@ def _dated_after(dated: frozenset[str], rows: list[Row]) -> frozenset[str] | Non
 
 
 def _owns(key: str, block: Block, mentioned: tuple[str, ...]) -> tuple[str, ...]:
-    """The names under which others may mention a block, and the local functions that it makes."""
+    """Returns the names by which others may refer to a block, and the local functions that it defines."""
     made = [name[1:] for name in takewhile(is_mark, mentioned) if name[:1] == LOCAL_FUNCTION]
     return (*_own_names(key, block.header), *made) if made else _own_names(key, block.header)
 

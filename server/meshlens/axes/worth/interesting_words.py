@@ -1,4 +1,4 @@
-"""The names that make a function worth entering, or worth running for itself."""
+"""The names that make a function worth entering, or worth running as a root."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def _last(dotted: str) -> str:
 CONFIGURATION_WORDS = frozenset(
     "ConfigDict FrozenConfigDict config_dict get_config SimpleNamespace Namespace OmegaConf EasyDict".split()
 )
-"""Names of what holds the names of axes: a function that makes such an object matters wherever it is called."""
+"""Names of classes that hold axis names; a function that creates such an object matters wherever it is called."""
 
 
 @cache
 def binding_words() -> frozenset[str]:
-    """Names that bind axes or make meshes: a function that reaches one matters wherever it is called."""
+    """Returns the names that bind axes or create meshes; a function that reaches one matters wherever it is called."""
     words = {_last(dotted) for dotted, row in BINDERS.items() if row.kind != "vmap"} | {
         _last(dotted) for dotted in MESHES
     }
@@ -36,7 +36,7 @@ def binding_words() -> frozenset[str]:
 
 @cache
 def using_words() -> frozenset[str]:
-    """Names that use axes: a function that reaches one matters where it is known what is bound."""
+    """Returns the names that use axes; a function that reaches one matters if the bound axes are known."""
     return frozenset(
         {_last(dotted) for dotted in COLLECTIVES} | {row.parameter for row in CONSUMERS.values() if row.parameter}
     )
@@ -44,7 +44,7 @@ def using_words() -> frozenset[str]:
 
 @cache
 def root_words() -> frozenset[str]:
-    """Names that make a function worth running for itself."""
+    """Returns the names that make a function worth running as a root."""
     tables = (CHANGES, DEVICE_LISTS, DEVICE_COUNTS, SPECS, DEVICE_GRIDS, PROCESS_COLLECTIVES, PARTITIONED)
     words = {_last(dotted) for table in tables for dotted in table}
     return frozenset(words) | using_words() | _COMPILERS
@@ -52,11 +52,11 @@ def root_words() -> frozenset[str]:
 
 @cache
 def dated_words() -> frozenset[str]:
-    """Names that some release of JAX does not have any more, or warns of, and those whose arguments changed."""
+    """Returns the names that some JAX release removed or deprecated, and those whose arguments changed."""
     return frozenset(_last(dotted) for dotted in changed_names() | changed_keywords())
 
 
 @cache
 def words_in_maps() -> frozenset[str]:
-    """Names that make a function worth entering inside a map."""
+    """Returns the names that make a function worth entering inside a map."""
     return frozenset(_last(dotted) for dotted in DRAWS) | root_words()

@@ -1,7 +1,7 @@
-"""The budget of a run: each call and loop leaves something to what follows it, so that none hides the code below it.
+"""The budget of a run: each call and loop leaves a part for what follows, so that none hides the code after it.
 
-At the top of a root, what runs is as much as there is text; only calls and loops there are limited, each to three
-quarters of what is left, and in the functions that they enter first each call to three quarters of that.
+The work at the top of a root is proportional to its text. Only calls and loops there are limited, each to three
+quarters of what is left; so are calls in the first functions that they enter.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ MOST_CALLS = 20_000
 MOST_WORK = 40_000
 MOST_BODIES = 1_500
 MOST_BODIES_OUTSIDE = 300
-"""How many functions have run when none is entered any more outside of all maps."""
+"""Number of functions run after which none is entered outside maps."""
 
 LEVELS_THAT_SHARE = 3
-"""In so many functions inside each other, a call leaves a quarter of what there is to what follows it."""
+"""Number of nested functions in which a call leaves a quarter of the budget to what follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The budget of the outermost loop that runs, which leaves something for the code after it.
+    """The budget of the outermost running loop, which leaves a part for the code after it.
 
     Attributes:
-        work: the work of the run at which it has spent all.
-        iterations: those of loops inside it count as well.
-        bodies: the functions that have run by then.
-        limit: what was limited before it began.
+        work: the amount of work in the run at which it is used up.
+        iterations: the number of iterations, including those of inner loops.
+        bodies: the number of functions run.
+        limit: the limit before it began.
     """
 
     work: int
@@ -40,7 +40,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """An upper limit on what may be spent, or on what may have been spent by the end of a call.
+    """An upper limit on the budget, or on the amount spent by the end of a call.
 
     Attributes:
         work, calls, bodies: as in `Run`.
@@ -52,20 +52,20 @@ class Limit:
 
 
 ALL = Limit(MOST_WORK, MOST_CALLS, MOST_BODIES)
-"""What the calls and loops of a root may spend together."""
+"""The budget for all calls and loops of a root."""
 
 _LEAST = Limit(500, 250, 20)
-"""What each of them may spend at the top of the root, whatever came before: the work still grows with the text."""
+"""The minimum for each call and loop at the top of the root, so that the work grows with the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A call that lies too deep on its route, and is made when what led to it has ended.
+    """A call that is too deep on its route, postponed until the code that led to it has ended.
 
     Attributes:
         function: the function that is called.
         call: the call.
-        written: how many attributes had been set, and containers changed.
+        written: the numbers of attributes set and containers changed by then.
     """
 
     function: Function
@@ -77,8 +77,8 @@ def at_the_top(left: Limit, spent: Limit) -> Limit:
     """Returns the limit of a call or loop at the top of a root.
 
     Args:
-        left: what is left for all of them.
-        spent: what has been spent so far.
+        left: the remaining budget for all of them.
+        spent: the amount spent so far.
     """
     return Limit(
         spent.work + max(left.work - left.work // 4, _LEAST.work),
@@ -88,7 +88,7 @@ def at_the_top(left: Limit, spent: Limit) -> Limit:
 
 
 def most_of(limit: Limit, spent: Limit) -> Limit:
-    """Returns a limit that leaves a quarter of what another one still allows."""
+    """Returns a limit that leaves a quarter of another one's remaining budget."""
     return Limit(
         limit.work - (limit.work - spent.work) // 4,
         limit.calls - (limit.calls - spent.calls) // 4,
@@ -97,7 +97,7 @@ def most_of(limit: Limit, spent: Limit) -> Limit:
 
 
 def without(left: Limit, begun: Limit, ended: Limit) -> Limit:
-    """Returns what is left after something was spent."""
+    """Returns the remaining budget after an amount was spent."""
     return Limit(
         left.work - (ended.work - begun.work),
         left.calls - (ended.calls - begun.calls),

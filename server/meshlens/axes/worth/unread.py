@@ -1,4 +1,4 @@
-"""Code that cannot be read: what it may have changed is not known any more."""
+"""Code that cannot be parsed: the variables that it may set become unknown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from meshlens.facts.nodes import Hole
 
 
 def unread(run: Run, node: Hole, frame: Frame, ctx: Context) -> Value:
-    """The value of a hole, behind which the variables that it may set can be anything."""
+    """Returns the value of a hole, and makes unknown the variables that it may set."""
     unsettled = node.unsettled
     for name in unsettled:
         home = frame.home(name)

@@ -1,4 +1,4 @@
-"""The subjects of an expression, by the names and attributes in it."""
+"""The subjects of an expression, derived from the names and attributes in it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Said:
 
     Attributes:
         words: the names and attributes in it.
-        axes: whether one has to do with axes, meshes or the number of devices.
-        version: whether one asks which JAX this is, or what it has.
+        axes: whether one relates to axes, meshes or the number of devices.
+        version: whether one checks the JAX version or its features.
     """
 
     words: frozenset[str]
@@ -32,13 +32,13 @@ class Said:
 
 @lru_cache(maxsize=10_000)
 def said_by(node: Any) -> Said:
-    """Returns what an expression speaks of; conditions are met several times."""
+    """Returns the subjects of an expression, cached because conditions recur."""
     words = _words_in(node)
     return Said(words, any(map(_is_axis_word, words)), any(map(is_version_word, words)))
 
 
 def speaks_of_axes(node: Any) -> bool:
-    """Returns whether an expression names something to do with axes, meshes or the number of devices."""
+    """Returns whether an expression names something related to axes, meshes or the number of devices."""
     return said_by(node).axes
 
 
