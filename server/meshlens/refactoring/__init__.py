@@ -1,1 +1,1 @@
-"""Parts that refactorings share: the nouns, the registry, and how one is applied everywhere."""
+"""Code that refactorings share: the data model, the registry, and applying an assist everywhere."""

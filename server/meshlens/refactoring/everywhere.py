@@ -1,7 +1,7 @@
-"""Applies an assist wherever it applies in some files, and says what became of each place.
+"""Applies an assist everywhere in some files, and reports the outcome at each place.
 
-What can be written together is worked out for one state of the workspace, as working out what runs where takes longer
-than everything else; then comes the next round, for what could not.
+Each round computes as many compatible offers as possible for one state of the workspace, because analyzing the
+workspace takes longer than everything else.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Job:
 
     Attributes:
         path: the file.
-        places: where in it the assist may be offered, in order; those that were converted are gone from it.
+        places: the places where the assist may be offered, in order, without those already converted.
     """
 
     path: Path
@@ -39,9 +39,9 @@ class Outcome:
     """The outcome at one place.
 
     Attributes:
-        line: its line in the file as it was at first, from 1.
-        text: the first line of what stands there.
-        refused: the reason; None where it was converted.
+        line: its line in the original file, from 1.
+        text: the first line of its code.
+        refused: the reason; None if it was converted.
     """
 
     line: int
@@ -56,7 +56,7 @@ class Converted:
     Attributes:
         workspace: the result.
         sources: the text of every file that changed.
-        outcomes: for each job what became of each place, in the order of the file.
+        outcomes: for each job, the outcome at each place, in file order.
     """
 
     workspace: Workspace
@@ -66,14 +66,14 @@ class Converted:
 
 @dataclass(eq=False)
 class _Progress:
-    """How far a job is.
+    """The progress of a job.
 
     Attributes:
         job: the job.
-        first: its places as they were at first, with their lines; they move with the edits.
-        judged: the places that are done with, and whether they were refused.
+        first: its original places with their lines; they move with the edits.
+        judged: the completed places, and whether they were refused.
         gone: the texts of refused places that were rewritten as part of another.
-        outcomes: what became of the places.
+        outcomes: the outcomes at the places.
     """
 
     job: Job
@@ -87,10 +87,10 @@ def convert_everywhere(workspace: Workspace, jobs: Sequence[Job], assist: Assist
     """Applies an assist at every place where it is offered.
 
     Args:
-        workspace: holds the files.
+        workspace: the workspace with the files.
         jobs: the files, and the places in them.
         assist: the assist.
-        wishes: what the user said.
+        wishes: the user's wishes.
     """
     every = [_Progress(job) for job in jobs]
     for one in every:
@@ -111,7 +111,7 @@ def convert_everywhere(workspace: Workspace, jobs: Sequence[Job], assist: Assist
                     _follow(one, file.source, with_line_ends(file.source, edits))
             sources[path] = file.notebook.with_edits(edits) if file.notebook else applied(file.source, edits)
             workspace = workspace.with_file(path, sources[path])
-        # A place that comes up again for ever, as what it becomes is one as well, is not asked for again.
+        # Do not try a place again whose conversion is itself convertible, or this would never end.
         open_ones = zip(every, limits, strict=True)
         waiting = [one for one, limit in open_ones if one in waiting and len(one.outcomes) < limit]
     outcomes = (tuple(sorted(one.outcomes, key=_line)) for one in every)
@@ -119,7 +119,7 @@ def convert_everywhere(workspace: Workspace, jobs: Sequence[Job], assist: Assist
 
 
 def _offer(taken: Round, one: _Progress, assist: Assist, wishes: Wishes) -> bool:
-    """Takes what the assist offers at the places of a job; says whether the job is done."""
+    """Takes the assist's offers at the places of a job; returns whether the job is complete."""
     is_done = True
     places = one.job.places(taken.view(one.job.path))
     for span in places:
@@ -150,7 +150,7 @@ def _was_judged(view: FileView, one: _Progress, span: Span) -> bool:
 
 
 def _follow(one: _Progress, source: bytes, edits: Sequence[Edit]) -> None:
-    """Shifts the places of a job by edits of its file."""
+    """Shifts the places of a job by edits in its file."""
     spans = {span: moved(span, edits) for span in {*one.first, *one.judged}}
     lost = (span for span, refused in one.judged.items() if refused and spans[span] is None)
     one.gone.update(source[span.start : span.end] for span in lost)

@@ -1,4 +1,4 @@
-"""The nouns of refactoring: what a user asked for, an offer, and a refusal with its reason."""
+"""The data model of refactoring: the user's wishes, an offer, and a refusal with its reason."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Strategy = Literal["data", "fsdp"]
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """The user's wishes for the result; whatever is None is worked out from the code.
+    """The user's wishes for the result; a field that is None is inferred from the code.
 
     Attributes:
         axis_name: the axis name for a new map.
         in_axes: the `in_axes` for a new map, as Python text.
-        devices: how many devices a new map is for, or the sizes of its mesh.
-        usual_axis_name: the axis name for a new map whose collectives name none, unless one was said.
-        sees_all: whether every file that may use what is rewritten is loaded.
+        devices: the number of devices of a new map, or the sizes of its mesh.
+        usual_axis_name: the default axis name for a new map whose collectives name none.
+        sees_all: whether every file that may use the rewritten code is loaded.
         strategy: "data" copies the state to every device, "fsdp" splits it over them.
-        batch: the arguments that hold the batch, with the axis of the rows; empty to find them in the code.
+        batch: the arguments that hold the batch, with the axis of the rows; empty to infer them from the code.
     """
 
     axis_name: str | None = None
@@ -37,11 +37,11 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of an offer that can be taken together with others for the same state of the files.
+    """The parts of an offer that can be combined with other offers for the same state of the files.
 
     Attributes:
-        imports: what its file has to import.
-        edits: everything else, in order.
+        imports: the imports that its file needs.
+        edits: all other edits, in order.
     """
 
     imports: tuple[Import, ...]
@@ -53,9 +53,9 @@ class Proposal:
     """An offer.
 
     Attributes:
-        title: what it does, in the imperative, lower case.
-        edits: works out all edits, of any file; they do not overlap, and those that insert at one place come in order.
-        parts: the same in parts; None where what it says of other places may not hold once it is taken.
+        title: what it does, in the imperative and lower case.
+        edits: computes all edits, in any file; they do not overlap, and insertions at one place are in order.
+        parts: computes the edits as parts; None if the offer invalidates what it assumes about other places.
     """
 
     title: str
@@ -65,11 +65,11 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why a refactoring that the user would expect here does not apply.
+    """A refactoring that applies here in principle but not to this code.
 
     Attributes:
-        title: what the offer would have been.
-        code: names the reason, stable: "nested-map".
+        title: the title of the offer.
+        code: the stable name of the reason, such as "nested-map".
         message: one short sentence, lower case, without a full stop.
     """
 

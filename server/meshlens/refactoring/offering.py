@@ -1,4 +1,4 @@
-"""Turns what a refactoring writes, or what stands in its way, into the answer of an assist."""
+"""Turns the edits of a refactoring, or the obstacle to it, into the answer of an assist."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from meshlens.text import FileEdit
 
 
 def offered(title: str, written: Callable[[], tuple[FileEdit, ...]]) -> Answer:
-    """A proposal with the edits, which are worked out at once: only they show whether something stands in the way.
+    """Returns a proposal with its edits, which are computed now because only they reveal obstacles.
 
     Args:
         title: what the refactoring does.
-        written: works out its edits; raises `Obstacle` where it must not be done.
+        written: computes the edits; raises `Obstacle` if the refactoring does not apply.
     """
     return offered_as(title, lambda: (title, written()))
 
 
 def offered_as(title: str, written: Callable[[], tuple[str, tuple[FileEdit, ...]]]) -> Answer:
-    """A proposal whose title says more of what the refactoring does than could be known before.
+    """Returns a proposal whose title is computed with the edits.
 
     Args:
-        title: what it does, where it is refused.
-        written: works out the title and the edits; raises `Obstacle` where it must not be done.
+        title: the title of a refusal.
+        written: computes the title and the edits; raises `Obstacle` if the refactoring does not apply.
     """
     try:
         said, edits = written()

@@ -17,11 +17,11 @@ AssistFunction = Callable[[FileView, Span, Wishes], Answer]
 
 @dataclass(frozen=True, slots=True)
 class Assist:
-    """An assist as users know it.
+    """An assist.
 
     Attributes:
-        name: "pmap-to-shard-map".
-        propose: what it offers for a cursor or a selection in a file.
+        name: its name, such as "pmap-to-shard-map".
+        propose: returns its answer for a cursor or selection in a file.
         page: the module's docstring, which is the assist's page in Markdown.
     """
 
@@ -32,15 +32,15 @@ class Assist:
 
 @cache
 def all_assists() -> tuple[Assist, ...]:
-    """Every assist of the folder, by name."""
+    """Returns every assist in the folder, by name."""
     return tuple(_load())
 
 
 def assist_named(name: str) -> Assist:
-    """The assist of a name.
+    """Returns the assist with a name.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such assist.
     """
     return {assist.name: assist for assist in all_assists()}[name]
 

@@ -1,4 +1,4 @@
-"""The function that somebody who asks to parallelize means: at its definition, its name, or what is made of it."""
+"""Finds the function to parallelize: at its definition, its name, or a call that transforms it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from meshlens.text import Span
 
 
 def subject_at(view: FileView, span: Span) -> Span | None:
-    """Returns the name of the function that a cursor is about: where an assist is to be asked for it.
+    """Returns the name of the function that a cursor refers to, as the place for an assist.
 
-    That is the function whose `def` line or decorators the cursor is on, whose name it is on, or what `jit`, `partial`
-    or their like are called with there; of a lambda it is the variable that holds it.
+    The cursor may be on the function's `def` line, decorators or name, or on a call of `jit`, `partial` or similar with
+    the function as argument; for a lambda, the result is the variable that holds it.
     """
     if callee_at(view, span) is not None or function_at(view, span) is not None:
         return span
@@ -28,7 +28,7 @@ def subject_at(view: FileView, span: Span) -> Span | None:
 
 
 def _head(view: FileView, target: Target) -> Span:
-    """Returns the lines of a function from its first decorator to the one that its body begins on, without the body."""
+    """Returns the lines of a function from its first decorator to the first line of its body, exclusive."""
     sites = [target.at(node.site) for node in target.node.function.decorators]
     start = min(view.span(site).start for site in (*sites, target.site))
     body = [view.span(target.at(node.site)).start for node in target.body]
@@ -38,7 +38,7 @@ def _head(view: FileView, target: Target) -> Span:
 
 
 def _at_call(view: FileView, span: Span) -> Span | None:
-    """Returns the function that a call at the cursor makes something of, or the variable that holds a lambda there."""
+    """Returns the function that a call at the cursor transforms, or the variable that holds a lambda there."""
     path = str(view.path)
     for entry in entries(view):
         if not view.facts.blocks[entry.key].holds(span):

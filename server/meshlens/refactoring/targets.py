@@ -1,4 +1,4 @@
-"""The targets to ask for by name: `--to shard_map` and its sisters, and the places in a file that each is about."""
+"""The values of `--to`, such as shard_map, and the places in a file where each applies."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ TARGETS = {
     "shard_map": ("pmap-to-shard-map", "nested-pmap-to-shard-map", "wrap-in-shard-map"),
     "vmap": ("pmap-to-vmap",),
 }
-"""The assists that make something: the first that can do it at a place, else the first that says why not."""
+"""The assists for each target: the first that applies at a place wins, otherwise the first that gives a reason."""
 
 
 def assist_for(target: str | None) -> Assist:
-    """The assists that make something, as one.
+    """Returns an assist that combines all assists of a target.
 
     Args:
-        target: a key of `TARGETS`; None for what suits a function best.
+        target: a key of `TARGETS`; None for the best one for each function.
     """
     if target is None:
         return Assist("parallelize", _best, "")
@@ -51,7 +51,7 @@ def assist_for(target: str | None) -> Assist:
 
 
 def _best(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers `jit` with sharding, or `shard_map` for what the partitioner of XLA gets wrong and for what is a map."""
+    """Offers `jit` with sharding, or `shard_map` for maps and for code that XLA's partitioner gets wrong."""
     answer = assist_for("jit").propose(view, span, wishes)
     if isinstance(answer, Proposal) or (answer is not None and answer.code != "gradients-by-row"):
         return answer
@@ -60,11 +60,11 @@ def _best(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 
 def places_named(target: str | None, function: str | None) -> Callable[[FileView], tuple[Span, ...]]:
-    """Returns where an assist may apply in a file.
+    """Returns a function that finds the places in a file where a target may apply.
 
     Args:
-        target: a key of `TARGETS`; None for what suits best.
-        function: only where this is mapped, or what this names is; None for everywhere.
+        target: a key of `TARGETS`; None for the best one.
+        function: restricts the places to this function, or to the variable of this name; None for everywhere.
     """
     if target is None and function is not None:
         return lambda view: (
@@ -81,14 +81,14 @@ def places_named(target: str | None, function: str | None) -> Callable[[FileView
 
 
 def _functions(view: FileView) -> tuple[Span, ...]:
-    """The names of the functions that `jit` compiles."""
+    """Returns the names of the functions that `jit` compiles."""
     compiled = _compiled(view)
     found = [one for one in functions(view) if _is_jitted(view, one) or one.site in compiled]
     return tuple(sorted(view.span(target.site) for target in found))
 
 
 def _named_exactly(view: FileView, function: str | None) -> tuple[Span, ...]:
-    """The names of the functions that are called so, of one inside another by the names of both."""
+    """Returns the names of the functions with exactly this name; a nested function has a dotted one."""
     if function is None:
         return _functions(view)
     found = [one for one in functions(view) if one.name == function.rsplit(".", 1)[-1]]
@@ -102,13 +102,13 @@ def _qualified(target: Target) -> str:
 
 
 def _variables(view: FileView, function: str | None) -> tuple[Span, ...]:
-    """The variables that hold what `jit` or `vmap` made of a function."""
+    """Returns the variables that hold the result of `jit` or `vmap` for a function."""
     found = compiled_variables(view)
     return tuple(view.span(one.site) for one in found if function is None or one.name == function.rsplit(".", 1)[-1])
 
 
 def _compiled(view: FileView) -> frozenset[Site]:
-    """The functions that calls of `jit` are given; all that may be meant where it is not certain."""
+    """Returns the functions that are passed to `jit`, with every candidate if it is uncertain."""
     found: set[Site] = set()
     for key in view.facts.blocks:
         for node in walk(tree(view, str(view.path), key) or ("", 0)):
@@ -120,7 +120,7 @@ def _compiled(view: FileView) -> frozenset[Site]:
 
 
 def _meant(view: FileView, site: Site, value: Node) -> Iterator[Target]:
-    """The functions that a name or attribute at a site may mean, as far as its object is known."""
+    """Yields the functions that a name or attribute at a site may refer to, if its object is known."""
     named = [one for one in functions_called(view, value.name) if one.is_method == (isinstance(value, Attribute))]
     if isinstance(value, Name):
         certain = function_at(view, view.span(site))
@@ -143,7 +143,7 @@ def _is_jitted(view: FileView, target: Target) -> bool:
 
 
 def _of_function(view: FileView, function: str, dotted: str) -> tuple[Span, ...]:
-    """The applications of a map to a function, or whose result is given a name."""
+    """Returns the applications of a map to a function, or those whose result is assigned to a name."""
     name = function.rsplit(".", 1)[-1]
     found = set()
     for binding in view.records.bindings:

@@ -1,4 +1,4 @@
-"""Offers that were worked out one beside the other for one state of the files, as one change of them."""
+"""Combines offers that were computed separately for one state of the files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 
 class Round:
-    """The offers that are taken for one state of a workspace."""
+    """The offers taken for one state of a workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -28,27 +28,27 @@ class Round:
 
     @property
     def is_empty(self) -> bool:
-        """Tells if no offer was taken."""
+        """Returns whether no offer was taken."""
         return not self._edits and not self._whole
 
     @property
     def is_full(self) -> bool:
-        """Tells if an offer was taken that goes with no other."""
+        """Returns whether an offer was taken that cannot be combined with others."""
         return bool(self._whole)
 
     def view(self, path: Path) -> FileView:
-        """A file as it is, with what is going to be written into it."""
+        """Returns a file with the imports that taken offers will add."""
         view = self._workspace.view(path)
         if path not in self._edits:
             return view
         return replace(view, draft=Draft(tuple(self._imports[path]), tuple(self._edits[path])))
 
     def take(self, path: Path, proposal: Proposal) -> bool:
-        """Takes an offer for a file, unless it does not go with those that were taken before.
+        """Takes an offer for a file, unless it conflicts with those already taken.
 
         Args:
             path: the file.
-            proposal: made for `view(path)`.
+            proposal: an offer computed from `view(path)`.
 
         Returns:
             Whether it was taken.
@@ -65,7 +65,7 @@ class Round:
         return True
 
     def edits(self) -> dict[Path, list[Edit]]:
-        """The edits of every file that changes; they do not overlap."""
+        """Returns the edits of every file that changes; they do not overlap."""
         found: dict[Path, list[Edit]] = defaultdict(list)
         for file, edit in self._whole:
             found[file].append(edit)
@@ -76,20 +76,20 @@ class Round:
 
 
 def in_parts(title: str, view: FileView, spelling: Spelling, edits: Iterable[FileEdit]) -> Proposal:
-    """An offer that can be taken beside others.
+    """Returns an offer that can be combined with others.
 
     Args:
         title: what it does.
         view: the file.
-        spelling: what its file has to import.
-        edits: everything else that it writes.
+        spelling: the imports that its file needs.
+        edits: its other edits.
     """
     parts = Parts(tuple(spelling.needed), in_order(edits))
     return Proposal(title, lambda: in_order((*import_edits(view, parts.imports), *parts.edits)), parts)
 
 
 def moved(span: Span, edits: Iterable[Edit]) -> Span | None:
-    """Returns where the text of a span stands after edits; None where it was changed.
+    """Returns the span of the same text after edits; None if it was changed.
 
     Args:
         span: the span.
@@ -105,7 +105,7 @@ def moved(span: Span, edits: Iterable[Edit]) -> Span | None:
 
 
 def _touch(one: Edit, other: Edit) -> bool:
-    """Tells if two edits are about the same text; what both put into one place stands there one behind the other."""
+    """Returns whether two edits overlap; insertions at the same place do not."""
     if one.span == other.span:
         return one.span.start < one.span.end
     return one.span.start < other.span.end and other.span.start < one.span.end

@@ -1,1 +1,1 @@
-"""Follows how values depend on the rows of a batch, and what a jit would trace."""
+"""Follows how values depend on the rows of a batch, and how jit would trace them."""

@@ -1,4 +1,4 @@
-"""The values that a step must reduce over the devices so that all hold what one would, and the lines to do it."""
+"""The values that a step must reduce over devices so that all devices hold the same, and the lines that do it."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ _CONSTRUCTS = Constructs(call_of, follow_body)
 
 @dataclass(frozen=True, slots=True)
 class Reductions:
-    """The values that a step must reduce over the devices.
+    """The values that a step must reduce over devices.
 
     Attributes:
-        lines: statements that bind means or sums, with these names and the collective.
-        inside: expressions that are means or sums, with the collective.
-        out: for every result, None if all devices hold the same then, else 0.
-        results: the kind of what comes out.
-        keys: the parameters that are keys, of which each device makes its own.
-        streams: the parameters that are the random streams of flax.nnx, with one that is drawn from.
-        bundles: the parameters that are dictionaries of keys, of which each device makes its own.
-        folded: statements that bind keys of which each device makes its own, with their names.
+        lines: statements that assign means or sums, with the names and the collective.
+        inside: inline expressions that are means or sums, with the collective.
+        out: for every result, None if all devices then hold the same value, else 0.
+        results: the kind of the results.
+        keys: the key parameters that each device folds its index into.
+        streams: the parameters that are random streams of flax.nnx, each with a stream that is used.
+        bundles: the parameters that are dictionaries of keys to fold in the same way.
+        folded: statements that assign keys to fold in the same way, with their names.
     """
 
     lines: tuple[tuple[Node, tuple[str, ...], str], ...]
@@ -59,14 +59,14 @@ class Reductions:
 
     @property
     def sums(self) -> bool:
-        """Tells if something is summed over the devices."""
+        """Returns whether something is summed over devices."""
         return not {"psum", "all_gather"}.isdisjoint({how for *_, how in (*self.lines, *self.inside)})
 
 
 def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reductions:
-    """Returns what a step has to reduce over the devices.
+    """Returns the values that a step has to reduce over devices.
 
-    Of the keys that it gets or makes, each device folds its number into those that no result holds.
+    Each device folds its index into the keys that no result holds.
 
     Args:
         view: the file.
@@ -74,7 +74,7 @@ def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reduct
         shared: its parameters that are the same on every device; the others hold rows.
 
     Raises:
-        Obstacle: it takes gradients of something that is not known to be a mean over the rows.
+        Obstacle: it takes gradients of a value that is not certainly a mean over the rows.
     """
     parameters = [one.name for one in target.node.function.parameters if one.name in shared and is_key(one.name)]
     binding = [node for statement in target.body for node in walk(statement) if isinstance(node, Assign)]
@@ -100,7 +100,7 @@ def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reduct
 
 
 def _makes_keys(view: FileView, statement: Node) -> bool:
-    """Returns whether a statement binds keys that a function of JAX makes, whatever their names are."""
+    """Returns whether a statement assigns keys made by a JAX function, whatever their names."""
     value = statement.value
     dotted = dotted_name(view, value.callee) if isinstance(value, Call) else ""
     return dotted in ("jax.random.split", "jax.random.fold_in", "jax.random.key", "jax.random.PRNGKey")
@@ -137,11 +137,11 @@ def _reductions(
 
 
 def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxes:
-    """For every result of a mapped function, None if all devices certainly hold the same, else 0.
+    """Returns None for every result that is certainly the same on all devices, and 0 for every other one.
 
     Args:
         view: the file.
-        target: the function, which reduces over the devices itself.
+        target: the function, which contains its own reductions.
         axes: for every parameter, None if it is the same on every device.
     """
     places = dict(zip((one.name for one in target.parameters), axes, strict=False))
@@ -159,7 +159,7 @@ def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, 
 
 
 def _place(follow: Follow, target: Target) -> None:
-    """Tells a scope which function it is that of."""
+    """Records which function a scope belongs to."""
     follow.home = home_of(follow.view, target.at(target.node.site))
     follow.arrays = used_as_arrays(target.node)
     follow.bound = frozenset(names_bound(target.body))
@@ -169,7 +169,7 @@ def _place(follow: Follow, target: Target) -> None:
 
 
 def _put_together(view: FileView, target: Target) -> Iterator[str]:
-    """The names that a function binds once, to a model that is put together of what it is given."""
+    """Yields the names that a function assigns once, to a model assembled from its arguments."""
     counted = Counter(name for statement in target.body for node in walk(statement) for name in bound_by(node))
     for statement in target.body:
         if isinstance(statement, Assign) and isinstance(statement.value, Call) and len(statement.targets) == 1:
@@ -193,7 +193,7 @@ def _out(kind: Kind) -> OutAxes:
 
 
 def _reduced(target: Target) -> frozenset[str]:
-    """The names that a function hands to collectives itself."""
+    """Returns the names that a function passes to collectives itself."""
     calls = [node for statement in target.body for node in walk(statement) if isinstance(node, Call)]
     return frozenset(
         name
@@ -207,18 +207,18 @@ def _reduced(target: Target) -> frozenset[str]:
 def reducing(
     view: FileView, target: Target, found: Reductions, spelling: Spelling, axis: str, guard: str = ""
 ) -> list[FileEdit]:
-    """The edits that reduce over the devices.
+    """Returns the edits that reduce values over devices.
 
     Args:
         view: the file.
         target: the step.
-        found: what is to be reduced.
-        spelling: spells the collectives.
-        axis: the axis name as it is written.
-        guard: the head of the statement under which it is done; "" for always.
+        found: the values to reduce.
+        spelling: spells the names of the collectives.
+        axis: the source of the axis name.
+        guard: the header of a statement that guards the reductions; "" for none.
 
     Raises:
-        Obstacle: there is no place for it.
+        Obstacle: there is no place for the reductions.
     """
     edits: list[FileEdit] = []
     for statement, names, how in found.lines:
@@ -269,7 +269,7 @@ def _line_below(view: FileView, target: Target, statement: Node, text: str, guar
 
 
 def _at_the_start(view: FileView, target: Target, lines: list[str], guard: str) -> list[FileEdit]:
-    """The edit that puts lines before the first statement of a function."""
+    """Returns the edit that inserts lines before the first statement of a function."""
     if not lines:
         return []
     body = [

@@ -1,4 +1,4 @@
-"""Gradients that a function takes example by example, which XLA miscompiles for convolutions over split rows."""
+"""Per-example gradients, which XLA miscompiles for convolutions over split rows."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _MOST = 200
 
 
 def may_convolve(view: FileView) -> bool:
-    """Returns whether a file, or one of the project that it imports, speaks of convolutions."""
+    """Returns whether a file or one of its workspace imports mentions convolutions."""
     paths = (str(view.path), *reached_from(view, str(view.path)))
     return any(_CONVOLVES.search(view.texts[path]) for path in paths if path in view.texts)
 
 
 def takes_gradients_by_row(view: FileView, root: Node, *, is_mapped: bool) -> bool:
-    """Returns whether some code maps what takes gradients, as differentially private training does.
+    """Returns whether some code maps a gradient function, as differentially private training does.
 
-    A gradient of what is mapped, the mean of a `vmap` say, is something else and compiles well.
+    The gradient of a mapped function, such as the mean of a `vmap`, is different and compiles correctly.
 
     Args:
         view: its file.
@@ -64,7 +64,7 @@ def _decorators(function: Node) -> Iterator[Node]:
 
 
 def _led_to(view: FileView, root: Node) -> Iterator[tuple[FileView, Node]]:
-    """Yields the nodes of some code, of the functions that it names, and of what its variables are bound to."""
+    """Yields the nodes of some code, of the functions that it names, and of the values of its variables."""
     waiting = [(view, root)]
     seen: set[tuple[str, int]] = set()
     while waiting and len(seen) < _MOST:
@@ -83,7 +83,7 @@ def _led_to(view: FileView, root: Node) -> Iterator[tuple[FileView, Node]]:
 
 
 def _makes_function(view: FileView, value: Node) -> bool:
-    """Returns whether an expression makes a function of others, or is one that takes gradients."""
+    """Returns whether an expression transforms functions or takes gradients."""
     if isinstance(value, Call):
         dotted = dotted_name(view, value.callee)
         return dotted in TRANSPARENT or dotted in _MAPS
@@ -91,7 +91,7 @@ def _makes_function(view: FileView, value: Node) -> bool:
 
 
 def _bound_to(view: FileView) -> dict[str, list[Node]]:
-    """Returns the functions made of others that the variables of a file are bound to, by name."""
+    """Returns the transformed functions that the variables of a file hold, by name."""
 
     def find() -> dict[str, list[Node]]:
         found: dict[str, list[Node]] = {}
@@ -108,7 +108,7 @@ def _bound_to(view: FileView) -> dict[str, list[Node]]:
 
 
 def _every(view: FileView, root: Node) -> Iterator[Node]:
-    """Yields the nodes of a function, those of functions inside it that are blocks of their own too."""
+    """Yields the nodes of a function, including those of nested functions in separate blocks."""
     waiting = [root]
     while waiting:
         node = waiting.pop()

@@ -1,4 +1,4 @@
-"""The state that a loop carries through its calls, and the lines before the loop that place it."""
+"""The state that a loop carries through its calls, and the lines before the loop that copy it to the devices."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _TRANSFORMATIONS = frozenset({"optimizer", "optim", "opt", "tx"})
 
 
 def carried_state(view: FileView, call: HostCall, given: tuple[Given, ...]) -> list[tuple[int, str, bool]]:
-    """Returns which variables are to be copied to all devices, and where: before the outermost loop around a call.
+    """Returns the variables to copy to all devices, and the offset of the outermost loop around a call.
 
-    An object of flax.nnx that the top level makes for a function is copied below the statement that makes it.
-    Each comes with whether it is an object of flax.nnx, which keeps its identity.
+    An object of flax.nnx that the top level creates for a function is copied after the statement that creates it. Each
+    variable has a flag for an object of flax.nnx, which keeps its identity.
     """
     path = path_to(view, call.site)
     inner = next(
@@ -68,7 +68,7 @@ def carried_state(view: FileView, call: HostCall, given: tuple[Given, ...]) -> l
 
 
 def _bound_before(view: FileView, path: tuple[Node, ...], inner: int, start: int) -> set[str]:
-    """Returns the names that certainly have a value before a loop, of the function that runs it or of the top level."""
+    """Returns the names that certainly have a value before a loop in a function or at the top level."""
     if inner >= 0:
         function = path[inner].function
         parameters = {parameter.name for parameter in function.parameters}
@@ -84,7 +84,7 @@ def _bound_before(view: FileView, path: tuple[Node, ...], inner: int, start: int
 def _made_above(
     view: FileView, call: HostCall, given: tuple[Given, ...], function: Node
 ) -> list[tuple[int, str, bool]]:
-    """Returns the objects of flax.nnx that a function takes from the top level, and where the last of these is made."""
+    """Returns the objects of flax.nnx that a function takes from the top level, and the offset after the last one."""
     own = {parameter.name for parameter in function.function.parameters} | names_bound(function.function.body)
     names = {one.node.name for one in given if one.role == "state" and isinstance(one.node, Name)} - own
     ends = {
@@ -105,7 +105,7 @@ def _transforms_gradients(view: FileView, call: HostCall, given: Given) -> bool:
 
 
 def _is_made_in(loop: Node, name: str, call: HostCall) -> bool:
-    """Returns whether a loop gives a variable a value in another way than by this call."""
+    """Returns whether a loop assigns a variable other than by this call."""
     return any(
         name in names_bound([node])
         and not any(inner is call.node for inner in walk(node))
@@ -122,7 +122,7 @@ def _is_made_in(loop: Node, name: str, call: HostCall) -> bool:
 def placing_lines(
     view: FileView, copied: list[tuple[int, str, bool]], replicate: str, spelling: Spelling
 ) -> Iterable[FileEdit]:
-    """Yields the lines before a loop that put copies of its state on all devices."""
+    """Yields the lines before a loop that copy its state to all devices."""
     places: dict[int, dict[str, bool]] = {}
     for at, name, is_graph in copied:
         places.setdefault(at, {})[name] = is_graph

@@ -1,4 +1,4 @@
-"""Variables that a program draws from its data: from a loader, an iterator, a buffer, or what makes batches."""
+"""Variables that a program draws from its data: from a loader, an iterator, a buffer, or a batch factory."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _DEEPEST = 6
 
 
 def is_drawn(view: FileView, site: Site, value: Node) -> bool:
-    """Returns whether an expression in a call is data, or a part of data, whatever its name is.
+    """Returns whether an expression in a call is data, or a part of data, judged by its origin.
 
-    A variable is if everything that binds it in its function draws it from data.
+    A variable is data if every assignment of it in its function draws it from data.
 
     Args:
         view: the file.
@@ -55,7 +55,7 @@ def is_counted(view: FileView, site: Site, value: Node) -> bool:
 
     Args:
         view: the file.
-        site: the call that gets it.
+        site: the call that receives it.
         value: the expression.
     """
     if not isinstance(value, Call) or last_name(value.callee) != "next" or not value.arguments:
@@ -92,7 +92,7 @@ def _scope(view: FileView, site: Site) -> tuple[Node, ...]:
 
 
 def _is_part(scope: tuple[Node, ...], value: Node, depth: int) -> bool:
-    """Returns whether an expression is a part of what a program draws, which keeps its rows."""
+    """Returns whether an expression is a part of drawn data that keeps its rows."""
     value = _passed_on(value)
     while isinstance(value, (Subscript, Attribute)):
         if isinstance(value, Attribute) and value.name in _NUMBERS:
@@ -139,7 +139,7 @@ def _drawn_by(scope: tuple[Node, ...], target: Node, iterable: Node, depth: int)
 
 
 def _is_source(value: Node) -> bool:
-    """Returns whether an expression names what gives data, or calls it."""
+    """Returns whether an expression names or calls a source of data."""
     if isinstance(value, Call):
         if last_name(value.callee) == "next":
             return bool(value.arguments) and _is_source(value.arguments[0].value)
@@ -150,7 +150,7 @@ def _is_source(value: Node) -> bool:
 
 
 def _passed_on(value: Node) -> Node:
-    """Returns what an expression takes its rows from, which views of arrays and arithmetic with numbers keep."""
+    """Returns the expression from which another takes its rows, through views of arrays and arithmetic with numbers."""
     while isinstance(value, (BinaryOperation, Call)):
         if isinstance(value, BinaryOperation):
             value = value.left
@@ -166,7 +166,7 @@ def _passed_on(value: Node) -> Node:
 
 
 def _pairs(target: Node, value: Node) -> list[tuple[Node, Node]]:
-    """Returns the parts of several values that are given names at once, with what they are given to."""
+    """Returns the target of each value in an assignment of several values."""
     if not isinstance(target, (TupleDisplay, ListDisplay)) or not isinstance(value, (TupleDisplay, ListDisplay)):
         return []
     is_plain = len(target.items) == len(value.items)

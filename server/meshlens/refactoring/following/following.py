@@ -1,6 +1,6 @@
 """Follows how values depend on the rows of a batch through a function, its helpers and its losses.
 
-It does not know shapes: an array with rows has them first, an unknown function works row by row.
+Shapes are unknown: the rows of an array are its first axis, and an unknown function works row by row.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ Functions: TypeAlias = "dict[str, tuple[Node, Follow | None]]"
 
 
 class Constructs(NamedTuple):
-    """The functions that follow constructs holding each other: a call enters a function, whose statements hold calls.
+    """The functions that follow calls and statements, which contain each other.
 
     Attributes:
-        call: returns the kind of what a call gives: where it is called, where the names in the callee mean what they
-            mean, the callee, the call.
+        call: returns the kind of a call's result, given the calling scope, the scope of the callee, the callee and the
+            call.
         run: follows the statements of a function.
     """
 
@@ -77,26 +77,26 @@ class Constructs(NamedTuple):
 
 @dataclass(slots=True)
 class Follow:
-    """The state while a function is followed.
+    """The state of following a function.
 
     Attributes:
-        constructs: what follows calls and statements.
+        constructs: the functions that follow calls and statements.
         view: the file.
         env: the kinds of variables.
-        local: the functions that are defined in it, with the variables that they see.
-        depth: how many calls deep this is.
-        made: the names that stand for a function that an expression makes, such as `grad(…)` or `vmap(…)`, with the
-            function that binds them.
-        imports: what import statements inside the function bind.
-        reduce: is told of an expression that is to be reduced over the devices, and by what; None inside helpers.
-        folded: of the step itself, the statements that bind keys of which each device is to have its own, by site.
-        folds: the names of keys of which each device is to have its own.
-        lines: of the step itself, the statements that bind what is to be reduced below them, by site and kind.
-        reduced_later: the names that the step reduces itself.
-        bound: of the step itself, the names that its statements bind.
-        together: the names that are bound once, to a model that is put together of its parts.
+        local: the functions defined in it, with the variables that they see.
+        depth: the call depth.
+        made: the names of functions made by an expression such as `grad(…)` or `vmap(…)`, with the function that
+            assigns them.
+        imports: the names bound by import statements inside the function.
+        reduce: callback for an expression to reduce over devices, and how; None inside helpers.
+        folded: in the step itself, the statements that assign keys to fold each device's index into, by site.
+        folds: the names of such keys.
+        lines: in the step itself, the statements that assign values to reduce after them, by site and kind.
+        reduced_later: the names that the step reduces itself, later.
+        bound: in the step itself, the names that its statements assign.
+        together: the names assigned once, to a model assembled from its parts.
         home: the outermost function around the step; None for the top level.
-        arrays: the names that are arrays and no trees of such.
+        arrays: the names of arrays that are not trees of arrays.
         returned: the kinds that it returns.
     """
 
@@ -119,12 +119,12 @@ class Follow:
     returned: list[Kind] = field(default_factory=list)
 
     def kind(self, node: Node) -> Kind:
-        """The kind of an expression."""
+        """Returns the kind of an expression."""
         follower = _EXPRESSIONS.get(node.tag)
         return follower(self, node) if follower is not None else applied(self.names(node))
 
     def whole(self, node: Node) -> Kind:
-        """The kind of an expression whose means and sums are reduced where it ends."""
+        """Returns the kind of a complete expression, reducing means and sums in it."""
         if isinstance(node, (TupleDisplay, ListDisplay)):
             return tuple(self.whole(item) for item in node.items)
         if isinstance(node, DictDisplay) and self.reduce is not None:
@@ -132,7 +132,7 @@ class Follow:
         return self.settled(node, self.kind(node))
 
     def settled(self, node: Node, kind: Kind) -> Kind:
-        """The kind of an expression that is used in another way than linearly, reduced where that is possible."""
+        """Returns the kind of an expression in a nonlinear use, reducing it if possible."""
         one = kept(kind) if isinstance(kind, tuple) else kind
         if self.reduce is None or one not in LINEAR:
             return kind
@@ -140,7 +140,7 @@ class Follow:
         return "same"
 
     def names(self, node: Node) -> list[Kind]:
-        """The kinds of the variables that an expression takes from around it."""
+        """Returns the kinds of an expression's free variables."""
         return [self.look_up(name) for name in names_used(node)]
 
     def look_up(self, name: str) -> Kind:
@@ -153,16 +153,16 @@ class Follow:
         return self.env.get(name, "same")
 
     def binds(self, name: str) -> bool:
-        """Returns whether a name means something here that the file's top level does not say."""
+        """Returns whether a name has a meaning here that differs from the file's top level."""
         return name in self.env or name in self.local or name in self.imports
 
     def forget(self, name: str) -> None:
-        """Takes it that a name means something else from now on."""
+        """Forgets the meaning of a name from now on."""
         for known in (self.env, self.local, self.made, self.imports):
             known.pop(name, None)
 
     def dotted(self, node: Node) -> str:
-        """Returns what a name or attribute means by the imports, "" if they do not say."""
+        """Returns the dotted name that imports give a name or attribute; "" if unknown."""
         root = node
         while isinstance(root, Attribute):
             root = root.object
@@ -177,7 +177,7 @@ class Follow:
         return canonical(".".join((self.imports[root.name], *reversed(attributes))))
 
     def meant(self, callee: Node) -> tuple[Follow, Node]:
-        """Returns what a callee stands for, after the scope in which its names mean what they mean."""
+        """Returns the expression that a callee refers to, and the scope of that expression."""
         home = self
         for _ in range(DEPTH):
             if not isinstance(callee, Name) or callee.name not in home.made or callee.name in home.local:
@@ -187,12 +187,12 @@ class Follow:
         return home, callee
 
     def outside(self) -> Follow:
-        """The scope around a function of the file that is followed from here."""
+        """Returns the scope around a function of the file that is called from here."""
         made: Functions = {**made_outside(self.view, self.home)}
         return Follow(self.constructs, self.view, {}, depth=self.depth, made=made, home=self.home)
 
     def frozen(self) -> Follow:
-        """The scope as it is now, for a function that takes from it what it needs when it is made."""
+        """Returns a snapshot of the scope, for a function that captures values when it is created."""
         inner = Follow(
             self.constructs,
             self.view,
@@ -207,7 +207,7 @@ class Follow:
 
 
 def made_by(follow: Follow, value: Node) -> tuple[Node, Follow] | None:
-    """The function that an expression certainly makes or names, with the scope of its names; None for others."""
+    """Returns the function that an expression certainly makes or names, and its scope; None for others."""
     if isinstance(value, Name) and value.name in follow.env and value.name not in follow.made:
         return None
     home, callee = follow.meant(value)
@@ -223,7 +223,7 @@ def made_by(follow: Follow, value: Node) -> tuple[Node, Follow] | None:
 
 
 def returns_function(follow: Follow, callee: Node) -> bool:
-    """Returns whether a function of the file returns one that it defines or makes."""
+    """Returns whether a function of the file returns a function that it defines or makes."""
     known = function_defined(follow, callee)
     if known is None or not isinstance(known[0], FunctionDef):
         return known is not None and isinstance(known[0].body, Lambda)
@@ -247,14 +247,14 @@ def called(
     arguments: list[tuple[str | None, Kind]],
     handed: tuple[Node, ...] = (),
 ) -> Kind:
-    """The kind that a function of the file returns.
+    """Returns the kind of the result of calling a function of the file.
 
     Args:
-        follow: where it is called.
-        function: its "fn" or "lambda" node.
-        around: the function that it is defined in, whose variables it sees.
+        follow: the calling scope.
+        function: its node.
+        around: the enclosing function, whose variables it sees.
         arguments: the kinds of the arguments, with their keywords.
-        handed: the arguments themselves, where they are known.
+        handed: the arguments, if known.
     """
     if follow.depth >= DEPTH or any(label in ("*", "**") for label, _ in arguments):
         return "same" if applied(kind for _, kind in arguments) == "same" else "mixed"
@@ -290,9 +290,9 @@ def called(
 
 
 def function_of(follow: Follow, callee: Node) -> tuple[Node, Follow | None] | None:
-    """The function of the file that an expression means, with the one that it is defined in.
+    """Returns the function of the file that an expression refers to, and its enclosing function.
 
-    None if decorators make something else of it.
+    Returns None if decorators replace it by something else.
     """
     known = function_defined(follow, callee)
     if known is None:
@@ -304,7 +304,7 @@ def function_of(follow: Follow, callee: Node) -> tuple[Node, Follow | None] | No
 
 
 def function_defined(follow: Follow, callee: Node) -> tuple[Node, Follow | None] | None:
-    """The function of the file that an expression means, whatever its decorators make of it."""
+    """Returns the function of the file that an expression refers to, and its enclosing function, despite decorators."""
     if isinstance(callee, Lambda):
         return callee, follow
     if isinstance(callee, Attribute):
@@ -331,7 +331,7 @@ def _root_of(node: Node) -> str:
 
 
 def _of_another_file(follow: Follow, callee: Node) -> tuple[Node, Follow] | None:
-    """The function of another file of the workspace that an expression means, in the scope of its file."""
+    """Returns the function of another workspace file that an expression refers to, and its scope."""
     found = imported_function(follow.view, callee)
     if found is None or times_bound(found[0], None, found[1].name) > 1:
         return None
@@ -340,7 +340,7 @@ def _of_another_file(follow: Follow, callee: Node) -> tuple[Node, Follow] | None
 
 
 def _is_plain(view: FileView, decorator: Node) -> bool:
-    """Returns whether a decorator leaves what a function gives as it is."""
+    """Returns whether a decorator leaves a function's result unchanged."""
     if (
         isinstance(decorator, Call)
         and dotted_name(view, decorator.callee) == "functools.partial"
@@ -385,14 +385,14 @@ def _item(follow: Follow, node: Node) -> Kind:
 
 
 def _is_key(follow: Follow, index: Node) -> bool:
-    """Tells if an index can be that of a tree; slices, several indices and arrays of them are those of arrays."""
+    """Returns whether an index may be the key of a tree; slices, multiple indices and index arrays apply to arrays."""
     if isinstance(index, (Name, Attribute)):
         return flat(follow.kind(index)) == "same"
     return bool(isinstance(index, Constant) and index.value not in (None, ...))
 
 
 def _rows_of(follow: Follow, index: Node) -> Kind:
-    """The kind of what an index takes of an array with rows."""
+    """Returns the kind of the part that an index takes of an array with rows."""
     items = index.items if isinstance(index, TupleDisplay) else (index,)
     first, rest = items[0], [flat(follow.kind(one)) for one in items[1:]]
     if isinstance(first, Constant) and first.value is None:
@@ -420,7 +420,7 @@ def _binary(follow: Follow, node: Node) -> Kind:
 
 
 def _operand(follow: Follow, node: Node) -> Kind:
-    """The kind of an operand; gradients are reduced before they meet anything else, as people write it."""
+    """Returns the kind of an operand; gradients are reduced before other operations, as is conventional."""
     kind = follow.kind(node)
     is_gradient = isinstance(node, Call) and takes(follow.view, node.callee)
     return follow.settled(node, kind) if is_gradient else kind

@@ -1,4 +1,4 @@
-"""Follows how rows go through calls: of functions of the file, of NumPy and JAX, and of what nobody can read."""
+"""Follows rows through calls: of functions of the file, of NumPy and JAX, and of unknown callees."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from meshlens.refactoring.reading.layers import layers_of
 from meshlens.refactoring.reading.mentions import bound_at_top
 
 _NETWORKS = ("flax.", "haiku.", "equinox.", "diffrax.", "distrax.", "einops.", "numpyro.distributions.")
-"""The libraries whose functions and layers take one row after the other."""
+"""The libraries whose functions and layers treat each row separately."""
 _ROW_BY_ROW = re.compile(
     r"(?:.*_)?(?:apply|forward|predict|model|net|network|encode|decode|embed|normalize|preprocess)"
 )
@@ -59,12 +59,12 @@ _WITH_ROWS = frozenset({"rows", "turned"})
 
 
 def call_of(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
-    """The kind of what a call gives.
+    """Returns the kind of a call's result.
 
     Args:
-        follow: where it is called.
-        home: where the names in the callee mean what they mean.
-        callee: what is called.
+        follow: the calling scope.
+        home: the scope of the callee's names.
+        callee: the callee.
         node: the call.
     """
     dotted = home.dotted(callee)
@@ -87,7 +87,7 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
 
 
 def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
-    """The kind of what a function gives that is not in this file."""
+    """Returns the kind of the result of a function outside this file."""
     name = str(last_name(callee)) if isinstance(callee, (Name, Attribute)) else ""
     dotted = home.dotted(callee)
     is_known = is_of_library(dotted)
@@ -123,7 +123,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
     elif isinstance(callee, Name):
         kinds.append(home.look_up(name))
         if has_rows and name in follow.env and home is follow and not _keeps_nothing(follow):
-            # An object that is called may keep something of what it got, as layers keep statistics of the batch.
+            # A called object may store its arguments, as layers do for batch statistics.
             follow.env[name] = "mixed"
     if not has_rows:
         return applied(kinds)
@@ -139,7 +139,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
 
 
 def _closes_over_rows(follow: Follow, value: Node) -> bool:
-    """Tells whether an argument is a function that sees rows, of which nobody knows what is made."""
+    """Returns whether an argument is a function that closes over rows, with an unknown use."""
     is_function = isinstance(value, Lambda) or (
         isinstance(value, Name)
         and (value.name in follow.local or value.name in follow.made)
@@ -152,13 +152,13 @@ def _closes_over_rows(follow: Follow, value: Node) -> bool:
 
 
 def _keeps_nothing(follow: Follow) -> bool:
-    """Tells whether the modules of a file keep nothing of what they are given, or the mean over all devices."""
+    """Returns whether the modules of a file store nothing about their inputs, or only means over all devices."""
     layers = layers_of(follow.view)
     return bool(layers.classes) and not layers.keeps
 
 
 def _of_anything(follow: Follow, home: Follow, callee: Node, name: str, kinds: list[Kind]) -> Kind:
-    """Returns the kind of what a model or another object makes of rows: those of networks keep them apart."""
+    """Returns the kind of the result of a model or another object; networks keep rows separate."""
     maker = (
         str(last_name(callee.callee))
         if isinstance(callee, Call) and isinstance(callee.callee, (Name, Attribute))
@@ -179,7 +179,7 @@ def _of_anything(follow: Follow, home: Follow, callee: Node, name: str, kinds: l
 
 
 def _is_update(callee: Node) -> bool:
-    """Tells whether this is a method of `x.at[…]`."""
+    """Returns whether a callee is a method of `x.at[…]`."""
     return bool(
         isinstance(callee.object, Subscript)
         and isinstance(callee.object.object, Attribute)
@@ -188,7 +188,7 @@ def _is_update(callee: Node) -> bool:
 
 
 def _updates_rows(follow: Follow, update: Node) -> bool:
-    """Tells whether `x.at[…]` does to each row what it does to the others."""
+    """Returns whether `x.at[…]` updates every row in the same way."""
     index, array = update.key, update.object.object
     first = index.items[0] if isinstance(index, TupleDisplay) and index.items else index
     if isinstance(first, Slice):
@@ -205,7 +205,7 @@ def _reduction(follow: Follow, node: Node, name: str, values: list[Node], is_met
     result = "mean" if name in MEANS else "total"
     operand = follow.kind(values[0])
     if name == "sum" and isinstance(node.callee, Name):
-        # Python's own sum adds up the entries of a list as they are.
+        # Python's `sum` adds up the entries of a list without reducing them.
         return (
             flat(operand)
             if isinstance(values[0], (Comprehension, ListDisplay, TupleDisplay))

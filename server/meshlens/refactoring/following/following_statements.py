@@ -40,7 +40,7 @@ _SCALAR = re.compile(r"(?:.*_)?(?:loss|accuracy|acc|error|cost|bpd|elbo|nll|perp
 
 
 def follow_body(follow: Follow, body: Iterable[Node]) -> None:
-    """Follows statements; what they return is collected."""
+    """Follows statements, and collects the kinds that they return."""
     for statement in body:
         follower = _STATEMENTS.get(statement.tag)
         if follower is not None:
@@ -50,7 +50,7 @@ def follow_body(follow: Follow, body: Iterable[Node]) -> None:
 
 
 def _lose(follow: Follow, statement: Node) -> None:
-    """Takes it that nothing is known of what a statement binds, and of what it returns."""
+    """Marks as unknown everything that a statement assigns or returns."""
     for name in names_bound([statement]):
         follow.forget(name)
         follow.env[name] = "mixed"
@@ -59,14 +59,14 @@ def _lose(follow: Follow, statement: Node) -> None:
 
 
 def _returns(node: Node) -> bool:
-    """Returns whether a statement has a `return` of the function that it stands in."""
+    """Returns whether a statement contains a `return` of its own function."""
     if isinstance(node, (FunctionDef, Lambda, SeparateDef)):
         return False
     return isinstance(node, Return) or any(map(_returns, children(node)))
 
 
 def _walruses(follow: Follow, *nodes: Node) -> None:
-    """Follows the names that expressions bind which are not looked at otherwise."""
+    """Follows assignment expressions in expressions that are not evaluated otherwise."""
     for node in (inner for one in nodes for inner in walk(one) if isinstance(inner, Walrus)):
         follow.kind(node)
 
@@ -101,7 +101,7 @@ def _assign(follow: Follow, statement: Node) -> None:
 
 
 def _is_named_as_scalar(follow: Follow, statement: Node) -> bool:
-    """Tells whether a name says that what an unknown function gives is one number, and not one for each row."""
+    """Returns whether a name shows that an unknown function's result is one number, not one per row."""
     target, value = statement.targets[0], statement.value
     if not isinstance(target, Name) or not isinstance(value, Call) or not isinstance(value.callee, (Name, Attribute)):
         return False
@@ -110,7 +110,7 @@ def _is_named_as_scalar(follow: Follow, statement: Node) -> bool:
 
 
 def _fold(follow: Follow, statement: Node) -> None:
-    """Has each device make its own of the keys that a statement of the step itself binds, in the line below it."""
+    """Makes each device fold its index into the keys that a statement of the step assigns, on the next line."""
     if follow.lines is None or not follow.folds or len(statement.targets) != 1:
         return
     target = statement.targets[0]
@@ -126,7 +126,7 @@ def _fold(follow: Follow, statement: Node) -> None:
 
 
 def _functions_in(follow: Follow, target: Node, value: Node) -> Functions:
-    """The functions among several values that are given names at once."""
+    """Returns the functions among the values of an assignment to several targets."""
     if (
         not isinstance(target, (TupleDisplay, ListDisplay))
         or not isinstance(value, (TupleDisplay, ListDisplay))
@@ -160,7 +160,7 @@ def _augmented(follow: Follow, statement: Node) -> None:
 
 
 def _reduce(follow: Follow, statement: Node, targets: tuple[Node, ...]) -> None:
-    """Has the means and sums that a statement of the step itself binds reduced in the line below it."""
+    """Reduces the means and sums that a statement of the step assigns, on the next line."""
     if follow.lines is None or len(targets) != 1:
         return
     names = [name for name in _names(targets[0]) if name not in follow.reduced_later and _is_read(follow, name)]
@@ -172,7 +172,7 @@ def _reduce(follow: Follow, statement: Node, targets: tuple[Node, ...]) -> None:
 
 
 def _is_read(follow: Follow, name: str) -> bool:
-    """Returns whether a name may be read; by custom one that begins with "_" is not."""
+    """Returns whether a name may be read; by convention one that begins with "_" is not."""
     return not name.startswith("_") or bool(mentions_of(follow.view, name))
 
 
@@ -223,13 +223,13 @@ def _expression(follow: Follow, statement: Node) -> None:
     if isinstance(node.callee, Attribute) and isinstance(node.callee.object, Name):
         holders = [node.callee.object.name]
         given = together(follow.kind(value) for _, _, value in node.arguments)
-    # A call may put what it is given into whatever else it is given.
+    # A call may store an argument in any of the others.
     for name in holders if given != "same" else ():
         follow.env[name] = together((follow.look_up(name), given))
 
 
 def _gathered(follow: Follow, call: Node) -> bool:
-    """Has a method that changes an object, such as one that counts for a metric, get the rows of all devices."""
+    """Passes the rows of all devices to a method that changes an object, such as a metric's counter."""
     callee, arguments = call.callee, call.arguments
     if follow.reduce is None or not isinstance(callee, Attribute) or not isinstance(callee.object, Name):
         return False
@@ -342,11 +342,11 @@ class _State(NamedTuple):
     imports: dict[str, str]
 
     def function(self, name: str) -> tuple[object, object, str | None]:
-        """The function that a name stands for, and what it is imported as."""
+        """Returns the function that a name refers to, and its imported name."""
         return self.local.get(name), self.made.get(name), self.imports.get(name)
 
     def binds(self, name: str) -> bool:
-        """Returns whether a name means anything."""
+        """Returns whether a name has a meaning."""
         return name in self.env or self.function(name) != (None, None, None)
 
 
@@ -360,7 +360,7 @@ def _restore(follow: Follow, state: _State) -> None:
 
 
 def _join(follow: Follow, other: _State) -> None:
-    """Keeps of what names mean that in which two ways to the same place agree; the rest is not known."""
+    """Keeps the meanings on which two paths to the same place agree; others become unknown."""
     mine = _state(follow)
     for name in dict.fromkeys(name for part in (*mine, *other) for name in part):
         if not other.binds(name):

@@ -1,4 +1,4 @@
-"""Which calls make functions that take gradients."""
+"""Calls that make gradient functions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ TAKES = {
     "flax.nnx.grad": False,
     "flax.nnx.value_and_grad": True,
 }
-"""The functions that make them, and whether what they make gives the value, too."""
+"""The functions that make them, and whether the gradient function also returns the value."""
 
 
 def takes(view: FileView, node: Node) -> bool:
-    """Tells whether an expression makes a function that takes gradients."""
+    """Returns whether an expression makes a gradient function."""
     return isinstance(node, Call) and dotted_name(view, node.callee) in TAKES

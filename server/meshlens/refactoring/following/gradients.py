@@ -1,4 +1,4 @@
-"""Where gradients are taken, what of them is a mean over the rows, and what a function has them taken for."""
+"""The places where gradients are taken, which parts of them are means over the rows, and their arguments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from meshlens.refactoring.reading.scopes import home_of
 
 
 def differentiated(view: FileView, target: Target) -> frozenset[str]:
-    """The names that stand where a function takes gradients for what is handed over there."""
+    """Returns the names passed to gradient functions as the argument to differentiate."""
     named = named_makers(view, target)
     return frozenset(
         name.name
@@ -42,14 +42,14 @@ def differentiated(view: FileView, target: Target) -> frozenset[str]:
 
 
 def maker_of(view: FileView, callee: Node, named: dict[str, Node]) -> Node | None:
-    """The `grad(…)` that made what is called."""
+    """Returns the `grad(…)` that made a callee."""
     if takes(view, callee):
         return callee
     return named.get(callee.name) if isinstance(callee, Name) else None
 
 
 def maker_above(follow: Follow, function: Node) -> Node | None:
-    """The `grad(…)` that decorates a function, as the call that it stands for."""
+    """Returns the `grad(…)` that decorates a function, as a call."""
     decorators = function.function.decorators
     if len(decorators) != 1:
         return None
@@ -66,17 +66,17 @@ def maker_above(follow: Follow, function: Node) -> Node | None:
 def gradient_kind(
     follow: Follow, maker: Node, home: Follow, node: Node, decorated: tuple[Node, Follow | None] | None = None
 ) -> Kind:
-    """The kind of what a call of `grad(…)(…)` gives.
+    """Returns the kind of the result of `grad(…)(…)`.
 
     Args:
-        follow: where it is called.
+        follow: the calling scope.
         maker: the `grad(…)`.
-        home: where the names in it mean what they mean.
+        home: the scope of its names.
         node: the call.
-        decorated: the function that the `grad(…)` decorates, with the one that it is defined in.
+        decorated: the function that `grad(…)` decorates, and its enclosing function.
 
     Raises:
-        Obstacle: it is taken of something that is not known to be a mean or a sum over the rows.
+        Obstacle: the differentiated value is not certainly a mean or sum over the rows.
     """
     given = [(label, follow.kind(value)) for label, _, value in node.arguments]
     operand = next((value for label, _, value in maker.arguments if label is None), None)
@@ -142,7 +142,7 @@ def _plain(statement: Node) -> Iterator[Node]:
 
 
 def named_makers(view: FileView, target: Target) -> dict[str, Node]:
-    """The names that stand for a `grad(…)` in a function, those of the functions around it among them."""
+    """Returns the names of `grad(…)` results in a function and the functions around it."""
     home = home_of(view, target.at(target.node.site))
     around = tree(view, str(view.path), home) if home is not None else None
     return {

@@ -1,4 +1,4 @@
-"""The `jit` that a function gets whose calls run it operation by operation, with the arguments that must be static."""
+"""The `jit` to add to a function that otherwise runs operation by operation, and its static arguments."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from meshlens.refactoring.writing.spelling import Spelling
 from meshlens.text import Edit, FileEdit, Span
 
 UNTRACEABLE = frozenset({"python-value", "host-work", "unknown-function", "changes-in-place", "generator"})
-"""The reasons for which a function cannot be compiled in any way."""
+"""The reasons that prevent compiling a function altogether."""
 
 _KNOWN = frozenset({"staticmethod", "classmethod", "property"})
 _OBJECTS = {"nnx": ("flax.nnx", "jit"), "eqx": ("equinox", "filter_jit")}
@@ -59,11 +59,11 @@ _HELD = frozenset({"linen", "optax", "function"})
 
 @dataclass(frozen=True, slots=True)
 class Jitting:
-    """How a function is compiled.
+    """The way to compile a function.
 
     Attributes:
-        module, name: the transformation.
-        static: the arguments that it gets as Python values.
+        module, name: the transformation's module and name.
+        static: the static arguments.
     """
 
     module: str
@@ -72,10 +72,10 @@ class Jitting:
 
 
 def jitting(view: FileView, target: Target, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]) -> Jitting | None:
-    """Returns the `jit` that a function needs; None where it has one, or where decorators do what is not known.
+    """Returns the `jit` that a function needs; None if it has one or has unknown decorators.
 
     Raises:
-        Obstacle: it does what `jit` cannot trace.
+        Obstacle: `jit` cannot trace the function.
     """
     decorators = [_decorator(view, one) for one in target.node.function.decorators]
     if any(call.is_compiled for call, _ in calls) or any(one in COMPILES or not one for one in decorators):
@@ -101,14 +101,14 @@ def jitting(view: FileView, target: Target, calls: tuple[tuple[HostCall, tuple[G
     chosen = next((_OBJECTS[kind] for kind in ("eqx", "nnx") if kind in (*objects.values(), owner)), ("jax", "jit"))
     _must_stay(view, target, seen)
     _must_return_arrays(view, target, seen, is_nnx=chosen[0] == "flax.nnx")
-    # filter_jit holds by itself whatever is not an array.
+    # filter_jit treats everything that is not an array as static.
     named = tuple(name for name in static if chosen[0] != "equinox")
     order = [str(one.name) for one in target.node.function.parameters]
     return Jitting(*chosen, tuple(sorted(named, key=order.index)))
 
 
 def compiled(view: FileView, target: Target, jitting: Jitting, spelling: Spelling) -> FileEdit:
-    """Returns the edit that puts a `jit` above a function."""
+    """Returns the edit that adds a `jit` to a function."""
     sites = [target.at(node.site) for node in target.node.function.decorators]
     start = min(view.span(site).start for site in (*sites, target.site))
     line = view.source.rfind(b"\n", 0, start) + 1
@@ -137,10 +137,10 @@ def _decorator(view: FileView, node: Node) -> str:
 
 
 def _owner(view: FileView, target: Target) -> str:
-    """Returns what kind of object a method belongs to.
+    """Returns the kind of object that a method belongs to.
 
     Raises:
-        Obstacle: of one that `jit` does not take.
+        Obstacle: `jit` does not accept such an object.
     """
     if not target.is_method:
         return ""
@@ -153,7 +153,7 @@ def _owner(view: FileView, target: Target) -> str:
 
 
 def _changeable(view: FileView, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]) -> set[str]:
-    """Returns the arguments that hold objects of flax.nnx, which its `jit` follows through changes in place."""
+    """Returns the arguments that hold objects of flax.nnx, whose in-place changes its `jit` tracks."""
     names = {one.name for call, given in calls for one in given if one.name and isinstance(one.node, Name)}
     return {
         name
@@ -180,7 +180,7 @@ def _is_text(node: Node) -> bool:
 def _is_choice(
     view: FileView, target: Target, parameter: Node, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]
 ) -> bool:
-    """Returns whether an argument is a switch, a word or a count that the calls spell out, so it chooses the code."""
+    """Returns whether an argument is a flag, string or count that calls give literally, and so selects code."""
     if (
         parameter.annotation is not None
         and isinstance(parameter.annotation, Name)
@@ -199,7 +199,7 @@ def _is_literal(node: Node) -> bool:
 def _is_python(
     view: FileView, target: Target, name: str, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]
 ) -> bool:
-    """Returns whether an argument is a Python value at every call, and not another one at each."""
+    """Returns whether an argument is a Python value at every call, and not a different one each time."""
     parameter = next(one for one in target.node.function.parameters if one.name == name)
     said = parameter.annotation
     if said is not None and isinstance(said, Name) and said.name in ("bool", "str"):
@@ -233,10 +233,10 @@ def _is_constant(view: FileView, node: Node) -> bool:
 def _objects(
     view: FileView, target: Target, seen: Seen, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]
 ) -> dict[str, str]:
-    """Returns what the arguments are that a function calls.
+    """Returns the kinds of objects among the arguments that a function calls.
 
     Raises:
-        Obstacle: it is not known of one.
+        Obstacle: the kind of one is unknown.
     """
     found: dict[str, str] = {}
     for name in sorted(seen.objects):
@@ -278,7 +278,7 @@ def _must_be_hashable(target: Target, name: str, calls: tuple[tuple[HostCall, tu
 
 
 def _must_return_arrays(view: FileView, target: Target, seen: Seen, *, is_nnx: bool) -> None:
-    """Makes sure that what comes out of a function can come out of compiled code.
+    """Checks that a compiled function can return its results.
 
     Raises:
         Obstacle: it cannot.
@@ -314,7 +314,7 @@ def _parts(node: Node) -> Iterator[Node]:
 
 
 def _must_stay(view: FileView, target: Target, seen: Seen) -> None:
-    """Makes sure that what a function reads from outside does not change, as compiled code keeps what it saw first.
+    """Checks that outside variables read by a function do not change, since compiled code keeps the first values.
 
     Raises:
         Obstacle: it may change.
@@ -328,7 +328,7 @@ def _must_stay(view: FileView, target: Target, seen: Seen) -> None:
 
 
 def _changes(view: FileView, name: str, home: str | None) -> bool:
-    """Returns whether a variable of a file may hold something else later."""
+    """Returns whether a variable of a file may change later."""
     if any(not one.is_method for one in functions_called(view, name)):
         return False
     if home is not None and (times := bound_inside(view, name).get(home, 0)):

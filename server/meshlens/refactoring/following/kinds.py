@@ -1,16 +1,17 @@
-"""How a value depends on the rows of a batch that is split over devices, and what operations make of that.
+"""How a value depends on the rows of a batch that is split over devices, and how operations affect that.
 
-"same": every device has it alike.
-"rows": one entry for each row, of which a device has its own.
+"same": the same on every device.
+"rows": one entry for each row; each device has its own rows.
 "tree": an argument that holds rows: an array, or a tree of arrays.
-"turned": what has rows, but not on its first axis.
-"mean", "total": the mean or the sum over the rows of a device, or a linear expression of such.
-"count": how many rows a device has, or a multiple of that.
-"shape": the shape of what has rows.
-"places": the numbers of a device's rows, from 0 on each: they take an entry of each row, and tell nothing else.
-"key": a random key that all devices have alike; "alike" is what was drawn from one: neither is to meet rows.
-"own": a random key of which each device has another one.
-"mixed": anything else; nothing can be said of it.
+"turned": an array with rows, but not on its first axis.
+"mean", "total": the mean or the sum over a device's rows, or a linear expression of such values.
+"count": the number of rows of a device, or a multiple of it.
+"shape": the shape of an array with rows.
+"places": the numbers of a device's rows, from 0 on each: they index one entry per row, and mean nothing else.
+"key": a random key that is the same on all devices; "alike" are numbers drawn from one: neither may be combined with
+rows.
+"own": a random key that differs on each device.
+"mixed": anything else; nothing is known about it.
 A tuple of kinds stands for a tuple or list of values.
 """
 
@@ -40,14 +41,14 @@ _PRODUCTS = frozenset("dot matmul einsum tensordot inner outer vdot kron convolv
 
 
 def flat(kind: Kind) -> str:
-    """One kind for a value and its parts."""
+    """Returns one kind for a value and its parts."""
     if isinstance(kind, tuple):
         return together(kind)
     return "rows" if kind == "tree" else kind
 
 
 def together(kinds: Iterable[Kind]) -> str:
-    """The kind of values that are kept together, or of which it is not known which one it is."""
+    """Returns the kind of a collection of values, or of one that is unknown."""
     found = {flat(kind) for kind in kinds} - {"same"}
     if not found:
         return "same"
@@ -55,25 +56,25 @@ def together(kinds: Iterable[Kind]) -> str:
 
 
 def kept(kinds: Iterable[Kind]) -> str:
-    """The kind of a container, which is reduced as a whole: that makes numbers of a mean out of integers beside it."""
+    """Returns the kind of a container; reducing it as a whole would average integers that are stored next to a mean."""
     found = {flat(kind) for kind in kinds}
     return "mixed" if found & LINEAR and len(found) > 1 else together(found)
 
 
 def either(left: Kind, right: Kind) -> Kind:
-    """The kind of a value that may be the one or the other."""
+    """Returns the kind of a value that may be either of two."""
     if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
         return tuple(either(one, other) for one, other in zip(left, right, strict=True))
     return left if left == right else together((left, right))
 
 
 def combined(operator: str, left: Kind, right: Kind) -> str:
-    """The kind of `left operator right`."""
+    """Returns the kind of `left operator right`."""
     one, other = flat(left), flat(right)
     if "mixed" in (one, other) or "places" in (one, other):
         return "mixed"
     if operator in ("+", "-"):
-        # A constant that is added to a mean is a mean of itself; a sum would count it once for each device.
+        # A constant added to a mean is its own mean, but a sum would count it once per device.
         return together((one, other)) if "count" not in (one, other) and {one, other} != {"total", "same"} else "mixed"
     if operator == "*":
         return together((one, other)) if "same" in (one, other) or one == other in ("rows", "turned") else "mixed"
@@ -91,17 +92,17 @@ def combined(operator: str, left: Kind, right: Kind) -> str:
 
 
 def applied(kinds: Iterable[Kind], *, coupled: bool = False, elementwise: bool = False) -> str:
-    """The kind of what a function that works row by row makes of its arguments.
+    """Returns the kind of the result of a function that works row by row.
 
     Args:
-        kinds: those of the arguments.
-        coupled: whether it lets rows meet rows.
-        elementwise: whether it does not care which axis the rows are on.
+        kinds: the kinds of the arguments.
+        coupled: whether it combines rows with each other.
+        elementwise: whether it is independent of the axis of the rows.
     """
     found = [flat(kind) for kind in kinds]
     differing = set(found) - {"same", "shape"}
     if "rows" in differing:
-        # What draws for each row from a key of the device keeps the rows apart.
+        # Drawing for each row from a device's key keeps the rows separate.
         differing.discard("own")
     if not differing:
         return "same"
@@ -113,11 +114,11 @@ def applied(kinds: Iterable[Kind], *, coupled: bool = False, elementwise: bool =
 
 
 def reduced(kind: Kind, over_rows: bool | None, result: str, *, every_axis: bool = False) -> str:
-    """The kind of a mean or a sum.
+    """Returns the kind of a mean or a sum.
 
     Args:
-        kind: that of what is reduced.
-        over_rows: whether the axes are those of the rows, too; None if that is not known.
+        kind: the kind of the operand.
+        over_rows: whether the axes include that of the rows; None if unknown.
         result: "mean" or "total".
         every_axis: whether all axes are reduced.
     """
@@ -132,21 +133,21 @@ def reduced(kind: Kind, over_rows: bool | None, result: str, *, every_axis: bool
 
 
 def couples(name: str, over_rows: bool | None) -> bool:
-    """Returns whether a function of this name lets the rows that it gets meet."""
+    """Returns whether a function of this name combines the rows of its argument."""
     return (name in _COUPLES and over_rows is not False) or name in _PRODUCTS
 
 
 def is_product(name: str) -> bool:
-    """Returns whether a function of this name multiplies arrays, which is harmless while only one of them has rows."""
+    """Returns whether a function of this name multiplies arrays, which is harmless if only one of them has rows."""
     return name in _PRODUCTS
 
 
 def over_rows(axis: Node | None, keyword_only_default: bool | None = True) -> bool | None:
-    """Returns whether an `axis` argument names the axis of the rows, the first one; None if that is not known.
+    """Returns whether an `axis` argument names the axis of the rows, the first one; None if unknown.
 
     Args:
         axis: the argument.
-        keyword_only_default: the answer where there is none.
+        keyword_only_default: the answer if there is none.
     """
     if axis is None or (isinstance(axis, Constant) and axis.value is None):
         return keyword_only_default

@@ -1,4 +1,4 @@
-"""Random numbers in a function that runs on several devices: whose key they are drawn from, and for which rows."""
+"""Random numbers in a function that runs on several devices: their keys and the rows they are drawn for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, dotted_name, reached
 
 KEYS = re.compile(r"(?:\w*_)?(?:key|rng|prng|rng_key|prng_key)\d*")
-"""What parameters and variables that hold one key are called."""
+"""Matches names of parameters and variables that hold one key."""
 _SEVERAL = re.compile(r"(?:\w*_)?(?:keys|rngs|seeds|sequence)\d*")
 _MAKES = frozenset({"PRNGKey", "key", "wrap_key_data"})
 _CHANGES = frozenset({"split", "fold_in", "clone"})
@@ -27,17 +27,17 @@ _BY_ENTRY = frozenset({"bernoulli", "poisson", "gamma", "exponential", "beta", "
 
 
 def is_key(name: str) -> bool:
-    """Tells whether a parameter of this name holds one random key."""
+    """Returns whether a parameter of this name holds one random key."""
     return KEYS.fullmatch(name) is not None
 
 
 def holds_keys(name: str) -> bool:
-    """Tells whether a parameter of this name holds several keys, or something that gives them."""
+    """Returns whether a parameter of this name holds several keys, or an object that provides them."""
     return _SEVERAL.fullmatch(name) is not None
 
 
 def streams_of(view: FileView, target: Target) -> tuple[str, ...]:
-    """Returns the parameters of a function that are random streams of flax.nnx, told by their annotation or name."""
+    """Returns the parameters that are random streams of flax.nnx, according to annotation or name."""
     inside = [node for one in (*target.node.function.decorators, *target.body) for node in walk(one)]
     is_nnx = any(
         isinstance(node, (Attribute, Name)) and dotted_name(view, node).startswith("flax.nnx.") for node in inside
@@ -51,7 +51,7 @@ def streams_of(view: FileView, target: Target) -> tuple[str, ...]:
 
 
 def stream_of(view: FileView, target: Target, name: str) -> str:
-    """Returns the name of a stream that a function draws from, or "dropout", which every `Rngs` with a default has."""
+    """Returns the name of a stream that a function draws from; "dropout" by default, which any `Rngs` provides."""
     drawn = sorted(
         node.callee.name
         for root in reached(view, target)
@@ -65,7 +65,7 @@ def stream_of(view: FileView, target: Target, name: str) -> str:
 
 
 def bundles_of(target: Target) -> tuple[str, ...]:
-    """Returns the parameters of a function that are dictionaries of keys: those from which it takes keys by name."""
+    """Returns the parameters that are dictionaries of keys, from which the function takes keys by name."""
     found = {
         node.object.name
         for statement in target.body
@@ -86,12 +86,12 @@ def bundles_of(target: Target) -> tuple[str, ...]:
 
 
 def makes_one_key(follow: Follow, value: Node, count: int) -> bool:
-    """Tells whether an expression gives one key for each of the names that it is bound to.
+    """Returns whether an expression gives one key for each of the names that it is assigned to.
 
     Args:
-        follow: where it stands.
+        follow: its scope.
         value: the expression.
-        count: how many names there are; 0 for one that gets it whole.
+        count: the number of names; 0 for a single name that gets the whole value.
     """
     if not isinstance(value, Call):
         return False
@@ -102,7 +102,7 @@ def makes_one_key(follow: Follow, value: Node, count: int) -> bool:
 
 
 def random_kind(follow: Follow, name: str, node: Node) -> Kind:
-    """The kind of what a function of `jax.random` gives."""
+    """Returns the kind of the result of a function of `jax.random`."""
     if any(label in ("*", "**") for label, _, _ in node.arguments):
         return "mixed"
     positional = [value for label, _, value in node.arguments if label is None]
@@ -119,7 +119,7 @@ def random_kind(follow: Follow, name: str, node: Node) -> Kind:
 
 
 def _changed(whose: str, others: list[Kind]) -> str:
-    """The kind of keys that are made of one: as many as there are rows, or the same number everywhere."""
+    """Returns the kind of keys derived from one: as many as there are rows, or a fixed number."""
     if all(flat(one) in SAME for one in others):
         return whose
     is_for_rows = [_is_of_rows(one) for one in others] == [True]
@@ -133,7 +133,7 @@ def _drawn(
     shape = named.get("shape", positional[place] if 0 <= place < len(positional) else None)
     kinds = [kind for node, kind in zip((*positional, *named.values()), others, strict=True) if node is not shape]
     if whose == "key":
-        # Every device draws the same for all, as one device does.
+        # Every device draws the same numbers for all rows, as one device does.
         if all(flat(one) in SAME for one in others):
             return "alike"
         message = f'"jax.random.{name}" draws for the rows of a device from a key that all devices share'
@@ -148,7 +148,7 @@ def _drawn(
 
 
 def _is_of_rows(shape: Kind) -> bool:
-    """Tells whether a shape has the rows of the device first, and the same everywhere behind them."""
+    """Returns whether a shape has the device's rows first and fixed sizes after them."""
     if isinstance(shape, tuple):
         return bool(shape) and shape[0] == "count" and all(flat(one) in ("same", "shape") for one in shape[1:])
     return shape in ("shape", "count")

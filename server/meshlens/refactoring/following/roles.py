@@ -1,4 +1,4 @@
-"""Which arguments of a call hold the batch, which the state, and which neither."""
+"""The role of each argument of a call: batch, state, or neither."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ class Given:
     """One argument of a call.
 
     Attributes:
-        node: the expression, of a splat without its stars.
-        name: what it is called: the parameter if that is known, else a name in the expression.
-        role: what it holds.
-        is_carried: whether the call's result gets its name.
+        node: the expression, without the stars of a splat.
+        name: the parameter's name if known, else a name in the expression.
+        role: its role.
+        is_carried: whether the call's result is assigned to its name.
     """
 
     node: Node
@@ -70,7 +70,7 @@ class Given:
 
 
 def underlying(view: FileView, callee: Callee) -> Target | None:
-    """Returns the function of the file that a callee runs in the end."""
+    """Returns the function of the file that a callee ultimately runs."""
     if callee.target is not None:
         return callee.target
     above = parent_of(view, callee.site)
@@ -85,15 +85,16 @@ def underlying(view: FileView, callee: Callee) -> Target | None:
 def read_roles(
     view: FileView, callee: Callee, call: HostCall, said: tuple[tuple[str, int], ...] = ()
 ) -> tuple[Given, ...]:
-    """Returns what each argument of a call holds; nothing for a call that hands over no batch.
+    """Returns the role of each argument of a call; nothing for a call without a batch.
 
-    A wrong guess about the batch costs speed and never numbers, as an array that is split computes what it did.
+    A wrong guess about the batch costs speed but never changes numbers, because splitting an array does not change its
+    values.
 
     Args:
         view: the file of the function.
         callee: the function.
-        call: a call of it, of this file or another.
-        said: the arguments that hold the batch, where somebody said it.
+        call: a call of it, in this file or another.
+        said: the arguments that the user says hold the batch.
     """
     target = underlying(view, callee)
     static = _static_names(view, target)
@@ -114,7 +115,7 @@ def _as_said(given: Given, names: set[str]) -> Given:
 
 
 def batch_parameters(view: FileView, target: Target) -> tuple[str, ...]:
-    """Returns the parameters of a function that hold the batch, told without a call."""
+    """Returns the parameters of a function that hold the batch, judged without a call."""
     static = _static_names(view, target)
     named = [one.name for one in target.parameters if one.how in ("only", "any", "key") and one.default is None]
     roles = {name: _role_of_name(view, target, name) for name in named if name not in static}
@@ -123,7 +124,7 @@ def batch_parameters(view: FileView, target: Target) -> tuple[str, ...]:
 
 
 def batches_made(view: FileView, target: Target) -> tuple[Site, ...]:
-    """Returns the expressions in a function that make a batch: what gets such a name, and several keys at once."""
+    """Returns the expressions in a function that make a batch: several keys at once, or a value with such a name."""
     found = []
     for node in walk(target.node):
         if (
@@ -196,9 +197,9 @@ def _role_of_name(view: FileView, target: Target | None, name: str) -> Role:
 
 
 def _second_thought(view: FileView, target: Target | None, call: HostCall, given: Given) -> Given:
-    """Treats a state, known as one only by its name, as the batch if there is no other, as in reinforcement learning.
+    """Treats an argument that looks like state only by name as the batch if there is no other, as in RL.
 
-    The same for an argument that is named like a batch and reassigned by the call, as in the steps of a sampler.
+    The same applies to an argument that is named like a batch and reassigned by the call, as in a sampler.
     """
     is_named_only = given.role == "state" and not given.is_carried and given.name in _WEAK
     is_renewed = given.is_carried and BATCH.fullmatch(given.name) is not None
@@ -217,12 +218,12 @@ def is_setting(node: Node) -> bool:
 
 
 def _is_taken_apart(view: FileView, target: Target, name: str) -> bool:
-    """Returns whether a function uses a parameter as the state of a training."""
+    """Returns whether a function uses a parameter as a training state."""
     return any(_takes_apart(view, node, name) for statement in target.body for node in walk(statement))
 
 
 def _takes_apart(view: FileView, node: Node, name: str) -> bool:
-    """Returns whether an expression reads a part that only states have, or puts a model together from its parts."""
+    """Returns whether an expression reads a part that only states have, or assembles a model from its parts."""
     if isinstance(node, Attribute):
         return isinstance(node.object, Name) and node.object.name == name and node.name in _PARTS_OF_STATE
     return (
@@ -250,7 +251,7 @@ def _parameter_named(target: Target | None, name: str) -> Node | None:
 
 
 def _own_name(node: Node) -> str:
-    """Returns the name that tells most of an expression: `x` of `x`, `self.x`, `x[0]`, `next(x)` and `np.array(x)`."""
+    """Returns the most specific name in an expression: `x` for `x`, `self.x`, `x[0]`, `next(x)` and `np.array(x)`."""
     if isinstance(node, Name):
         return str(node.name)
     if isinstance(node, Attribute):
@@ -264,7 +265,7 @@ def _own_name(node: Node) -> str:
 
 
 def _static_names(view: FileView, target: Target | None) -> frozenset[str]:
-    """Returns the parameters that a `jit` of a function is told to be static."""
+    """Returns the parameters that a function's `jit` declares as static."""
     if target is None:
         return frozenset()
     names = [parameter.name for parameter in target.node.function.parameters]
@@ -295,7 +296,7 @@ def _static_names(view: FileView, target: Target | None) -> frozenset[str]:
 
 
 def _is_carried(view: FileView, call: HostCall, node: Node) -> bool:
-    """Returns whether the result of a call gets the name or attribute that an argument has."""
+    """Returns whether a call's result is assigned to the name or attribute that an argument has."""
     if not isinstance(node, (Name, Attribute)):
         return False
     root = tree(view, call.site.path, call.site.block)

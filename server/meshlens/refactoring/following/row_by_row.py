@@ -1,6 +1,6 @@
-"""Which functions of NumPy and JAX work row by row, so that every device can run them on its own rows.
+"""The functions of NumPy and JAX that work row by row, so that each device can run them on its own rows.
 
-Only what stands in these tables does; of every other function of these libraries nothing is known.
+Nothing is known about functions of these libraries that are not in the tables.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _LIBRARIES = ("jax.", "numpy.", "scipy.", "optax.", "math.", "builtins.")
 _MODULES = frozenset({"jax.numpy", "jax.lax", "jax.nn", "jax.scipy.special", "optax"})
 _BY_ELEMENT = frozenset({"rowwise", "linear", "added", "multiplied", "divided", "bounded", "chosen", "judged"})
 _OTHERWISE = frozenset("frexp gamma modf one_hot smooth_labels where".split())
-"""Names that have entries of their own below, give several arrays, or draw in another library."""
+"""Names with their own entries below, with several results, or that draw random numbers in another library."""
 
 
 def _elementwise() -> frozenset[str]:
-    """Returns the names that work on each element by itself, in whichever module they are."""
+    """Returns the names that work on each element separately, in any module."""
     kinds: dict[str, set[str]] = {}
     for dotted, kind in OPERATIONS.items():
         module, _, name = dotted.rpartition(".")
@@ -90,11 +90,11 @@ class Given:
     """The name and the arguments of a function.
 
     Attributes:
-        name: its own name, without the module.
-        values: the arguments by position, of a method the array first.
+        name: the function's name, without the module.
+        values: the positional arguments; for a method, the array comes first.
         keywords: the other arguments.
-        kinds: those of all arguments.
-        kind: gives the kind of an expression.
+        kinds: the kinds of all arguments.
+        kind: returns the kind of an expression.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Given:
     kind: Callable[[Node], Kind]
 
     def at(self, place: int, *names: str) -> Node | None:
-        """An argument by its place or one of its names."""
+        """Returns an argument by position or by one of its names."""
         for name in names:
             if name in self.keywords:
                 return self.keywords[name]
@@ -112,27 +112,27 @@ class Given:
 
 
 def is_of_library(dotted: str) -> bool:
-    """Tells whether these tables are meant to know a function."""
+    """Returns whether these tables cover the library of a function."""
     return dotted.startswith(_LIBRARIES)
 
 
 def may_couple(name: str) -> bool:
-    """Tells whether a function of this name, wherever it comes from, is likely to let rows meet."""
+    """Returns whether a function of this name, from any library, is likely to combine rows."""
     return name in _EVERYWHERE
 
 
 def makes_arrays(name: str) -> bool:
-    """Tells whether a function of this name makes an array of a shape."""
+    """Returns whether a function of this name makes an array of a given shape."""
     return name in _MAKERS
 
 
 def is_of_arrays(name: str) -> bool:
-    """Tells whether arrays have a method of this name that is more than elementwise."""
+    """Returns whether arrays have a method of this name that is not elementwise."""
     return name in _SHAPING or name in _ALONG
 
 
 def row_by_row(given: Given) -> str:
-    """The kind of what a function of the libraries makes of rows; "mixed" if it is not known to work row by row."""
+    """Returns the kind of a library function's result; "mixed" if it may not work row by row."""
     kinds = {flat(kind) for kind in given.kinds}
     if given.name in _ELEMENTWISE:
         return applied(given.kinds, elementwise=True)
@@ -152,7 +152,7 @@ def row_by_row(given: Given) -> str:
 
 
 def may_be_flat(view: FileView, target: Target) -> bool:
-    """Tells whether a function works along the last axis of arrays that may have no axis but that of the rows."""
+    """Returns whether a function works along the last axis of arrays that may have no axis but that of the rows."""
     roots = reached(view, target)
     return any(map(_is_along_last_of_unknown, roots)) and not any(
         _has_two_axes(view, node) for root in roots for node in walk(root)
@@ -160,9 +160,9 @@ def may_be_flat(view: FileView, target: Target) -> bool:
 
 
 def _is_along_last_of_unknown(root: Node) -> bool:
-    """Tells whether a function works along the last axis of what it multiplies with no matrix from the right."""
+    """Returns whether a function works along the last axis of a value not multiplied by a matrix on its right."""
     nodes = tuple(walk(root))
-    # A product from the right takes up an axis, which is not that of the rows.
+    # A product with a matrix on the right contracts an axis that is not that of the rows.
     several = {
         node.left.name
         for node in nodes
@@ -182,7 +182,7 @@ def _is_along_last_of_unknown(root: Node) -> bool:
 
 
 def _is_spread_over(call: Node, names: set[str]) -> bool:
-    """Tells whether a function is given an expression that works on the entries of one of these arrays."""
+    """Returns whether a function receives an expression that works on the entries of one of these arrays."""
     given = [walk(value) for label, _, value in call.arguments if label is None][:1]
     parts = [node for nodes in given for node in nodes]
     is_plain = all(
@@ -208,7 +208,7 @@ def _is_along_last(node: Node) -> bool:
 
 
 def _has_two_axes(view: FileView, node: Node) -> bool:
-    """Tells whether an expression shows that there are several axes, or calls a network, which takes no others."""
+    """Returns whether an expression shows that there are several axes, or calls a network, which requires them."""
     if isinstance(node, Subscript):
         is_shape = (
             isinstance(node.object, Attribute)
@@ -229,7 +229,7 @@ def _has_two_axes(view: FileView, node: Node) -> bool:
 
 
 def turned(kind: str) -> str:
-    """The kind of an array whose first two axes change places."""
+    """Returns the kind of an array whose first two axes are swapped."""
     return {"rows": "turned", "turned": "rows", "same": "same"}.get(kind, "mixed")
 
 
@@ -265,7 +265,7 @@ def _reshape(given: Given) -> str:
 
 
 def _is_own_size(size: Node) -> bool:
-    """Tells whether what a row holds certainly divides by a size: 1, or one that the array itself has."""
+    """Returns whether a size certainly divides that of a row's contents: 1, or a size of the array itself."""
     is_shape = isinstance(size, Subscript) and isinstance(size.object, Attribute) and size.object.name == "shape"
     return _number(size) == 1 or (is_shape and _number(size.key) != 0)
 

@@ -1,4 +1,4 @@
-"""Follows functions that something else runs: `vmap`, `scan`, `cond`, `jax.tree.map`, decorators."""
+"""Follows functions run by others: `vmap`, `scan`, `cond`, `jax.tree.map`, decorators."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _Labelled = list[tuple[str | None, Kind]]
 
 
 def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind | None:
-    """The kind of what a call gives that runs a function in another way; None if this is no such call.
+    """Returns the kind of the result of a call that runs a function in another way; None for other calls.
 
     Args:
-        follow: where it is called.
-        home: where the names in the callee mean what they mean.
-        callee: what is called.
+        follow: the calling scope.
+        home: the scope of the callee's names.
+        callee: the callee.
         node: the call.
     """
     runner = _RUNNERS.get(home.dotted(callee))
@@ -59,12 +59,12 @@ def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Node) -> 
 
 
 def decorated_kind(follow: Follow, function: Node, around: Follow | None, node: Node) -> Kind:
-    """The kind of what a function gives whose decorators may make something else of it.
+    """Returns the kind of the result of a function whose decorators may change it.
 
     Args:
-        follow: where it is called.
-        function: its "fn" node.
-        around: the function that it is defined in.
+        follow: the calling scope.
+        function: its node.
+        around: the enclosing function.
         node: the call.
     """
     decorators = function.function.decorators
@@ -84,11 +84,11 @@ def decorated_kind(follow: Follow, function: Node, around: Follow | None, node: 
 
 
 def _mapped(follow: Follow, seen: list[Kind], given: tuple[Node, ...], node: Node) -> Kind:
-    """The kind of what a `vmap` gives: rows, if it maps over just those that it gets.
+    """Returns the kind of the result of a `vmap`: rows, if it maps over exactly the arguments with rows.
 
     Args:
-        follow: where it is called.
-        seen: the kinds of what its function sees around it.
+        follow: the calling scope.
+        seen: the kinds of its function's free variables.
         given: the arguments of the `vmap`.
         node: the call.
     """
@@ -115,7 +115,7 @@ def _mapped(follow: Follow, seen: list[Kind], given: tuple[Node, ...], node: Nod
 
 
 def _vectorized(follow: Follow, seen: list[Kind], given: tuple[Node, ...], node: Node) -> Kind:
-    """The kind of what a function of single entries gives, or of the last axis at most."""
+    """Returns the kind of the result of a function that works on single entries, or at most along the last axis."""
     signature = next((value for label, _, value in given if label == "signature"), None)
     is_small = signature is None or (
         isinstance(signature, Constant) and _LAST_AXES.fullmatch(str(signature.value)) is not None
@@ -130,14 +130,14 @@ def _is_zero(node: Node) -> bool:
 
 
 def _arguments(node: Node, *names: str) -> list[Node | None]:
-    """The arguments of a call by the names of the parameters."""
+    """Returns the arguments of a call in the order of the parameter names."""
     positional = [value for label, _, value in node.arguments if label is None]
     named = {label: value for label, _, value in node.arguments}
     return [named.get(name, positional[place] if place < len(positional) else None) for place, name in enumerate(names)]
 
 
 def _run(follow: Follow, function: Node | None, kinds: list[Kind]) -> Kind:
-    """The kind of what a function gives that is handed over."""
+    """Returns the kind of the result of a function passed as an argument."""
     if function is None:
         return "mixed"
     callee, home = follow.meant(function)[::-1]
@@ -148,7 +148,7 @@ def _run(follow: Follow, function: Node | None, kinds: list[Kind]) -> Kind:
 
 
 def _stacked(kind: Kind) -> Kind:
-    """The kind of a stack of values of a kind, one for each step."""
+    """Returns the kind of a stack of values of a kind, one per step."""
     if isinstance(kind, tuple):
         return tuple(_stacked(one) for one in kind)
     return {"rows": "turned", "tree": "turned", "same": "same", "mean": "mean", "total": "total"}.get(kind, "mixed")

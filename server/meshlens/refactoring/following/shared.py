@@ -1,4 +1,4 @@
-"""Which arguments of a step are the same on every device and which are split over them."""
+"""Decides which arguments of a step are the same on every device and which are split."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ def in_axes_of(
     static: Iterable[str],
     said: tuple[tuple[str, int], ...] = (),
 ) -> tuple[int | None, ...]:
-    """For every argument that the calls give, 0 if it is split and `None` if it is shared.
+    """Returns 0 for every argument of the calls that is split, and `None` for one that is shared.
 
     Args:
         view: the file.
         target: the function.
         uses: its calls.
-        learned: the names of what it takes gradients for.
+        learned: the names of the arguments that it differentiates.
         static: the names of its static parameters.
-        said: the arguments that hold the batch, where somebody said it: others are split only if that is known.
+        said: the arguments that the user says hold the batch; others are split only if certain.
 
     Raises:
-        Obstacle: of one it is not known, or all are shared.
+        Obstacle: one is unknown, or all are shared.
     """
     count = _count(target, uses)
     names = _said_names(target, said)
@@ -100,10 +100,10 @@ def in_axes_of(
 def axes_of_rest(
     view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], static: Iterable[str]
 ) -> tuple[int | None, ...]:
-    """For every argument that no call in sight gives, as one that is not in sight may, what `in_axes_of` says.
+    """Returns the same as `in_axes_of` for arguments that no visible call passes but unseen ones may.
 
     Raises:
-        Obstacle: of one it is not known.
+        Obstacle: one is unknown.
     """
     count = _count(target, uses)
     return tuple(
@@ -119,7 +119,7 @@ def _is_number_by_default(parameter: Node) -> bool:
 
 
 def _said_names(target: Target, said: tuple[tuple[str, int], ...]) -> frozenset[str]:
-    """The arguments that somebody said hold the batch.
+    """Returns the arguments that the user says hold the batch.
 
     Raises:
         Obstacle: the function lacks one, or its rows are on another axis than the first.
@@ -134,7 +134,7 @@ def _said_names(target: Target, said: tuple[tuple[str, int], ...]) -> frozenset[
 
 
 def _is_array(annotation: Node | None) -> bool:
-    """Tells whether an annotation is the class of arrays."""
+    """Returns whether an annotation is the array class."""
     if isinstance(annotation, Constant):
         return annotation.value in _ARRAYS
     return last_name(annotation) in _ARRAYS
@@ -143,10 +143,10 @@ def _is_array(annotation: Node | None) -> bool:
 def _second_thought(
     view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], axes: tuple[int | None, ...]
 ) -> tuple[int | None, ...]:
-    """Takes for the batch, where there is no other, what else may be one.
+    """Selects another argument as the batch if there is none yet.
 
-    That is what is called a state, as for an agent that looks at states, and rows that a call gives a new value, as
-    the steps of a sampler do.
+    Candidates are arguments called state, as in an agent that observes states, and rows reassigned by the call, as in a
+    sampler.
     """
     renewed = [
         place
@@ -177,7 +177,7 @@ def _second_thought(
 
 
 def _is_multiplied_from_left(target: Target, name: str) -> bool:
-    """Returns whether a function multiplies a matrix by a parameter, which then may be a vector and have no rows."""
+    """Returns whether a function multiplies a matrix by a parameter, which then may be a vector without rows."""
     return any(
         isinstance(node, BinaryOperation) and node.operator == "@" and _part_of(node.right) == name
         for statement in target.body
@@ -213,7 +213,7 @@ def _count(target: Target, uses: tuple[Use, ...]) -> int:
 def axis_of_parameter(
     view: FileView, target: Target, parameter: Node, place: int, uses: tuple[Use, ...], learned: frozenset[str]
 ) -> int | None:
-    """Returns the axis along which an argument is split over the devices; None if all get the same."""
+    """Returns the axis along which an argument is split over devices; None if all devices get the same."""
     name, annotation = parameter.name, parameter.annotation
     if (
         is_key(name)
@@ -257,7 +257,7 @@ def axis_of_parameter(
         return 0
     if len(target.parameters) == 1:
         return 0
-    # A name such as `w` says as much against rows as what it gets its value with says for them.
+    # A name such as `w` is as strong evidence against rows as a shared assignment with rows is for them.
     if not speaks_against and beside and all(how == "drawn" for how in beside):
         return 0
     if given and all(is_drawn(view, use.site, call.arguments[place].value) for use, call in calling):
@@ -266,7 +266,7 @@ def axis_of_parameter(
 
 
 def _said_of_axes(annotation: Node | None) -> str | None:
-    """The first axis that an annotation such as `Float[Array, "batch channels"]` names, "" for none at all."""
+    """Returns the first axis that an annotation such as `Float[Array, "batch channels"]` names, "" for none."""
     if (
         annotation is None
         or not isinstance(annotation, Subscript)
@@ -281,7 +281,7 @@ def _said_of_axes(annotation: Node | None) -> str | None:
 
 
 def _is_model(view: FileView, target: Target, parameter: Node) -> bool:
-    """Tells whether a function calls what it is given, or says that it is the state of a training."""
+    """Returns whether a function calls an argument or treats it as the state of a training."""
     name, annotation = parameter.name, parameter.annotation
     said = (
         str(last_name(annotation))
@@ -298,7 +298,7 @@ def _is_model(view: FileView, target: Target, parameter: Node) -> bool:
 
 
 def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
-    """Returns what a function's `vmap`s say of a parameter: "shared" or "split"; None if they say nothing, or both."""
+    """Returns how a function's `vmap`s treat a parameter: "shared" or "split"; None if unknown or contradictory."""
     said = {
         "split" if axis else "shared"
         for root in (target.node, *_nested(view, target))
@@ -313,7 +313,7 @@ def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
 
 
 def _nested(view: FileView, target: Target) -> tuple[Node, ...]:
-    """The functions that a function hands this parameter on to under the same name, as losses get what a step gets."""
+    """Returns the functions that receive this parameter under the same name, as a loss does from its step."""
     return tuple(one for one in reached(view, target) if one is not target.node)
 
 
@@ -324,7 +324,7 @@ def _part_of(value: Node) -> str:
 
 
 def _mapped_place(maker: Node, place: int) -> bool | None:
-    """Returns whether a `vmap` maps an argument; None if that is not written out."""
+    """Returns whether a `vmap` maps an argument; None if that is not written literally."""
     positional = [value for label, _, value in maker.arguments if label is None]
     axes: Node | None = next((value for label, _, value in maker.arguments if label == "in_axes"), None)
     axes = axes if axes is not None else positional[1] if len(positional) > 1 else None
@@ -345,7 +345,7 @@ def _is_given_setting(use: Use, place: int) -> bool:
 
 
 def _has_split_siblings(view: FileView, target: Target, uses: tuple[Use, ...], place: int) -> bool:
-    """Returns whether each call takes an argument from what it takes another one from that certainly is a batch."""
+    """Returns whether each call takes an argument from the same source as another that certainly is a batch."""
     calls = [use.call for use in uses if use.call is not None]
     batches = [number for number, one in enumerate(target.parameters) if _is_batch(one.name)]
 
@@ -365,7 +365,7 @@ def _is_batch(name: str) -> bool:
 
 
 def _source(view: FileView, node: Node) -> str:
-    """The variable that an expression takes a part of, as `batch` in `batch["label"]` and `data.actions.numpy()`."""
+    """Returns the variable that an expression takes a part of: `batch` for `batch["label"]`."""
     depth = 0
     while True:
         if (
@@ -386,10 +386,10 @@ def _is_split(name: str) -> bool:
 
 
 def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
-    """Returns how a call hands an argument over beside rows, which a name such as `w` says nothing about.
+    """Returns how a call passes an argument together with rows, if a name such as `w` is ambiguous.
 
-    "cut" if the argument is taken with the index that rows are taken with, "drawn" if it is a variable of a loop over
-    the data that binds rows too, "bound" if it gets its value together with one that holds rows, else "".
+    "cut" if it is indexed in the same way as rows, "drawn" if it is a variable of a loop over data that also yields
+    rows, "bound" if it is assigned together with rows, else "".
     """
     arguments: list[Node] = [value for _, _, value in use.call.arguments] if use.call is not None else []
     named = zip(target.parameters, arguments, strict=False)
@@ -410,7 +410,7 @@ def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
 
 
 def _without_sites(part: Any) -> Any:
-    """Returns a node as it is wherever it stands."""
+    """Returns a node without its sites, for comparing code at different places."""
     if not isinstance(part, tuple):
         return part
     parts = tuple(part)
@@ -418,7 +418,7 @@ def _without_sites(part: Any) -> Any:
 
 
 def _is_number(view: FileView, use: Use, place: int) -> bool:
-    """Returns whether a call hands over what counts the turns of a loop, or a number that is made of that alone."""
+    """Returns whether a call passes a loop counter, or a number derived from it alone."""
     given: Node = (
         use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING
     )
@@ -434,7 +434,7 @@ def _is_number(view: FileView, use: Use, place: int) -> bool:
 
 
 def _counters(view: FileView, use: Use) -> set[str]:
-    """The variables that count the turns of the loops around a call, or take numbers that are written out."""
+    """Returns the variables that count the iterations of loops around a call, or hold literal numbers."""
     found: set[str] = set()
     for node in path_to(view, use.site):
         if isinstance(node, For) and isinstance(node.iterable, (TupleDisplay, ListDisplay)):
@@ -449,9 +449,9 @@ def _counters(view: FileView, use: Use) -> set[str]:
 
 
 def _is_carried(view: FileView, use: Use, place: int) -> bool:
-    """Returns whether a call's result gets the name that this argument has: then it is state, or a refusal follows.
+    """Returns whether a call's result is assigned to the name of this argument: then it is state, or a refusal follows.
 
-    For where it holds rows, what comes out of the function differs between the devices.
+    If it holds rows, the function's result differs between devices.
     """
     given: Node = (
         use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING

@@ -1,6 +1,6 @@
-"""Evidence that an argument is the same on every device or split over them, if its name does not tell.
+"""Evidence that an argument is the same on every device or split over them, if its name is ambiguous.
 
-A `w` is a weight of the model as often as a weight of each row, and a `t` a scalar as often as a time for each row.
+A `w` may be a weight of the model or of each row, and a `t` a scalar or a time for each row.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ UNCLEAR = re.compile(
     r"(?:.*_)?(?:weights?|w|b|bias|scale|mean|std|variance|factor|threshold|discount|gamma|temperature|t|dt|i|idx|index"
     r"|alpha|beta|coef)"
 )
-"""The names that a row may have a value of, as the model may."""
+"""Matches names that rows as well as the model may have."""
 _DEPTH = 4
 _PRODUCTS = frozenset({"dot", "matmul", "einsum", "tensordot", "dot_general"})
 _OF_ARRAYS = frozenset(
@@ -52,14 +52,14 @@ _SIZED = frozenset("zeros ones empty full normal uniform integers randint rand r
 
 
 def evidence(view: FileView, target: Target, name: str, place: int, uses: tuple[Use, ...]) -> Evidence:
-    """Returns what the use of a parameter and the calls of its function say of it; "" if they do not.
+    """Returns the evidence from a function's use of a parameter and from its calls; "" if there is none.
 
     Args:
         view: the file.
         target: the function.
         name: the parameter.
-        place: its place.
-        uses: the calls, with every argument by position.
+        place: its position.
+        uses: the calls, with their arguments by position.
     """
     if any(_is_of_the_model(view, root, own) for root, own in _where(view, target.node, name)):
         return "shared"
@@ -71,7 +71,7 @@ def evidence(view: FileView, target: Target, name: str, place: int, uses: tuple[
 
 
 def _where(view: FileView, root: Node, name: str, depth: int = 0) -> Iterator[tuple[Node, str]]:
-    """The functions that a value gets to, each with what it is called there; those that a `vmap` runs are left out."""
+    """Yields the functions that a value is passed to, with its name there; skips those that a `vmap` runs."""
     yield root, name
     if depth >= _DEPTH:
         return
@@ -93,7 +93,7 @@ def _where(view: FileView, root: Node, name: str, depth: int = 0) -> Iterator[tu
 
 
 def _run_by(view: FileView, root: Node, callee: Node) -> Node | None:
-    """The function of the file that a callee runs, also under `grad` and `jit`."""
+    """Returns the function of the file that a callee runs, also through `grad` and `jit`."""
     if isinstance(callee, Name):
         made = [
             one.value
@@ -118,7 +118,7 @@ def _is_of_the_model(view: FileView, root: Node, name: str) -> bool:
 
 
 def _speaks_of_the_model(view: FileView, node: Node, name: str) -> bool:
-    """Returns whether code takes a value apart as a tree of parameters, or multiplies the features of rows by it."""
+    """Returns whether code treats a value as a tree of parameters, or multiplies the features of rows by it."""
     if isinstance(node, BinaryOperation):
         return node.operator == "@" and _is(node.right, name) and _has_features(node.left)
     if isinstance(node, Subscript):
@@ -151,7 +151,7 @@ def _is(node: Node, name: str) -> bool:
 
 
 def _has_features(node: Node) -> bool:
-    """Returns whether an operand is a batch as the function gets it, or what layers make of one."""
+    """Returns whether an operand is the function's batch or the output of layers applied to one."""
     if isinstance(node, Name):
         return BATCH.fullmatch(node.name) is not None and not node.name.startswith(("y", "label", "target"))
     if isinstance(node, BinaryOperation):
@@ -160,7 +160,7 @@ def _has_features(node: Node) -> bool:
 
 
 def _has_no_rows(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
-    """Returns whether what a call passes is certainly a number, or what is left of an array without its first axis."""
+    """Returns whether an argument is certainly a number, or an array indexed along its first axis."""
     if depth > _DEPTH:
         return False
     if isinstance(node, Constant):
@@ -198,7 +198,7 @@ def _keeps(call: Node) -> bool:
 
 
 def _bound(view: FileView, use: Use, name: str) -> Iterator[Node]:
-    """The values that a call's scope, or else the top level, gives a name; a hole for one that is not known."""
+    """Yields the values assigned to a name in a call's scope or at the top level; a hole for an unknown one."""
     root = tree(view, use.site.path, use.site.block)
     scopes = [root] if root is not None else []
     scopes += [view.facts.blocks[key].shape for key in view.facts.top] if not _binds(root, name) else []
@@ -217,9 +217,10 @@ def _binds(root: Node | None, name: str) -> bool:
 
 
 def _beside(view: FileView, use: Use, place: int) -> Evidence:
-    """Returns what a call says of an argument by the rows that it passes beside it.
+    """Returns the evidence from the rows that a call passes with an argument.
 
-    It is split if the loop over the data binds it together with them, or if its size is the same variable as theirs.
+    The argument is split if the loop over the data assigns both, or if its size is the same variable as that of the
+    rows.
     """
     assert use.call is not None
     given = use.call.arguments[place].value
@@ -239,7 +240,7 @@ def _beside(view: FileView, use: Use, place: int) -> Evidence:
 
 
 def _first_sizes(view: FileView, use: Use) -> list[int | str | None]:
-    """Returns how many rows the batches of a call have, each as a number or as the variable that says it."""
+    """Returns the batch sizes in a call, each as a number or a variable name."""
     assert use.call is not None
     found = []
     for one in use.call.arguments:
@@ -252,7 +253,7 @@ def _first_sizes(view: FileView, use: Use) -> list[int | str | None]:
 
 
 def _first_size(view: FileView, use: Use, node: Node, depth: int = 0) -> int | str | None:
-    """The size of the first axis of what an expression makes, as it is written."""
+    """Returns the size of the first axis of the array that an expression makes, as written."""
     if depth > _DEPTH:
         return None
     if isinstance(node, BinaryOperation):

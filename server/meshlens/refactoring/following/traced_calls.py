@@ -1,4 +1,4 @@
-"""The kinds of calls while `jit` traces: followed, working on traced values, or in need of their numbers."""
+"""Calls under `jit` tracing: followed, working on traced values, or requiring their numbers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _ARRAY_METHODS = frozenset(
 
 
 def indexed(walk: Walk, node: Node) -> None:
-    """Notes an index that makes a shape which is not known while the function is compiled."""
+    """Notes an index that gives a shape unknown at compile time."""
     for part in node.items if isinstance(node, TupleDisplay) else (node,):
         if isinstance(part, Slice):
             for bound in (part.lower, part.upper, part.step):
@@ -83,7 +83,7 @@ def indexed(walk: Walk, node: Node) -> None:
 
 
 def _shapes(walk: Walk, dotted: str, node: Node) -> None:
-    """Notes arguments that say how many there are of something."""
+    """Notes arguments that determine a size."""
     module, _, name = dotted.rpartition(".")
     places = _NEEDS_PYTHON.get(module, {}).get(name, ())
     if module == "jax.numpy" and name in _OF_DATA and all(label != "size" for label, _, _ in node.arguments):
@@ -99,7 +99,7 @@ def _shapes(walk: Walk, dotted: str, node: Node) -> None:
 
 
 def called(walk: Walk, node: Node, *, is_statement: bool) -> Kind:
-    """Returns the kind of what a call gives, and notes what in it cannot be traced."""
+    """Returns the kind of a call's result, and notes the parts that cannot be traced."""
     callee, arguments = node.callee, node.arguments
     known = walk.function(callee)
     if known is not None:
@@ -140,7 +140,7 @@ def called(walk: Walk, node: Node, *, is_statement: bool) -> Kind:
 
 
 def _scanned(walk: Walk, dotted: str, arguments: tuple[Node, ...]) -> None:
-    """Notes which arguments are taken apart along their first axis, so that their rows lie along the second."""
+    """Notes which arguments are scanned along their first axis, so that their rows lie along the second."""
     label, place = _SCANS[dotted]
     positional = [value for said, _, value in arguments if said is None]
     given = next((value for said, _, value in arguments if said == label), None)
@@ -169,7 +169,7 @@ def _library(walk: Walk, dotted: str, node: Node) -> None:
 
 
 def _is_of_project(walk: Walk, callee: Node) -> bool:
-    """Returns whether something is a class of the workspace."""
+    """Returns whether a callee is a workspace class."""
     return imported_function(walk.at.view, callee) is not None or _is_class_name(callee)
 
 
@@ -191,7 +191,7 @@ def _method(walk: Walk, callee: Node, *, is_statement: bool) -> Kind:
 
 
 def _wrapped(walk: Walk, callee: Node) -> tuple[Function, list[tuple[str | None, Kind | Function]]] | None:
-    """Returns the function inside of `grad(f, …)` and its like, with the arguments that a `partial` holds."""
+    """Returns the function inside `grad(f, …)` and similar calls, with the arguments that a `partial` holds."""
     if not isinstance(callee, Call) or not callee.arguments:
         return None
     dotted = dotted_name(walk.at.view, callee.callee)

@@ -1,4 +1,4 @@
-"""The state of a function while it is followed as `jit` would trace it."""
+"""The state of following a function as `jit` would trace it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from meshlens.project.trees import Node
 from meshlens.project.view import FileView
 
 Kind: TypeAlias = str
-"""\"python\": known while a function is traced; \"value\": not; \"=x\": not, unless the argument `x` is static."""
+"""\"python\": known during tracing; \"value\": unknown; \"=x\": unknown unless argument `x` is static."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that `jit` cannot trace.
+    """Code that `jit` cannot trace.
 
     Attributes:
-        code: names the reason.
-        message: says what the function does, without its name: "prints".
-        cure: the argument that has to be static for it to work; None if that does not help.
-        changed: what is changed in place.
+        code: the name of the reason.
+        message: the predicate of a sentence about the function, such as "prints".
+        cure: the argument to make static so that it works; None if that does not help.
+        changed: the name of the value that is changed in place.
     """
 
     code: str
@@ -31,7 +31,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function or lambda, with where it is written and what it sees around it."""
+    """A function or lambda, with its location and the variables that it sees."""
 
     view: FileView
     block: str
@@ -41,15 +41,15 @@ class Function:
 
 @dataclass
 class Seen:
-    """Everything met on the way.
+    """Everything noted while following a function.
 
     Attributes:
-        problems: what cannot be traced, in order.
-        outside: the names that are taken from outside of the function, by the file.
-        objects: the arguments that are called, or whose methods are.
-        scanned: the arguments that a scan takes apart along their first axis.
-        results: the expressions that the function itself returns, with what each is.
-        done: the functions that were followed, with what they were given.
+        problems: the code that cannot be traced, in order.
+        outside: the names taken from outside the function, by file.
+        objects: the arguments that are called, or whose methods are called.
+        scanned: the arguments that a scan iterates over along their first axis.
+        results: the expressions that the function returns, with their kinds.
+        done: the functions that were followed, with their arguments.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -62,14 +62,14 @@ class Seen:
 
 @dataclass
 class Trace:
-    """A function while it is followed.
+    """A function that is being followed.
 
     Attributes:
         view: its file.
-        block: the block that it is written in.
-        names: what its variables hold.
-        around: the function around it.
-        depth: how many calls led to it.
+        block: its block.
+        names: the kinds of its variables.
+        around: the enclosing function.
+        depth: the call depth.
     """
 
     view: FileView
@@ -79,7 +79,7 @@ class Trace:
     depth: int
 
     def found(self, name: str) -> Kind | Function | None:
-        """Returns what a name means in it or around it."""
+        """Returns what a name refers to in the function or its enclosing functions."""
         scope: Trace | None = self
         while scope is not None:
             if name in scope.names:

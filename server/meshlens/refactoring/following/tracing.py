@@ -1,4 +1,4 @@
-"""Follows a function as `jit` would trace it: which of its values are known while it is compiled, and which are not."""
+"""Follows a function as `jit` would trace it: which values are known at compile time."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _REMEDIES = {
 
 
 def traced(view: FileView, target: Target, static: Iterable[str]) -> Seen:
-    """Follows a function whose arguments are traced, but for those that are static."""
+    """Follows a function whose arguments are traced except for the static ones."""
     seen = Seen()
     held = set(static)
     names = {
@@ -87,14 +87,14 @@ def traced(view: FileView, target: Target, static: Iterable[str]) -> Seen:
 
 
 class Walk:
-    """Runs a function with kinds in the place of its values."""
+    """Runs a function with kinds instead of values."""
 
     def __init__(self, at: Trace, seen: Seen, *, top: bool = False) -> None:
         self.at, self.seen, self.top = at, seen, top
         self.returned: list[Kind] = []
 
     def run_function(self, node: Node) -> Kind:
-        """Runs the body of a function; returns the kind of its result."""
+        """Runs the body of a function, and returns the kind of its result."""
         if isinstance(node, Lambda):
             return self.kind(node.body)
         if node.function.flags:
@@ -103,11 +103,11 @@ class Walk:
         return _joined(self.returned) if self.returned else "python"
 
     def problem(self, code: str, message: str, cure: Kind = "") -> None:
-        """Notes what cannot be traced."""
+        """Notes code that cannot be traced."""
         self.seen.problems.append(Problem(code, message, cure[1:] if cure.startswith("=") else None))
 
     def text(self, node: Node) -> str:
-        """Returns the code of a node, on one line."""
+        """Returns the source of a node on one line."""
         text = " ".join(self.at.view.text(Site(str(self.at.view.path), self.at.block, node.site)).split())
         return text if len(text) <= 40 else f"{text[:37]}..."
 
@@ -176,7 +176,7 @@ class Walk:
             self.at.names[alias or name.split(".")[0]] = "python"
 
     def define(self, node: Node) -> None:
-        """Notes a function that is defined inside."""
+        """Notes a nested function."""
         if isinstance(node, FunctionDef):
             self.at.names[node.function.name] = Function(self.at.view, self.at.block, node, self.at)
             return
@@ -185,7 +185,7 @@ class Walk:
             self.at.names[name_of_block(node.key)] = Function(self.at.view, node.key, root, self.at)
 
     def branches(self, *suites: tuple[Node, ...]) -> None:
-        """Runs what may or may not run; what one of them binds to a value is a value."""
+        """Runs alternative branches; a name that is traced after one of them is traced."""
         before = dict(self.at.names)
         after = dict(before)
         for suite in suites:
@@ -218,7 +218,7 @@ class Walk:
             self.branches(node.body, node.orelse)
 
     def bind(self, target: Node, kind: Kind | Function, value: Node) -> None:
-        """Gives the names of a target a kind."""
+        """Binds the names of a target to a kind."""
         if isinstance(target, Name):
             self.at.names[target.name] = kind
         elif isinstance(target, (TupleDisplay, ListDisplay)):
@@ -236,7 +236,7 @@ class Walk:
             self.stores(target)
 
     def stores(self, target: Node) -> None:
-        """Notes that an object is changed in place, which compiled code cannot do for one of outside."""
+        """Notes an in-place change of an object, which compiled code cannot make to an outside one."""
         root = target
         while isinstance(root, (Subscript, Attribute)):
             root = root.object
@@ -256,12 +256,12 @@ class Walk:
         return found is None or (isinstance(found, str) and found.startswith("="))
 
     def value_or_function(self, node: Node) -> Kind | Function:
-        """Returns the function that an expression is, or the kind of it."""
+        """Returns the function that an expression refers to, or else its kind."""
         known = self.function(node)
         return known if known is not None else self.kind(node)
 
     def function(self, node: Node) -> Function | None:
-        """Returns the function that an expression certainly means."""
+        """Returns the function that an expression certainly refers to."""
         if isinstance(node, Lambda):
             return Function(self.at.view, self.at.block, node, self.at)
         if isinstance(node, Name):
@@ -280,7 +280,7 @@ class Walk:
         return None
 
     def kind(self, node: Node, *, is_statement: bool = False) -> Kind:
-        """Returns the kind of an expression, and notes what in it cannot be traced."""
+        """Returns the kind of an expression, and notes the parts that cannot be traced."""
         if isinstance(node, (Constant, Hole)):
             return "python"
         if isinstance(node, Name):
@@ -346,7 +346,7 @@ class Walk:
         constant = any(
             isinstance(item, Constant) and isinstance(item.value, (str, bool, type(None))) for item in node.operands
         )
-        # An argument that is compared with a string is a Python value, whatever the result is used for.
+        # An argument compared with a string is a Python value, however the result is used.
         if len(changed) == 1 and constant and changed[0].startswith("="):
             return changed[0]
         return "python" if not changed else changed[0] if len(changed) == 1 else "value"
@@ -368,7 +368,7 @@ class Walk:
         return "python" if all(one == "python" for one in found) else "value"
 
     def test(self, node: Node) -> None:
-        """Notes a test that hangs on a value."""
+        """Notes a test that depends on a traced value."""
         if isinstance(node, BoolOperation):
             for item in node.items:
                 self.test(item)
@@ -378,19 +378,19 @@ class Walk:
             self.needs(node, "branches on")
 
     def needs(self, node: Node, does: str) -> None:
-        """Notes that Python needs what is a value."""
+        """Notes that Python needs a traced value."""
         kind = self.kind(node)
         if kind != "python":
             remedy = _REMEDIES.get(does.split()[0], "hand it over as a constant")
             self.problem("python-value", f'{does} "{self.text(node)}", which is traced; {remedy}', kind)
 
     def given(self, node: Node) -> Kind | Function:
-        """Returns the function that an argument is, or else its kind."""
+        """Returns the function passed as an argument, or else the argument's kind."""
         known = self.function(node)
         return known if known is not None else self.kind(node)
 
     def follow(self, function: Function, given: list[tuple[str | None, Kind | Function]] | None) -> Kind:
-        """Runs a function with what it is given; None for a function that something else runs, with values."""
+        """Runs a function with arguments; None for one that something else calls with traced values."""
         if self.at.depth >= _DEEPEST:
             return "value"
         parameters = (

@@ -1,1 +1,1 @@
-"""Maps that are there, or are to be made: how they are applied and what they take."""
+"""Existing and new maps: how they are applied and which arguments they take."""

@@ -1,4 +1,4 @@
-"""The calls of a map when its devices belong to several processes: which arguments are split, and what comes out."""
+"""The calls of a map over several processes' devices: which arguments are split, and the results."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _UNSEEDED = re.compile(rb"\bdefault_rng\(\)|\b(?:np|numpy)\.random\.(?!seed|defa
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """An argument of a call whose rows are split over the devices.
+    """An argument of a call whose rows are split over devices.
 
     Attributes:
-        value: the expression that gives it.
-        spec: the entries of its spec as they are written; None for a pmap.
+        value: its expression.
+        spec: the entries of its spec as written; None for a pmap.
         mesh: the name of the mesh; "" for a pmap.
     """
 
@@ -43,9 +43,9 @@ class Crossing:
     """A call of a map.
 
     Attributes:
-        call: the call.
-        split: the arguments to hand over as arrays of all processes.
-        is_gathered: whether what comes out is split over the devices, so that a process has only a part of it.
+        call: the site of the call.
+        split: the arguments to pass as arrays of all processes.
+        is_gathered: whether the result is split over devices, so that a process has only a part of it.
     """
 
     call: Site
@@ -54,7 +54,7 @@ class Crossing:
 
 
 def must_be_laid_out_plainly(view: FileView) -> None:
-    """Makes sure that a file leaves it to its maps where arrays lie, and draws the same numbers in every process.
+    """Checks that a file lets its maps place arrays, and draws the same random numbers in every process.
 
     Raises:
         Obstacle: it does not.
@@ -68,10 +68,10 @@ def must_be_laid_out_plainly(view: FileView) -> None:
 
 
 def crossings(view: FileView, binding: Binding) -> Iterator[Crossing]:
-    """The calls of a map, with what is to be changed at each.
+    """Yields the calls of a map, with the changes that each needs.
 
     Raises:
-        Obstacle: that is not known.
+        Obstacle: that is unknown.
     """
     calls = [one for one in view.records.calls_of_maps if one.binder.site == binding.binder.site]
     for call in calls:
@@ -125,7 +125,7 @@ def _is_stacked(axes: Prefix) -> bool:
 
 
 def _unsharded(view: FileView, value: Site) -> Site:
-    """The argument, or what a function that counts the local devices makes it of."""
+    """Returns the argument itself, or the operand of a function that splits it over the local devices."""
     path = path_to(view, value)
     node = path[-1] if path else NOTHING
     counting = {one.name for one in functions(view) if _counts_devices(one.node)}
@@ -169,7 +169,7 @@ def _of(specs: Value, place: int) -> Value:
 
 
 def _entries(spec: Value) -> str:
-    """Returns what stands in a spec, "" if it splits nothing."""
+    """Returns the entries of a spec, "" if it splits nothing."""
     if not isinstance(spec, Spec) or spec.open:
         raise Obstacle("unknown-specs", "the specs of this shard_map are not known")
     texts = [_entry(entry) for entry in spec.entries]
@@ -193,7 +193,7 @@ def _every(specs: Value) -> Iterator[str]:
 
 
 def _must_not_come_back(view: FileView, found: tuple[Crossing, ...]) -> None:
-    """Results that are gathered for every process had better not be what the next step begins with."""
+    """Checks that gathered results do not become arguments of the next step."""
     for one in found:
         if not one.is_gathered:
             continue

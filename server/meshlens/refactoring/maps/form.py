@@ -1,4 +1,4 @@
-"""How a function is to be mapped: as a decorator, instead of the `jit` around it, or beside the function."""
+"""How to map a function: by a decorator, in place of the `jit` around it, or next to the function."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from meshlens.text import Span
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a function is to be mapped.
+    """The way to map a function.
 
     Attributes:
-        how: "decorator" above the function, "call" in place of the call of `jit`, "wrapper" below the function.
-        calls: the calls that run the map afterwards.
-        folded: the `jit` whose work the map does.
-        is_bound: whether the map gets a method that knows its object already.
-        others: whether the function is used as it is, too.
-        around: whether the map splits the batch and puts rows together itself, so that no call changes.
-        obstacle: why it cannot be mapped for all of its uses, where that was tried.
+        how: "decorator" above the function, "call" instead of the call of `jit`, "wrapper" below the function.
+        calls: the calls that will run the map.
+        folded: the `jit` that the map replaces.
+        is_bound: whether the map receives a bound method.
+        others: whether the function is also used unmapped.
+        around: whether the map splits the batch and merges rows itself, so that no call changes.
+        obstacle: the reason why it cannot be mapped for all of its uses, if that was tried.
     """
 
     how: Literal["decorator", "call", "wrapper"]
@@ -44,10 +44,10 @@ class Form:
 
 
 def as_decorator(view: FileView, target: Target, wishes: Wishes) -> Form:
-    """The map as a decorator, where every use is a call that it can serve.
+    """Returns the form of a decorator, if every use is a call that it can replace.
 
     Raises:
-        Obstacle: one is not.
+        Obstacle: a use is not such a call.
     """
     uses = uses_of(view, target)
     folded = jit_above(view, target)
@@ -58,16 +58,16 @@ def as_decorator(view: FileView, target: Target, wishes: Wishes) -> Form:
 
 
 def form_of(view: FileView, target: Target, asked: Span, wishes: Wishes) -> Form:
-    """The form that serves the code around a function.
+    """Returns the form that suits the code around a function.
 
     Args:
         view: the file.
         target: the function.
-        asked: the cursor; on a call it means this one alone.
-        wishes: what the user said.
+        asked: the cursor; on a call, only that call is mapped.
+        wishes: the user's wishes.
 
     Raises:
-        Obstacle: there is none.
+        Obstacle: no form is possible.
     """
     uses = uses_of(view, target)
     compiled = [(use, call) for use in uses if use.call is None for call in [jit_around(view, use.site)] if call]
@@ -98,7 +98,7 @@ def _instead_of_jit(
 ) -> Form:
     above = parent_of(view, call.call)
     if isinstance(above, Assign) and [last_name(one) for one in above.targets] == [target.name]:
-        # `step = jax.jit(step)`: whatever else uses the name uses what is compiled.
+        # `step = jax.jit(step)`: later uses of the name use the compiled function.
         if home_of(view, call.call) is None:
             _must_be_used_here_only(view, target.name, wishes)
         made, uses = tuple(one for one in uses if one is not use), (use,)
@@ -112,7 +112,7 @@ def _instead_of_jit(
 
 
 def _made_by(view: FileView, target: Target, call: ApiCall, wishes: Wishes) -> tuple[Use, ...]:
-    """The uses of what a call of `jit` makes."""
+    """Returns the uses of the result of a call of `jit`."""
     above = parent_of(view, call.call)
     if isinstance(above, Call) and above.callee.site == call.call.index:
         return (Use(call.call, above),)

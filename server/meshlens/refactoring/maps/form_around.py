@@ -1,6 +1,6 @@
-"""A function that is mapped where it is defined, by a decorator that splits the batch, so that no call changes.
+"""Maps a function at its definition, by a decorator that splits the batch, so that no call changes.
 
-This serves functions whose calls are in other files, in objects that are not known here, or that are handed on.
+This suits functions called in other files or through unknown objects, and functions passed as arguments.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ UNSEEN = frozenset(
     "used-elsewhere unknown-object several-definitions traced-call used-as-value keyword-arguments several-counts "
     "compiled-for-others several-maps nameless-batch rows-among-results object-argument method".split()
 )
-"""The reasons for which calls cannot be changed, while the function can."""
+"""The reasons that prevent changing the calls but not the function."""
 _TRACES = ("jax.", "flax.", "haiku.", "equinox.", "optax.", "chex.", "diffrax.", "numpyro.", "blackjax.")
 _COMPILES = frozenset({"jax.jit", "equinox.filter_jit", "flax.nnx.jit"})
 _DEEPEST = 8
 
 
 def form_around(view: FileView, target: Target) -> Form | None:
-    """Returns how a compiled function is mapped where it is defined; None for one that nothing compiles.
+    """Returns the form for mapping a compiled function at its definition; None if the function is not compiled.
 
     Raises:
-        Obstacle: JAX certainly traces a use of it, or its decorators cannot be read.
+        Obstacle: JAX certainly traces a use of it, or its decorators cannot be analyzed.
     """
     mentions = _mentions(view, target)
     folded = jit_above(view, target)
@@ -64,7 +64,7 @@ def form_around(view: FileView, target: Target) -> Form | None:
 
 
 def _mentions(view: FileView, target: Target) -> tuple[Mention, ...]:
-    """The places that may use a function: of those that are called alike, before the next one is defined."""
+    """Returns the places that may use a function, up to the next definition of the same name."""
     if target.is_method:
         owner = class_around(view, target.at(target.node.site)) or ""
         found = attributes_called(view, target.name)
@@ -87,7 +87,7 @@ def _mentions(view: FileView, target: Target) -> tuple[Mention, ...]:
 
 
 def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> None:
-    """Makes sure that JAX does not trace a use, as it traces what takes gradients of a function.
+    """Checks that JAX does not trace a use, as it does when it takes gradients of a function.
 
     Raises:
         Obstacle: it does.
@@ -106,7 +106,7 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
 
 
 def _is_traced(view: FileView, site: Site, depth: int = 0) -> bool:
-    """Tells whether JAX certainly traces the code around a place."""
+    """Returns whether JAX certainly traces the code around a place."""
     around = [node for node in path_to(view, site)[:-1] if isinstance(node, FunctionDef)]
     if not around or depth > _DEEPEST:
         return False
@@ -133,7 +133,7 @@ def _is_traced(view: FileView, site: Site, depth: int = 0) -> bool:
 
 
 def _read(view: FileView, target: Target, mention: Mention, made: Node) -> PlainCall | None:
-    """A call with its arguments in the order of the parameters; None for one that does not fit them."""
+    """Returns a call with its arguments in the order of the parameters; None if they do not match."""
     names = [parameter.name for parameter in target.parameters]
     given: dict[int, Node] = {}
     for place, one in enumerate(made.arguments):

@@ -1,4 +1,4 @@
-"""A visible call of a pmap at a cursor: what it hands over for each argument, and for how many devices."""
+"""A visible call of a pmap at a cursor: its arguments, and the number of devices."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _SLICE = re.compile(r"(?:\w+\.)?(?:local_)?devices\(\)\[:(\d+)\]")
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """An argument that a call hands to a mapped axis.
+    """An argument that a call passes to a mapped axis.
 
     Attributes:
-        place: which one it is.
+        place: its position.
         span: the expression.
         node: the expression.
-        values: what it is known to be, on every route.
+        values: its possible values on all routes.
         pointed_at: whether the cursor is on it.
     """
 
@@ -39,21 +39,21 @@ class Handed:
     pointed_at: bool
 
     def every(self, label: str) -> bool:
-        """Returns whether it carries a label on every route; of a container, whether a part of it does."""
+        """Returns whether it has a label on every route; a container needs one part with the label."""
         return all(any(label in labels for labels in _labels(value)) for value in self.values)
 
     def some(self, label: str) -> bool:
-        """Returns whether it, or a part of it, carries a label on some route."""
+        """Returns whether it, or a part of it, has a label on some route."""
         return any(label in labels for value in self.values for labels in _labels(value))
 
     @property
     def rows(self) -> set[int | None]:
-        """The sizes of its first axis."""
+        """Returns the sizes of its first axis."""
         return {size for value in self.values for size in _rows(value)}
 
 
 def mapped_call_at(view: FileView, span: Span) -> tuple[MappedCall, ...]:
-    """The records of the innermost call of a `jax.pmap` that a cursor is on; empty where there is none."""
+    """Returns the records of the innermost call of a `jax.pmap` at a cursor; empty if there is none."""
     found: dict[Site, list[MappedCall]] = {}
     for call in view.records.mapped_calls:
         is_here = call.visible and view.is_here(call.call) and canonical(call.binder.dotted) == "jax.pmap"
@@ -64,7 +64,7 @@ def mapped_call_at(view: FileView, span: Span) -> tuple[MappedCall, ...]:
 
 
 def handed_over(view: FileView, calls: tuple[MappedCall, ...], span: Span) -> Iterator[Handed]:
-    """The arguments that go to axis 0 of the map on every route, by position or keyword."""
+    """Yields the arguments that go to axis 0 of the map on every route, by position or keyword."""
     first = calls[0]
     path = path_to(view, first.call)
     node: Node = path[-1] if path else NOTHING
@@ -82,10 +82,10 @@ def handed_over(view: FileView, calls: tuple[MappedCall, ...], span: Span) -> It
 
 
 def device_count(view: FileView, call: MappedCall, spelling: Spelling) -> str:
-    """The number of devices that a map runs on, as code.
+    """Returns the number of devices that a map runs on, as code.
 
     Raises:
-        Obstacle: it is not plain.
+        Obstacle: it cannot be determined.
     """
     given = call.binder.argument("devices")
     if given is None or (isinstance(given.value, Const) and given.value.value is None):
@@ -100,10 +100,10 @@ def device_count(view: FileView, call: MappedCall, spelling: Spelling) -> str:
 
 
 def device_list(view: FileView, call: MappedCall, spelling: Spelling) -> str:
-    """The devices that a map runs on, as code.
+    """Returns the devices that a map runs on, as code.
 
     Raises:
-        Obstacle: they are not plain.
+        Obstacle: they cannot be determined.
     """
     count = device_count(view, call, spelling)
     if count.isdigit():

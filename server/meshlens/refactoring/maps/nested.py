@@ -1,4 +1,4 @@
-"""Two applications of `jax.pmap` of which one is the function of the other, and how arrays lie along both axes."""
+"""Two nested applications of `jax.pmap`, and how arrays are mapped over both axes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CHOSEN = ("devices", "backend", "axis_size", "static_broadcasted_argnums")
 
 
 class Axes(NamedTuple):
-    """Along which axes of an array, as the outer pmap gets it, the two axis names lie; None for not at all."""
+    """The array axes, as the outer pmap receives it, that are mapped over the two names; None if not mapped."""
 
     outer: int | None
     inner: int | None
@@ -28,12 +28,12 @@ class Axes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """The arguments of one of the pmaps that say how arrays are mapped."""
+    """The arguments of one of the pmaps that determine how arrays are mapped."""
 
     pmap: Pmap
 
     def written(self, view: FileView) -> tuple[str | Source, ...]:
-        """They, as they are written."""
+        """Returns them as written."""
         return tuple(
             part for name in ("in_axes", "out_axes") for part in kept(view, name, self.pmap.arguments.get(name))
         )
@@ -44,8 +44,8 @@ class Nest:
     """A pmap of a pmap.
 
     Attributes:
-        outer, inner: the two.
-        span: both together.
+        outer, inner: the two pmaps.
+        span: the span of both.
     """
 
     outer: Pmap
@@ -54,19 +54,19 @@ class Nest:
 
     @property
     def outer_axes(self) -> Around:
-        """The arguments that the outer pmap maps."""
+        """Returns the axes arguments of the outer pmap."""
         return Around(self.outer)
 
     @property
     def inner_axes(self) -> Around:
-        """The arguments that the inner pmap maps."""
+        """Returns the axes arguments of the inner pmap."""
         return Around(self.inner)
 
     def in_axes(self, view: FileView) -> tuple[Axes, ...]:
-        """For every argument, how it lies.
+        """Returns the mapped axes of every argument.
 
         Raises:
-            Obstacle: the number of arguments is not known, or the axes are said for parts of them.
+            Obstacle: the number of arguments is unknown, or an argument has different axes for its parts.
         """
         counts = {len(pmap.in_axes.items) for pmap in (self.outer, self.inner) if isinstance(pmap.in_axes, Items)}
         counts |= {len(call.args) for call in self.outer.calls}
@@ -79,10 +79,10 @@ class Nest:
         return tuple(_joined(outer, inner) for outer, inner in pairs)
 
     def out_axes(self) -> tuple[Axes, ...] | Axes:
-        """For every result, how it lies; one where all lie alike.
+        """Returns the mapped axes of every result; a single value if all are equal.
 
         Raises:
-            Obstacle: the axes are said for parts of results.
+            Obstacle: a result has different axes for its parts.
         """
         outer, inner = self.outer.out_axes, self.inner.out_axes
         count = next((len(one.items) for one in (outer, inner) if isinstance(one, Items)), None)
@@ -92,7 +92,7 @@ class Nest:
         return tuple(_joined(one, other) for one, other in pairs)
 
     def sizes(self, axes: tuple[Axes, ...]) -> tuple[int, int] | None:
-        """Returns how many rows the calls give along the outer axis and along the inner one."""
+        """Returns how many rows the calls pass along the outer axis and along the inner one."""
         found: set[tuple[int | None, int | None]] = set()
         for call in self.outer.calls:
             shapes = [arg.value.shape if isinstance(arg.value, Data) else None for arg in call.args]
@@ -107,10 +107,10 @@ class Nest:
 
 
 def nest_at(view: FileView, span: Span) -> Nest | None:
-    """The two pmaps that a cursor or selection is on one of.
+    """Returns the two nested pmaps at a cursor or selection.
 
     Raises:
-        Obstacle: there are two, but not in a way that one shard_map can take their place.
+        Obstacle: one shard_map cannot replace them.
     """
     here = pmap_at(view, span)
     if here is None:
@@ -130,7 +130,7 @@ def nest_at(view: FileView, span: Span) -> Nest | None:
 
 
 def specs_of(axes: tuple[Axes, ...] | Axes, spec: str, names: tuple[str, str]) -> str:
-    """`(P("host", "chip"), P())`."""
+    """Returns specs such as `(P("host", "chip"), P())`."""
     if isinstance(axes, Axes):
         return _spec(axes, spec, names)
     texts = [_spec(one, spec, names) for one in axes]
@@ -144,7 +144,7 @@ def _spec(axes: Axes, spec: str, names: tuple[str, str]) -> str:
 
 
 def _pairs(view: FileView) -> list[tuple[Binding, Binding]]:
-    """The pmaps of a file that are applied to a pmap directly."""
+    """Returns the pmaps of a file that are applied directly to another pmap."""
     bindings = {
         one.binder.site: one
         for one in view.records.bindings
@@ -195,7 +195,7 @@ def _leaf(axes: Prefix) -> int | None:
 
 
 def _joined(outer: int | None, inner: int | None) -> Axes:
-    """Along which axes of the whole array both lie: the inner pmap counts without the axis of the outer one."""
+    """Returns both mapped axes of the whole array, since the inner pmap does not count the outer one's axis."""
     if outer is None or inner is None or inner < outer:
         return Axes(outer, inner)
     return Axes(outer, inner + 1)

@@ -1,4 +1,4 @@
-"""The parts of a pmap that a `vmap` can replace: collectives it knows, output that is the same along the axis."""
+"""The parts of a pmap that a `vmap` can replace: supported collectives, and outputs equal on all devices."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from meshlens.refactoring.maps.prefix import Entries, Items, Prefix
 from meshlens.refactoring.maps.readable import paths_of
 from meshlens.refactoring.reading.functions import functions
 
-# Measured on JAX 0.10.2: every other collective gives under vmap what it gives under pmap.
+# Measured on JAX 0.10.2: every other collective behaves under vmap as under pmap.
 _UNKNOWN_TO_VMAP = frozenset({"pcast", "pvary", "ragged_all_to_all", "psend", "precv", "pbroadcast"})
 _CALLBACKS = (b"pure_callback", b"io_callback", b"host_callback")
 _IN_BATCHES = (b"rbg",)
 
 
 def must_work_under_vmap(view: FileView, pmap: Pmap) -> None:
-    """Makes sure that a vmap does what a pmap does.
+    """Checks that a vmap gives the same results as a pmap.
 
     Raises:
-        Obstacle: it does not, or that is not known.
+        Obstacle: it does not, or that is unknown.
     """
     for use in uses_under(view, pmap.binder.site):
         _must_be_known(view, use)
@@ -47,7 +47,7 @@ def must_work_under_vmap(view: FileView, pmap: Pmap) -> None:
 
 
 def uses_under(view: FileView, site: Site) -> Iterator[AxisUse]:
-    """The uses of axis names, in any file, that run under the map that a site applies."""
+    """Yields the uses of axis names, in any file, that run under the map applied at a site."""
     for records in view.solution.by_file.values():
         for use in records.uses:
             if any(binder.site == site for binder in use.context.env.maps):
@@ -55,7 +55,7 @@ def uses_under(view: FileView, site: Site) -> Iterator[AxisUse]:
 
 
 def _are_made_same(view: FileView, pmap: Pmap) -> bool:
-    """Returns whether the statements of the function make every result the same whose axis is `None`."""
+    """Returns whether the function's statements make every result with the axis `None` equal on all devices."""
     operand, axes = pmap.binder.operand, pmap.in_axes
     target = next((one for one in functions(view) if isinstance(operand, Function) and one.site == operand.site), None)
     if target is None or isinstance(axes, Entries):
@@ -83,7 +83,7 @@ def _must_be_known(view: FileView, use: AxisUse) -> None:
 
 
 def _is_full(view: FileView, perm: Site | None) -> bool:
-    """Returns whether a permutation is written as one pair for every index."""
+    """Returns whether a permutation is written with one pair for every index."""
     path = path_to(view, perm) if perm is not None else ()
     node = path[-1] if path else NOTHING
     return (
@@ -95,7 +95,7 @@ def _is_full(view: FileView, perm: Site | None) -> bool:
 
 
 def _unmapped(axes: Prefix, value: Value) -> Iterator[Value]:
-    """The parts of a result whose axis is `None`."""
+    """Yields the parts of a result whose axis is `None`."""
     if axes is None:
         yield value
     elif isinstance(axes, Items):

@@ -1,4 +1,4 @@
-"""One application of `jax.pmap`, read for a rewrite: every argument that it has, and every call that is seen."""
+"""One application of `jax.pmap` for a rewrite: all its arguments, and all visible calls."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from meshlens.text import Span
 
 
 class Obstacle(Exception):
-    """Something stands in the way of a rewrite.
+    """An obstacle to a rewrite.
 
     Attributes:
-        code: names the reason.
+        code: the name of the reason.
         message: one short sentence.
     """
 
@@ -34,15 +34,15 @@ class Obstacle(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pmap:
-    """An application of `jax.pmap` that can be read in full.
+    """An application of `jax.pmap` of which everything is known.
 
     Attributes:
-        binding: one record of it; where several routes lead here, they agree.
-        calls: the calls of its result that are seen.
-        in_axes, out_axes: what is mapped.
+        binding: one record of it; if several routes lead here, they agree.
+        calls: the visible calls of its result.
+        in_axes, out_axes: the mapped axes.
         static: the static positions.
         arguments: its arguments by parameter.
-        parameters: the names of the operand's parameters that can be given by position; None if it is not known.
+        parameters: the names of the operand's positional parameters; None if unknown.
     """
 
     binding: Binding
@@ -55,11 +55,11 @@ class Pmap:
 
     @property
     def binder(self) -> Binder:
-        """The map."""
+        """Returns the map."""
         return self.binding.binder
 
     def given(self, name: str) -> Arg | None:
-        """An argument, unless it is missing or a plain `None`."""
+        """Returns an argument, unless it is missing or a literal `None`."""
         arg = self.arguments.get(name)
         if arg is None or (isinstance(arg.value, Const) and arg.value.value is None):
             return None
@@ -67,7 +67,7 @@ class Pmap:
 
 
 def pmap_at(view: FileView, span: Span, dotted: str = "jax.pmap") -> Binding | None:
-    """The innermost application of `jax.pmap` that a cursor or selection is on; of a decorator also by its function.
+    """Returns the innermost application of `jax.pmap` at a cursor or selection, or on a function that it decorates.
 
     Args:
         view: the file.
@@ -90,7 +90,7 @@ def pmap_at(view: FileView, span: Span, dotted: str = "jax.pmap") -> Binding | N
 
 
 def applications(view: FileView) -> tuple[Span, ...]:
-    """Returns where a file applies `jax.pmap`, or names it where no application is seen, in order."""
+    """Returns where a file applies `jax.pmap`, or names it without a visible application, in order."""
     known = {
         view.span(binding.binder.site)
         for binding in view.records.bindings
@@ -100,11 +100,11 @@ def applications(view: FileView) -> tuple[Span, ...]:
 
 
 def mentions(view: FileView, around: Span | None = None) -> tuple[Span, ...]:
-    """Returns where a file spells `jax.pmap` outside every application that is seen.
+    """Returns where a file names `jax.pmap` outside every visible application.
 
     Args:
         view: the file.
-        around: a place; where one is given, only the blocks that hold it are looked at.
+        around: if given, only the blocks that contain this place are searched.
     """
     names = {name for name in (name_of_module(view, "jax.pmap"),) if name is not None}
     jax = name_of_module(view, "jax")
@@ -124,7 +124,7 @@ def mentions(view: FileView, around: Span | None = None) -> tuple[Span, ...]:
 
 
 def decorated(view: FileView, binding: Binding) -> Node | None:
-    """The "fn" node that an application decorates; None where it is a call."""
+    """Returns the function node that an application decorates; None for a call."""
     if not binding.decorator:
         return None
     site = binding.binder.site
@@ -137,10 +137,10 @@ def decorated(view: FileView, binding: Binding) -> Node | None:
 
 
 def read_pmap(view: FileView, binding: Binding) -> Pmap:
-    """All that has to be known of an application to write the same map in another way.
+    """Returns everything needed to write an application's map in another way.
 
     Raises:
-        Obstacle: it cannot be read in full, or it stands where the other way does not work.
+        Obstacle: something about it is unknown, or the other way does not work at its place.
     """
     binder = binding.binder
     same = [one for one in view.records.bindings if one.binder.site == binder.site]
@@ -157,7 +157,7 @@ def read_pmap(view: FileView, binding: Binding) -> Pmap:
 
 
 def argument_count(pmap: Pmap) -> int | None:
-    """With how many positional arguments the mapped function is called, as far as that is sure."""
+    """Returns the number of positional arguments that the mapped function is called with, if certain."""
     if isinstance(pmap.in_axes, Items):
         return len(pmap.in_axes.items)
     seen = {sum(arg.label is None for arg in call.args) for call in pmap.calls if call.exact}
@@ -170,7 +170,7 @@ def argument_count(pmap: Pmap) -> int | None:
 
 
 def rows(pmap: Pmap) -> set[int]:
-    """The sizes of the mapped axis that are known from the calls."""
+    """Returns the sizes of the mapped axis that are known from the calls."""
     sizes: set[int] = set()
     for call in pmap.calls:
         for place, arg in enumerate(call.args):

@@ -1,4 +1,4 @@
-"""`in_axes` and `out_axes` as they are known, and how they and the specs that mean the same are written."""
+"""`in_axes` and `out_axes` as known, and their spelling as axes and as specs."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Prefix: TypeAlias = "int | Items | Entries | None"
 
 
 class Unknown(Exception):
-    """Something of a prefix is not known, or JAX would not take it."""
+    """Part of a prefix is unknown or invalid in JAX."""
 
 
 def prefix_of(value: Value) -> Prefix:
-    """The prefix that a value is.
+    """Returns the prefix that a value stands for.
 
     Raises:
-        Unknown: it is not known in full, or it is none that `pmap` takes.
+        Unknown: part of it is unknown, or `pmap` does not accept it.
     """
     if isinstance(value, Const):
         if value.value is None:
@@ -50,17 +50,17 @@ def prefix_of(value: Value) -> Prefix:
 
 
 def axes_text(prefix: Prefix) -> str:
-    """`(0, None)`."""
+    """Returns axes such as `(0, None)`."""
     return _written(prefix, repr)
 
 
 def specs_text(prefix: Prefix, spec: str, axis: str) -> str:
-    """`(P("batch"), P())`.
+    """Returns specs such as `(P("batch"), P())`.
 
     Args:
         prefix: the axes.
-        spec: what the file calls PartitionSpec.
-        axis: the axis name as it is written.
+        spec: the file's name for PartitionSpec.
+        axis: the source of the axis name.
     """
 
     def leaf(place: int | None) -> str:

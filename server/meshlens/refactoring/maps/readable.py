@@ -1,4 +1,4 @@
-"""The conditions for a pmap to be written in another way at all, whatever that way is."""
+"""The conditions for rewriting a pmap in any other way."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OF_A_MAP = re.compile(rb"(?:[Mm]esh|array)\([^()\n]*devices\(|\bdevices=(?:\w+\
 
 
 def must_be_spelled_here(view: FileView, binding: Binding) -> None:
-    """Makes sure that an application of `jax.pmap` or `jax.vmap` is one that an edit of its text changes.
+    """Checks that an application of `jax.pmap` or `jax.vmap` can be changed by an edit of its text.
 
     Raises:
         Obstacle: it is applied through another name, or a splat hides its arguments.
@@ -46,17 +46,17 @@ def must_be_spelled_here(view: FileView, binding: Binding) -> None:
 
 
 def must_run_in_one_process(view: FileView, pmap: Pmap, message: str) -> None:
-    """Makes sure that no program that applies or calls a pmap joins several processes.
+    """Checks that no program that applies or calls a pmap joins several processes.
 
     Raises:
-        Obstacle: one does; the message says what that means.
+        Obstacle: one does; the message explains the consequence.
     """
     if any(b"distributed.initialize" in view.texts[path] for path in paths_of(view, pmap)):
         raise Obstacle("several-processes", message)
 
 
 def must_be_the_real_pmap(view: FileView, pmap: Pmap) -> None:
-    """Makes sure that no program that applies or calls a pmap puts another function in the place of `jax.pmap`.
+    """Checks that no program that applies or calls a pmap replaces `jax.pmap` with another function.
 
     Raises:
         Obstacle: one does, as tests do with `chex.fake_pmap` or a patch.
@@ -69,10 +69,10 @@ def must_be_the_real_pmap(view: FileView, pmap: Pmap) -> None:
 
 
 def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
-    """Makes sure that as many rows come as there are devices, for a pmap takes the first of them, a mesh them all.
+    """Checks that there are as many rows as devices: a pmap takes the first devices, a mesh all of them.
 
     Raises:
-        Obstacle: a program that applies or calls it takes a part of the devices, and nothing says what comes here.
+        Obstacle: a program that applies or calls it uses some of the devices, and the number of rows is unknown.
     """
     if pmap.given("devices") is not None or pmap.given("axis_size") is not None or rows(pmap):
         return
@@ -89,7 +89,7 @@ def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
 
 
 def _code_around(view: FileView, pmap: Pmap) -> Iterator[tuple[str, Span]]:
-    """The functions that apply or call a pmap or lead there, and what the top levels of their files do."""
+    """Yields the functions that apply, call or lead to a pmap, and the top-level code of their files."""
     contexts = [pmap.binding.context, *(call.context for call in pmap.calls)]
     steps = [step.site for context in contexts for step in context.route]
     for path, key in sorted(
@@ -107,7 +107,7 @@ def _code_around(view: FileView, pmap: Pmap) -> Iterator[tuple[str, Span]]:
 
 
 def _one_row(view: FileView, call: Site) -> Iterator[Site]:
-    """The assignments around a call that give an array one row, of what the call hands over by name."""
+    """Yields the assignments around a call that give one of its arguments a single row."""
     path = path_to(view, call)
     node = path[-1] if path and isinstance(path[-1], Call) else None
     names = {value.name for _, _, value in node.arguments if isinstance(value, Name)} if node is not None else set()
@@ -119,10 +119,10 @@ def _one_row(view: FileView, call: Site) -> Iterator[Site]:
 
 
 def must_not_be_unwrapped(view: FileView, binding: Binding) -> None:
-    """Makes sure that nothing in a file that can get hold of a map reaches behind one.
+    """Checks that no code in a file unwraps a map that it can access.
 
     Raises:
-        Obstacle: something does.
+        Obstacle: some code does.
     """
     site = binding.binder.site
     names = {site.block.split("~", 1)[0].rsplit(".", 1)[-1]}
@@ -137,7 +137,7 @@ def must_not_be_unwrapped(view: FileView, binding: Binding) -> None:
 
 
 def paths_of(view: FileView, pmap: Pmap) -> set[str]:
-    """The files that a pmap is applied and called in, and those of the routes there."""
+    """Returns the files in which a pmap is applied or called, and those of the routes there."""
     contexts: list[Context] = [pmap.binding.context, *(call.context for call in pmap.calls)]
     calls = {call.call.path for call in pmap.calls}
     return {pmap.binder.site.path, *calls, *(step.site.path for context in contexts for step in context.route)}

@@ -1,4 +1,4 @@
-"""Variables outside the maps that hold, for each device, a copy of the same."""
+"""Variables outside the maps that hold a copy of the same value for each device."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TAKES_ONE = ("unreplicate", "first", "get_first", "tree_map", "map")
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """An expression that reads a variable with copies, or a part of it.
+    """An expression that reads a variable with such copies, or a part of it.
 
     Attributes:
         span: the expression.
@@ -43,7 +43,7 @@ class Replica:
 
 
 def replica_at(view: FileView, span: Span) -> Replica | None:
-    """The expression under a cursor, if all devices certainly hold the same of it."""
+    """Returns the expression at a cursor if all devices certainly hold the same value."""
     named = name_at(view, span)
     if named is None:
         return None
@@ -67,9 +67,9 @@ def replica_at(view: FileView, span: Span) -> Replica | None:
 
 
 def _results(view: FileView, site: Site, name: str) -> tuple[Node, list[Value]] | None:
-    """The last call of a pmap above a place that binds a variable, and what it is bound to on each route.
+    """Returns the last pmap call before a place that assigns a variable, and its result on each route.
 
-    None if something else binds it between the two.
+    Returns None if something else assigns it in between.
     """
     here = view.span(site).start
     last: tuple[int, Site, Node] | None = None
@@ -103,7 +103,7 @@ def _is_around(view: FileView, key: str, root: str) -> bool:
     block = view.facts.blocks[root]
     if isinstance(block.shape, FunctionDef) or len(block.shape) == 6:
         return outermost(view, key) == root
-    # At the top level every statement may bind the variable; functions have their own.
+    # At the top level every statement may assign the variable, but functions have their own.
     return key in view.facts.top and not isinstance(view.facts.blocks[key].shape, FunctionDef)
 
 
@@ -157,10 +157,10 @@ def _is_same(value: Value) -> bool:
 
 
 def _is_state(value: Value) -> bool:
-    """Tells if a value differs only in so far as what came in did, and was changed by something that was reduced."""
+    """Returns whether a value differs only as its input did, and was updated with a reduced value."""
     return isinstance(value, Data) and "met" in value.labels
 
 
 def _is_carried(call: Node, name: str) -> bool:
-    """Returns whether a call takes what it binds, as a step does with its state."""
+    """Returns whether a call takes the variable that it assigns, as a step does with its state."""
     return any(isinstance(value, Name) and value.name == name for _, _, value in call.arguments)

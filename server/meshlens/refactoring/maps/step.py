@@ -1,4 +1,4 @@
-"""A step that is to run on all devices: what it shares, what is split, what comes out, and what it has to average."""
+"""A step to run on all devices: its shared and split arguments, its results, and the reductions it needs."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ _WHY = {
 
 
 def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
-    """The axis name of a new map of a function: that of the collectives inside, else the user's, else "batch".
+    """Returns the axis name of a new map: that of the collectives inside, else the user's, else "batch".
 
     Raises:
-        Obstacle: the collectives name several, or another one than the user.
+        Obstacle: the collectives name several, or a different one from the user's.
     """
     inside = {
         literal_name(use.name)
@@ -88,16 +88,16 @@ def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A function that can be mapped so that its calls give the numbers that they give now.
+    """A function that can be mapped with unchanged results of its calls.
 
     Attributes:
         form: how it is mapped, with its calls.
-        reductions: what it has to reduce over the devices.
-        axis: the axis name as it is to be written.
+        reductions: its reductions over devices.
+        axis: the source of the axis name.
         axes: for every argument, 0 if it is split and None if it is shared.
-        care: what the layers of its modules ask for.
+        care: the requirements of its modules' layers.
         library: the library whose map it needs.
-        sums: whether something is summed over the devices, which counts rows once for each device that holds them.
+        sums: whether something is summed over devices, which counts rows once for each device that holds them.
     """
 
     form: Form
@@ -110,31 +110,31 @@ class Step:
 
     @property
     def out(self) -> OutAxes:
-        """For every result, None if all devices hold the same, else 0."""
+        """Returns None for every result that is the same on all devices, else 0."""
         return self.reductions.out
 
     @property
     def draws(self) -> bool:
-        """Tells if each device draws random numbers of its own."""
+        """Returns whether each device draws its own random numbers."""
         found = self.reductions
         return bool(found.keys or found.folded or found.streams or found.bundles or self.care.draws)
 
     @property
     def folded(self) -> Folded | None:
-        """The `jit` whose work the map does."""
+        """Returns the `jit` that the map replaces."""
         return self.form.folded
 
     @property
     def optional_axis(self) -> bool:
-        """Tells if the function reduces only where it is given an axis name, as it runs outside the map too."""
+        """Returns whether the function reduces only if it gets an axis name, because it also runs outside the map."""
         return self.form.others and (bool(self.reductions.lines or self.reductions.inside) or self.draws)
 
 
 def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Step:
-    """Returns what has to be known of a function to map it.
+    """Returns everything needed to map a function.
 
     Raises:
-        Obstacle: it is not known, or the numbers would be others.
+        Obstacle: something is unknown, or the numbers would change.
     """
     _must_be_plain(view, target)
     library: Library = form.folded.library if form.folded is not None else "jax"
@@ -168,7 +168,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
 
 
 def _must_take_arrays(view: FileView, target: Target, form: Form) -> None:
-    """Makes sure that a function that nothing compiles yet needs no argument as a Python value, which a map traces.
+    """Checks that an uncompiled function needs no argument as a Python value, since a map traces them.
 
     Raises:
         Obstacle: it does.
@@ -187,13 +187,13 @@ def _must_take_arrays(view: FileView, target: Target, form: Form) -> None:
 
 
 def _counts_devices(view: FileView, target: Target) -> bool:
-    """Returns whether a function calls collectives itself that give more where more devices hold the same rows."""
+    """Returns whether a function's own collectives give more if more devices hold the same rows."""
     calls = (node for root in reached(view, target) for node in walk(root) if isinstance(node, Call))
     return any(dotted_name(view, call.callee) in _COUNTING for call in calls)
 
 
 def _must_come_together(view: FileView, target: Target, found: Reductions) -> None:
-    """Makes sure that what comes out is the same on all devices, or rows that lie behind those of the others.
+    """Checks that each result is the same on all devices, or has rows that can be concatenated in order.
 
     Raises:
         Obstacle: it is not.
@@ -213,7 +213,7 @@ def _must_come_together(view: FileView, target: Target, found: Reductions) -> No
 
 
 def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ...], found: Reductions) -> None:
-    """Makes sure that what a call takes for all devices is not bound to rows by that call.
+    """Checks that a call does not assign rows to an argument that all devices share.
 
     Raises:
         Obstacle: it is.
@@ -240,7 +240,7 @@ def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ..
 
 
 def _whole(kind: Kind) -> str:
-    """The kind of a result that has parts: all the same, or all rows."""
+    """Returns the kind of a result with parts: all the same, or all rows."""
     kinds = {flat(one) if isinstance(one, str) else _whole(one) for one in ((kind,) if isinstance(kind, str) else kind)}
     if kinds <= SAME:
         return "same"
@@ -248,7 +248,7 @@ def _whole(kind: Kind) -> str:
 
 
 def _moves_rows(view: FileView, target: Target) -> bool:
-    """Returns whether a function may reorder rows or move them to another axis, which only means tolerate."""
+    """Returns whether a function may reorder rows or move them to another axis, which only means allow."""
     return any(_moves(root) for root in reached(view, target))
 
 
@@ -257,21 +257,21 @@ def _is_along_features(node: Node) -> bool:
     axis = next((value for label, _, value in node.arguments if label == "axis"), None)
     if axis is None or over_rows(axis) is not False:
         return False
-    # The last axis of arrays with one axis is that of the rows, of a stack it is a new one.
+    # In a one-dimensional array the last axis is that of the rows; in a stack it is new.
     return last_name(node.callee) == "stack" or (
         isinstance(axis, Constant) and last_name(node.callee) in ("concatenate", "concat", "squeeze")
     )
 
 
 def _moves(node: Node) -> bool:
-    """Returns whether an expression or one in it does, indices aside, which say where each row is looked up."""
+    """Returns whether an expression moves rows, not counting indices, which only look rows up."""
     if isinstance(node, Call) and last_name(node.callee) in _MOVES_ROWS and not _is_along_features(node):
         return True
     return any(map(_moves, (node.object,) if isinstance(node, Subscript) else children(node)))
 
 
 def averaged(view: FileView, target: Target, step: Step, spelling: Spelling) -> list[FileEdit]:
-    """The edits that reduce over the devices what a step has to."""
+    """Returns the edits that add a step's reductions over devices."""
     norms = [joined(one, step.axis) for one in step.care.norms]
     if not step.optional_axis:
         return [*norms, *reducing(view, target, step.reductions, spelling, step.axis)]
@@ -285,7 +285,7 @@ def averaged(view: FileView, target: Target, step: Step, spelling: Spelling) -> 
 
 
 def _must_read_its_batch(target: Target, axes: tuple[int | None, ...]) -> None:
-    """Makes sure that a function looks at what is split, for otherwise all devices do the same work.
+    """Checks that a function reads its split arguments, because otherwise all devices do the same work.
 
     Raises:
         Obstacle: it does not.

@@ -1,4 +1,4 @@
-"""One application of `jax.vmap`, read for a rewrite, and whether devices could do its work."""
+"""One application of `jax.vmap` for a rewrite, and whether devices can replace it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _WANTS_A_VALUE = frozenset({"range", "int", "float", "bool", "len", "print"})
 
 
 def read_plainly(view: FileView, binding: Binding) -> Pmap:
-    """All that has to be known of an application of `jax.vmap`, or of a nested `jax.pmap`, in the words of a pmap.
+    """Returns everything about an application of `jax.vmap`, or of a nested `jax.pmap`, as a pmap.
 
     Raises:
-        Obstacle: it cannot be read in full.
+        Obstacle: something about it is unknown.
     """
     binder = binding.binder
     same = [one for one in view.records.bindings if one.binder.site == binder.site]
@@ -44,16 +44,16 @@ def read_plainly(view: FileView, binding: Binding) -> Pmap:
 
 
 def must_work_on_devices(view: FileView, vmap: Pmap, wishes: Wishes, outer: Outer | None) -> None:
-    """Makes sure that a pmap can do what a vmap does, on the devices that there are.
+    """Checks that a pmap can replace a vmap on the available devices.
 
     Args:
         view: the file.
         vmap: the map.
-        wishes: how many devices the user asks for.
-        outer: the `jit` around the map, which goes.
+        wishes: the user's wishes, with the number of devices.
+        outer: the `jit` around the map, which is removed.
 
     Raises:
-        Obstacle: it cannot, or that is not known.
+        Obstacle: it cannot, or that is unknown.
     """
     if isinstance(vmap.in_axes, Items) and all(axes is None for axes in vmap.in_axes.items):
         raise Obstacle("nothing-to-split", "no argument is split, but pmap needs at least one")
@@ -65,7 +65,7 @@ def must_work_on_devices(view: FileView, vmap: Pmap, wishes: Wishes, outer: Oute
 
 
 def plain_arguments(vmap: Pmap) -> tuple[int, ...]:
-    """The places of shared arguments for which every call writes a plain value, which pmap takes as static."""
+    """Returns the positions of shared arguments that are literals in every call, which pmap takes as static."""
     if not isinstance(vmap.in_axes, Items) or not vmap.calls:
         return ()
     places = (place for place, axes in enumerate(vmap.in_axes.items) if axes is None)
@@ -142,7 +142,7 @@ def _rows(vmap: Pmap, call: MappedCall) -> int | None:
 
 
 def _must_not_need_values(view: FileView, vmap: Pmap) -> None:
-    """Refuses code that may ask the value of an unmapped argument: a plain array under vmap, but traced by pmap."""
+    """Refuses code that may need the value of an unmapped argument, which vmap passes as is but pmap traces."""
     if not isinstance(vmap.in_axes, Items) or vmap.parameters is None:
         return
     static = plain_arguments(vmap)
@@ -167,7 +167,7 @@ def _wanted(view: FileView, node: Node) -> set[str]:
 
 
 def _plainly(node: Node) -> set[str]:
-    """The names whose value an expression takes; what it asks of their shape is known while tracing."""
+    """Returns the names whose values an expression uses; their shapes are known while tracing."""
     shapes = {
         inner.object.name for inner in walk(node) if isinstance(inner, Attribute) and isinstance(inner.object, Name)
     }
@@ -175,7 +175,7 @@ def _plainly(node: Node) -> set[str]:
 
 
 def _must_not_come_back(view: FileView, vmap: Pmap) -> None:
-    """The result lies on all devices; as an argument that is laid out in another way pmap refuses it."""
+    """Checks that the result, which is on all devices, is not passed back as an argument with another layout."""
     if vmap.in_axes == 0 and vmap.out_axes == 0:
         return
     for call in vmap.calls:

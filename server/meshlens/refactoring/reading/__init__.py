@@ -1,1 +1,1 @@
-"""Reads the code around a function: who mentions it, who calls it, what it belongs to."""
+"""Reads the code around a function: its references, its calls, its class."""

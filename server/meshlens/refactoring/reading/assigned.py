@@ -1,4 +1,4 @@
-"""The names given to the results of calls, and the name that a cursor is on."""
+"""The names assigned to the results of calls, and the name at a cursor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from meshlens.text import Span
 
 
 def results_of(view: FileView, site: Site) -> frozenset[str]:
-    """The names that an assignment gives to what stands at a site or around it."""
+    """Returns the names that an assignment gives to the expression at a site or around it."""
     facts = view.solution.facts.get(site.path)
     block = facts.blocks.get(site.block) if facts is not None else None
     if block is None:
@@ -24,9 +24,9 @@ def _results_of(view: FileView, site: Site) -> frozenset[str]:
 
 
 def name_at(view: FileView, span: Span) -> tuple[Site, str] | None:
-    """The variable that a cursor or selection is on: where it is named, and its name."""
+    """Returns the variable at a cursor or selection: a site that names it, and its name."""
     given = "assists: name at a cursor", view.path
-    # A solution outlives edits that only move lines, the facts do not.
+    # A solution survives edits that only move lines, but facts do not.
     return view.solution.once_of(given, view.facts, span, lambda: _name_at(view, span))
 
 

@@ -1,4 +1,4 @@
-"""Which names one block of a file reads, binds and defines: kept for its tree, as most edits are elsewhere."""
+"""The names that one block of a file reads, binds and defines, cached by its tree because most edits are elsewhere."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class BlockNames:
     """The names of one block; sites are those of the block.
 
     Attributes:
-        names, attributes: the places that read one, by its name: the node, and the call of it if it is called there.
+        names, attributes: the reads of each name: the node, and the call if it is called.
         bound_at_top: how often a name is bound outside every function.
         bound_inside: how often a name is bound inside functions.
-        stored_attributes: the attributes that are stored somewhere.
-        made_of: the names that are bound to a new object of a class, by the name of the class.
-        functions: the "fn" nodes, with whether each stands directly in a class of this block.
-        name: of a block that is a function its name, else "".
+        stored_attributes: the attributes that are assigned somewhere.
+        made_of: the names assigned to a new object of a class, by the name of the class.
+        functions: the function nodes, with whether each is directly in a class of this block.
+        name: the function's name if the block is a function, else "".
     """
 
     names: dict[str, list[tuple[Node, Node | None]]] = field(default_factory=lambda: defaultdict(list))
@@ -48,7 +48,7 @@ class BlockNames:
 
 @lru_cache(maxsize=8192)
 def names_in_block(top: Node, is_below: bool) -> BlockNames:
-    """The names of a block.
+    """Returns the names of a block.
 
     Args:
         top: its tree.
@@ -86,7 +86,7 @@ def names_in_block(top: Node, is_below: bool) -> BlockNames:
 
 
 def _below(tag: str, where: str) -> str:
-    """Returns where the children of a node stand: inside a function, directly in a class, or at the top level."""
+    """Returns the context of a node's children: a function, a class body, or the top level."""
     if tag in ("fn", "lambda"):
         return "inside"
     if tag == "class":
@@ -95,7 +95,7 @@ def _below(tag: str, where: str) -> str:
 
 
 def _targets(node: Node) -> tuple[Node, ...]:
-    """Returns what a statement stores into."""
+    """Returns the targets that a statement assigns to."""
     if isinstance(node, Assign):
         return tuple(inner for target in node.targets for inner in _flat(target))
     return _flat(node.target) if isinstance(node, (AnnAssign, For, AugAssign)) else ()

@@ -1,4 +1,4 @@
-"""Calls of a function as a map needs them: every argument by position."""
+"""Calls of a function in the form that a map needs: every argument by position."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _KEYWORD = re.compile(rb"\w+\s*=\s*")
 
 @dataclass(frozen=True, slots=True)
 class PlainCall:
-    """A call that hands over its arguments in the order of the parameters.
+    """A call whose arguments are in the order of the parameters.
 
     Attributes:
-        use: the place.
-        values: the arguments, without the names that some are given by.
-        spans: where each stands, with its name.
+        use: the use.
+        values: the arguments, without keywords.
+        spans: the span of each, including its keyword.
     """
 
     use: Use
@@ -31,16 +31,16 @@ class PlainCall:
 
     @property
     def whole(self) -> Site:
-        """The call itself."""
+        """Returns the site of the call."""
         assert self.use.call is not None
         return Site(self.use.site.path, self.use.site.block, self.use.call.site)
 
 
 def plain_call(view: FileView, target: Target, use: Use) -> PlainCall:
-    """A call read so that it can be given to a map.
+    """Returns a call in a form that can be passed to a map.
 
     Raises:
-        Obstacle: the function is handed on there, or arguments are given in another way than by position or in order.
+        Obstacle: the function is passed as an argument there, or the arguments cannot be given by position.
     """
     line = line_of(view, use.site)
     if use.call is None:
@@ -57,13 +57,13 @@ def plain_call(view: FileView, target: Target, use: Use) -> PlainCall:
 
 
 def wrapped(view: FileView, call: PlainCall, place: int, function: str) -> tuple[FileEdit, ...]:
-    """Edits after which an argument of a call goes through a function, and is given by position.
+    """Returns the edits that wrap an argument of a call in a function, and pass it by position.
 
     Args:
         view: the file.
         call: the call.
-        place: which argument.
-        function: the name of the function; "" for the argument as it is.
+        place: the position of the argument.
+        function: the name of the function; "" for no wrapper.
     """
     span = call.spans[place]
     found = _KEYWORD.match(view.source, span.start, span.end) if _label(call, place) is not None else None

@@ -1,4 +1,4 @@
-"""Decorators that leave what a function takes and gives as it is, such as those that time it or print a line."""
+"""Decorators that preserve a function's signature and result, such as those that time or log calls."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _TRANSPARENT = frozenset(
 
 
 def is_transparent(view: FileView, decorator: Node) -> bool:
-    """Returns whether a decorator gives a function that takes and returns just what the decorated one does.
+    """Returns whether a decorator preserves a function's signature and result.
 
-    One of the project does if its inner function, which keeps the signature by `functools.wraps`, hands on all that
-    it gets and returns what comes back.
+    A workspace decorator does if its inner function, marked with `functools.wraps`, passes on all arguments and returns
+    the result.
 
     Args:
         view: the file in which it is applied.
@@ -42,7 +42,7 @@ def is_transparent(view: FileView, decorator: Node) -> bool:
 
 
 def _defined(view: FileView, decorator: Node) -> tuple[FileView, Node] | None:
-    """Returns the function that a decorator names, of the top level of this file or of another one."""
+    """Returns the top-level function, in this file or another one, that a decorator names."""
     if isinstance(decorator, Name):
         own = [one for one in functions_called(view, decorator.name) if not one.is_method]
         own = [one for one in own if home_of(view, one.at(one.node.site)) is None]
@@ -70,7 +70,7 @@ def _hands_on(view: FileView, node: Node) -> bool:
 
 
 def _returns_what_comes_back(node: Node, given: str) -> bool:
-    """Returns whether all that a function returns comes from a call of another one with all of its arguments."""
+    """Returns whether every return value of a function comes from calling another one with all its arguments."""
     parameters = node.function.parameters
     if [one.how for one in parameters] != ["*", "**"]:
         return False
@@ -95,7 +95,7 @@ def _returns_what_comes_back(node: Node, given: str) -> bool:
 
 
 def _passes(node: Node, function: str, names: list[str]) -> bool:
-    """Returns whether an expression calls a function with all arguments that its caller was given."""
+    """Returns whether an expression calls a function with all arguments of its caller."""
     return (
         isinstance(node, Call)
         and isinstance(node.callee, Name)

@@ -1,4 +1,4 @@
-"""Calls of a function in other files of the project, and how those files name what stands beside the function."""
+"""Calls of a function in other files of the workspace, and how those files refer to the function's module."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Elsewhere:
 
     Attributes:
         view: the file.
-        calls: the calls that plain Python makes there.
+        calls: its calls from plain Python.
         module: the module as the file imports it.
-        prefix: what it writes before a name of the module, \"\" where it imports names.
+        prefix: the prefix of the module's names, \"\" if the file imports names.
         block: the statement that imports the function by its name.
     """
 
@@ -40,7 +40,7 @@ class Elsewhere:
 
 
 def called_elsewhere(view: FileView, callee: Callee) -> tuple[Elsewhere, ...]:
-    """Returns the other files of the workspace that call a function of the top level, in order."""
+    """Returns the other workspace files that call a top-level function, in order."""
     at = callee.target.at(callee.target.node.site) if callee.target is not None else callee.site
     is_method = callee.target is not None and callee.target.is_method
     if is_method or home_of(view, at) is not None:
@@ -53,7 +53,7 @@ def called_elsewhere(view: FileView, callee: Callee) -> tuple[Elsewhere, ...]:
 
 
 def spelled_elsewhere(place: Elsewhere, names: Iterable[str]) -> tuple[dict[str, str], tuple[FileEdit, ...]]:
-    """Returns what another file writes for names of the module, and the edits that import them."""
+    """Returns how another file spells names of the module, and the edits that import them."""
     view = place.view
     if place.prefix:
         return {name: f"{place.prefix}.{name}" for name in names}, ()
@@ -72,7 +72,7 @@ def spelled_elsewhere(place: Elsewhere, names: Iterable[str]) -> tuple[dict[str,
 
 
 def _in_file(view: FileView, other: FileView, name: str) -> Iterator[Elsewhere]:
-    """Yields the ways in which another file reaches a function."""
+    """Yields the ways in which another file refers to a function."""
     for key in other.facts.top:
         shape = other.facts.blocks[key].shape
         if not isinstance(shape, ImportFrom):
@@ -112,7 +112,7 @@ def _is_imported(view: FileView, name: str) -> bool:
 
 
 def _into_statement(view: FileView, key: str, names: list[str]) -> tuple[FileEdit, ...]:
-    """Returns edits that add names to an import statement of one line, where they sort among the others."""
+    """Returns edits that add names to an import statement of one line, keeping their order."""
     block = view.facts.blocks[key]
     span = block.span(0)
     line = view.source[span.start : span.end]

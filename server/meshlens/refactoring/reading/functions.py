@@ -1,4 +1,4 @@
-"""The function that a cursor is on, and every place of its file that names it."""
+"""Finds the function at a cursor, and every reference to it in its file."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Target:
     """A function of the file.
 
     Attributes:
-        node: its "fn" node.
-        site: its name.
-        is_method: whether it stands in a class.
+        node: its node.
+        site: the site of its name.
+        is_method: whether it is in a class.
     """
 
     node: Node
@@ -33,28 +33,28 @@ class Target:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Returns its name."""
         return str(self.node.function.name)
 
     @property
     def parameters(self) -> tuple[Node, ...]:
-        """Its parameters as in the facts, without the object of a method."""
+        """Returns its parameters as in the facts, without the `self` of a method."""
         every = tuple(parameter for parameter in self.node.function.parameters if parameter.name)
         return every[1:] if self.is_method else every
 
     @property
     def body(self) -> tuple[Node, ...]:
-        """Its statements."""
+        """Returns its statements."""
         return tuple(self.node.function.body)
 
     def at(self, index: int) -> Site:
-        """A site of its block."""
+        """Returns a site of its block."""
         return Site(self.site.path, self.site.block, index)
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A place that names a function.
+    """A reference to a function.
 
     Attributes:
         site: the name.
@@ -66,9 +66,9 @@ class Use:
 
 
 def function_at(view: FileView, span: Span) -> Target | None:
-    """The function whose name in its `def` the cursor is on, or that the name under the cursor certainly means."""
+    """Returns the function whose `def` names it at the cursor, or that the name at the cursor certainly refers to."""
     given = "assists: function at a cursor", view.path
-    # A solution outlives edits that only move lines, the facts do not.
+    # A solution survives edits that only move lines, but facts do not.
     return view.solution.once_of(given, view.facts, span, lambda: _function_at(view, span))
 
 
@@ -94,7 +94,7 @@ def _on_attribute(view: FileView, site: Site, node: Node, span: Span) -> bool:
 
 
 def _named(view: FileView, site: Site, name: str) -> Target | None:
-    """The function that a name means: one that is defined around the place, or else at the top level."""
+    """Returns the function that a name refers to: one in an enclosing scope, or else at the top level."""
     found = [one for one in functions_called(view, name) if not one.is_method]
     root = outermost(view, site.block)
     inside = [one for one in found if home_of(view, one.at(one.node.site)) == root]
@@ -108,7 +108,7 @@ def _method(view: FileView, name: str) -> Target | None:
 
 
 def maps_around(view: FileView, target: Target) -> frozenset[Binder]:
-    """The maps over devices under which a function runs on some route, its own included."""
+    """Returns the maps over devices under which a function runs on some route, including its own."""
     records = view.records
     contexts = [
         one.context
@@ -139,7 +139,7 @@ def _underlying(value: Value) -> Site | None:
 
 
 def dotted_name(view: FileView, node: Node) -> str:
-    """Returns what a name or attribute means by the imports of the top level, "" if they do not say."""
+    """Returns the dotted name that top-level imports give a name or attribute, "" if unknown."""
     attributes: list[str] = []
     while isinstance(node, Attribute):
         attributes.append(node.name)
@@ -149,7 +149,7 @@ def dotted_name(view: FileView, node: Node) -> str:
 
 
 def _imported(view: FileView) -> dict[str, str]:
-    """Returns what the imports of the top level bind, with what it stands for."""
+    """Returns the names that top-level imports bind, with the dotted name of each."""
     return view.solution.once(f"assists: imports of {view.path}", lambda _: dict(_imports(view)))
 
 
@@ -164,7 +164,7 @@ def _imports(view: FileView) -> Iterator[tuple[str, str]]:
 
 
 def uses_jax(view: FileView, target: Target) -> bool:
-    """Returns whether a function names anything of JAX itself, in its decorators or its body."""
+    """Returns whether a function's decorators or body mention JAX itself."""
     return any(
         isinstance(node, (Name, Attribute)) and dotted_name(view, node).startswith("jax.") for node in walk(target.node)
     )
@@ -174,12 +174,12 @@ _LIBRARIES = ("jax", "flax", "equinox", "haiku", "optax", "numpyro", "diffrax")
 
 
 def may_use_jax(view: FileView) -> bool:
-    """Returns whether the functions of a file may compute with arrays of JAX, as it imports JAX or a library for it."""
+    """Returns whether the functions of a file may compute with JAX arrays, because it imports JAX or a JAX library."""
     return any(one.split(".")[0] in _LIBRARIES for one in _imported(view).values())
 
 
 def uses_libraries(view: FileView, target: Target) -> bool:
-    """Returns whether a function names anything of JAX or a library for it, in its decorators or its body."""
+    """Returns whether a function's decorators or body mention JAX or a JAX library."""
     return any(
         isinstance(node, (Name, Attribute)) and dotted_name(view, node).split(".")[0] in _LIBRARIES
         for node in walk(target.node)
@@ -187,7 +187,7 @@ def uses_libraries(view: FileView, target: Target) -> bool:
 
 
 def reached(view: FileView, target: Target) -> tuple[Node, ...]:
-    """A function and those of its file that its names lead to."""
+    """Returns a function and those of its file that its names lead to."""
     home = home_of(view, target.at(target.node.site))
     found: dict[int, Node] = {}
     waiting = [target.node]
@@ -205,12 +205,12 @@ def reached(view: FileView, target: Target) -> tuple[Node, ...]:
 
 
 def line_of(view: FileView, site: Site) -> int:
-    """The line of a site, from 1."""
+    """Returns the line of a site, from 1."""
     return view.texts[site.path].count(b"\n", 0, view.span(site).start) + 1
 
 
 def functions(view: FileView) -> tuple[Target, ...]:
-    """The functions of a file."""
+    """Returns the functions of a file."""
     path = str(view.path)
     found: tuple[Target, ...] = view.solution.once(
         f"assists: functions of {path}", lambda _: tuple(one for entry in entries(view) for one in _of(path, entry))
@@ -219,7 +219,7 @@ def functions(view: FileView) -> tuple[Target, ...]:
 
 
 def functions_called(view: FileView, name: str) -> tuple[Target, ...]:
-    """The functions of a file that have a name."""
+    """Returns the functions of a file with a name."""
     by_name: dict[str, tuple[Target, ...]] = view.solution.once(
         f"assists: functions by name of {view.path}",
         lambda _: {name: tuple(found) for name, found in groupby(sorted(functions(view), key=_name), key=_name)},

@@ -1,4 +1,4 @@
-"""Objects of flax.nnx: they are changed in place, so what they hold is replaced and never the object."""
+"""Objects of flax.nnx, which change in place: assists replace their contents and never the object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calls of a function that plain Python makes, whatever `jit`, `vmap` or `partial` stands between."""
+"""The calls of a function from plain Python, directly or through `jit`, `vmap` or `partial`."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _WRAPS = _MAPS | frozenset(row.dotted for row in TRANSPARENT.values() if row.how
 
 @dataclass(frozen=True, slots=True)
 class Callee:
-    """Something that a program calls: a function of the file, or a variable that holds one after `jit` or `vmap`.
+    """A callable of the program: a function of the file, or a variable that holds one after `jit` or `vmap`.
 
     Attributes:
         name: its name.
-        site: where it is defined or bound.
+        site: where it is defined or assigned.
         target: the function; None for a variable.
     """
 
@@ -51,15 +51,15 @@ class Callee:
 
 @dataclass(frozen=True, slots=True)
 class HostCall:
-    """A call that plain Python makes.
+    """A call from plain Python.
 
     Attributes:
         site: the call.
-        node: its "call" node.
-        skipped: how many parameters of the function a `partial` has filled by position.
-        is_vmapped: whether a `vmap` stands between.
-        is_compiled: whether a `jit` does.
-        shared: the places of the function's parameters that the outermost `vmap` hands to each row as a whole.
+        node: its node.
+        skipped: the number of parameters that a `partial` has filled by position.
+        is_vmapped: whether it goes through a `vmap`.
+        is_compiled: whether it goes through a `jit`.
+        shared: the positions of parameters that the outermost `vmap` does not map.
     """
 
     site: Site
@@ -72,7 +72,7 @@ class HostCall:
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """An expression whose value is the function, or a wrapper of it."""
+    """An expression whose value is the function or a wrapper of it."""
 
     site: Site
     skipped: int = 0
@@ -82,7 +82,7 @@ class _Value:
 
 
 def compiled_variables(view: FileView) -> tuple[Callee, ...]:
-    """Returns the variables that hold a lambda, or the result of `jit`, `vmap` or a library's form of these."""
+    """Returns the variables that hold a lambda, or the result of `jit`, `vmap` or a library's equivalent."""
     found: tuple[Callee, ...] = view.solution.once(
         f"assists: compiled variables of {view.path}", lambda _: tuple(_compiled_variables(view))
     )
@@ -106,13 +106,13 @@ def _compiled_variables(view: FileView) -> Iterator[Callee]:
 
 
 def host_calls(view: FileView, callee: Callee) -> tuple[HostCall, ...]:
-    """Returns the calls of a function that plain Python makes in this file, in order, each once."""
+    """Returns the calls of a function from plain Python in this file, in order, without duplicates."""
     value = _between(view, callee)
     return _followed(view, [replace(value, site=use.site) for use in _uses(view, callee)])
 
 
 def followed(view: FileView, sites: Iterable[Site]) -> tuple[HostCall, ...]:
-    """Returns the calls that plain Python makes of what stands at some places of a file."""
+    """Returns the calls from plain Python of the expressions at some sites."""
     return _followed(view, [_Value(site) for site in sites])
 
 
@@ -133,7 +133,7 @@ def _followed(view: FileView, waiting: list[_Value]) -> tuple[HostCall, ...]:
 
 
 def _between(view: FileView, callee: Callee) -> _Value:
-    """Returns what the decorators of a function, or the calls that make what a variable holds, do to its parameters."""
+    """Returns the effect on parameters of a function's decorators, or of the calls that made a variable's value."""
     value = _Value(callee.site)
     if callee.target is not None:
         for decorator in reversed(callee.target.node.function.decorators):
@@ -156,7 +156,7 @@ def _between(view: FileView, callee: Callee) -> _Value:
 
 
 def _decorated(view: FileView, value: _Value, decorator: Node) -> _Value:
-    """Returns what a `vmap` among the decorators of a function does, written with `partial` or without."""
+    """Returns the effect of a `vmap` among the decorators of a function, with or without `partial`."""
     if not isinstance(decorator, Call):
         return replace(value, is_vmapped=True) if dotted_name(view, decorator) in _MAPS else value
     dotted = dotted_name(view, decorator.callee)
@@ -166,7 +166,7 @@ def _decorated(view: FileView, value: _Value, decorator: Node) -> _Value:
 
 
 def _vmapped(value: _Value, call: Node) -> _Value:
-    """Returns what a `vmap` does, which hands an argument over as a whole where `in_axes` has None."""
+    """Returns the effect of a `vmap`, which passes an argument whole if its `in_axes` entry is None."""
     axes = next((one.value for one in call.arguments if one.label == "in_axes"), None)
     items = axes.items if isinstance(axes, (TupleDisplay, ListDisplay)) else ()
     is_none = [isinstance(one, Constant) and one.value is None for one in items]
@@ -175,7 +175,7 @@ def _vmapped(value: _Value, call: Node) -> _Value:
 
 
 def _steps(view: FileView, value: _Value) -> Iterator[HostCall | _Value]:
-    """Yields the call that a value is the callee of, or the expressions that hold it from there on."""
+    """Yields the call whose callee a value is, or the expressions that hold the value next."""
     above = parent_of(view, value.site)
     if isinstance(above, Call):
         site = Site(value.site.path, value.site.block, above.site)
@@ -197,7 +197,7 @@ def _steps(view: FileView, value: _Value) -> Iterator[HostCall | _Value]:
 
 
 def _uses(view: FileView, callee: Callee) -> tuple[Use, ...]:
-    """Returns the places that read a function or variable; of names that are bound again, those before that happens."""
+    """Returns the reads of a function or variable; for a rebound name, those before the rebinding."""
     path = path_to(view, callee.site)
     is_attribute = (
         callee.target.is_method if callee.target is not None else bool(path) and isinstance(path[-1], Attribute)
@@ -220,7 +220,7 @@ def _uses(view: FileView, callee: Callee) -> tuple[Use, ...]:
 
 
 def _is_own(view: FileView, mention: Mention, home: str) -> bool:
-    """Returns whether an attribute is taken from an object of a class, `self` in its methods among them."""
+    """Returns whether an attribute belongs to an object of a class, including `self` in its methods."""
     value = mention.node.object
     return (
         isinstance(value, Name) and value.name == "self" and mention.site.block.startswith(f"{home}.")
@@ -232,12 +232,12 @@ def _is_seen(view: FileView, mention: Mention, home: str | None) -> bool:
 
 
 def _is_inside(view: FileView, mention: Mention) -> bool:
-    """Returns whether a mention stands in a function, which runs later than it stands."""
+    """Returns whether a reference is inside a function, which runs later."""
     return any(isinstance(node, (FunctionDef, Lambda)) for node in path_to(view, mention.site)[:-1])
 
 
 def _bound_again(view: FileView, callee: Callee, home: str | None) -> int:
-    """Returns where the next definition of a name begins, as in the later cells of a notebook."""
+    """Returns the start of the next definition of a name, as in the later cells of a notebook."""
     after = view.span(callee.site).start
     places = [
         view.span(one.site).start
@@ -248,7 +248,7 @@ def _bound_again(view: FileView, callee: Callee, home: str | None) -> int:
 
 
 def callee_at(view: FileView, span: Span) -> Callee | None:
-    """Returns the compiled variable whose name the cursor is on, where it is bound or called."""
+    """Returns the compiled variable whose name is at the cursor, where it is assigned or called."""
     variables = compiled_variables(view)
     for one in variables:
         if view.span(one.site).contains(span):

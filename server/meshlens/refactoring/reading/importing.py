@@ -1,4 +1,4 @@
-"""Which files of the workspace a file imports at its top level, and how it spells them."""
+"""The workspace files that a file imports at its top level, and how it spells them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from meshlens.project.view import FileView
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A file of the workspace that an import statement of a top level names.
+    """A workspace file that a top-level import statement names.
 
     Attributes:
         path: the file.
-        module: what stands behind `import` or `from`, dots included.
-        name: what the file calls the module itself; None where it imports names from it.
-        first: of names, where the first of them stands; None for a star.
+        module: the module after `import` or `from`, including dots.
+        name: the file's name for the module itself; None if it imports names from it.
+        first: the position of the first imported name; None for a star.
     """
 
     path: str
@@ -28,7 +28,7 @@ class Imported:
 
 
 def imported_by(view: FileView, path: str) -> Iterator[Imported]:
-    """The files that a file imports, in order."""
+    """Yields the files that a file imports, in order."""
     facts, index = view.solution.facts[path], view.solution.index
     for key in facts.top:
         shape = facts.blocks[key].shape
@@ -53,7 +53,7 @@ def imported_by(view: FileView, path: str) -> Iterator[Imported]:
 
 
 def reached_from(view: FileView, path: str) -> frozenset[str]:
-    """The files that a file imports, and those that they import."""
+    """Returns the files that a file imports, directly or through others."""
     found: set[str] = set()
     waiting = [path]
     while waiting:

@@ -1,4 +1,4 @@
-"""The `jit` above or around a function, whose work a pmap does as well."""
+"""The `jit` on or around a function, which a pmap makes unnecessary."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _JITS: dict[str, Library] = {
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A `jit` that a pmap takes the place of.
+    """A `jit` that a pmap replaces.
 
     Attributes:
         site: the decorator, or the call.
-        arguments: what the pmap gets instead of the `jit`, as text.
-        static: the names of the parameters that are static.
-        comments: what stands between its arguments.
-        library: whose it is: equinox lets through what is not an array, nnx keeps track of objects that change.
+        arguments: the source of the arguments that move to the pmap.
+        static: the names of the static parameters.
+        comments: the comments between its arguments.
+        library: its library: equinox accepts values other than arrays, nnx tracks objects that change.
     """
 
     site: Site
@@ -50,10 +50,10 @@ class Folded:
 
 
 def jit_above(view: FileView, target: Target) -> Folded | None:
-    """The `jit` that decorates a function; None if there is none.
+    """Returns the `jit` that decorates a function; None if there is none.
 
     Raises:
-        Obstacle: there are other decorators, or it has arguments that pmap does not take.
+        Obstacle: there are other decorators, or it has arguments that pmap does not accept.
     """
     decorators: tuple[Node, ...] = target.node.function.decorators
     if not decorators:
@@ -80,7 +80,7 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
 
 
 def _applied(view: FileView, decorator: Node) -> tuple[Library, tuple[Node, ...]] | None:
-    """The library whose `jit` a decorator applies, with the arguments that it gets besides the function."""
+    """Returns the library whose `jit` a decorator applies, with the arguments other than the function."""
     library = _JITS.get(canonical(dotted_name(view, decorator)))
     if library is not None:
         return library, ()
@@ -95,7 +95,7 @@ def _applied(view: FileView, decorator: Node) -> tuple[Library, tuple[Node, ...]
 
 
 def _value(node: Node) -> object:
-    """Returns what is written out, as the interpreter would have it."""
+    """Returns the value of a literal, as the interpreter represents it."""
     if isinstance(node, Constant):
         return Const(node.value)
     if isinstance(node, (TupleDisplay, ListDisplay)):
@@ -106,7 +106,7 @@ def _value(node: Node) -> object:
 
 
 def jit_around(view: FileView, use: Site) -> ApiCall | None:
-    """The call of `jit` that a function is handed to at a place."""
+    """Returns the call of `jit` that a function is passed to at a place."""
     for call in view.records.calls:
         if canonical(call.dotted) in _JITS and not call.decorator and call.args and call.args[0].site == use:
             return call
@@ -114,16 +114,16 @@ def jit_around(view: FileView, use: Site) -> ApiCall | None:
 
 
 def folded_jit(view: FileView, target: Target, call: ApiCall, *, is_bound: bool) -> Folded:
-    """Returns what a pmap needs of the arguments of a `jit`.
+    """Returns the arguments of a `jit` that a pmap needs.
 
     Args:
         view: the file.
         target: the function.
         call: the `jit`.
-        is_bound: whether it gets a method that knows its object already.
+        is_bound: whether it receives a bound method.
 
     Raises:
-        Obstacle: pmap does not take one of them, or it is not known.
+        Obstacle: pmap does not accept one of them, or one is unknown.
     """
     given = [(arg.label, arg.site, arg.value) for arg in call.args if arg.label is not None]
     library = _JITS.get(canonical(call.dotted), "jax")
@@ -159,7 +159,7 @@ def _folded(
 
 
 def _is_jit(dotted: str) -> bool:
-    """Returns whether this is JAX's own; those of libraries keep track of more than arrays, which pmap does not."""
+    """Returns whether this is JAX's own `jit`; those of libraries track more than arrays, which pmap does not."""
     return canonical(dotted) in ("jax.jit", "jax.experimental.pjit.pjit")
 
 

@@ -1,4 +1,4 @@
-"""The `jit` directly around the application of a map, which a map that compiles by itself takes the place of."""
+"""The `jit` directly around the application of a map, which becomes unnecessary if the new map compiles itself."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _FOLDED = {"static_argnums": "static_broadcasted_argnums", "donate_argnums": "do
 
 @dataclass(frozen=True, slots=True)
 class Outer:
-    """A `jit` whose function is a mapped one.
+    """A `jit` around a mapped function.
 
     Attributes:
         span: the `jit` and the map together.
-        arguments: what pmap calls its arguments, with the sites of the values.
+        arguments: its arguments by pmap's parameter names, with the sites of the values.
     """
 
     span: Span
@@ -31,10 +31,10 @@ class Outer:
 
 
 def jit_around(view: FileView, binding: Binding) -> Outer | None:
-    """The `jit` above the decorator, or around the call, that applies a map.
+    """Returns the `jit` above the decorator, or around the call, that applies a map.
 
     Raises:
-        Obstacle: it has arguments that pmap does not take.
+        Obstacle: it has arguments that pmap does not accept.
     """
     site = binding.binder.site
     function = decorated(view, binding)
@@ -62,7 +62,7 @@ def jit_around(view: FileView, binding: Binding) -> Outer | None:
 
 
 def _of_decorator(view: FileView, node: Node) -> tuple[Node, ...] | None:
-    """The arguments of a decorator that is `jit` or a `partial` of it."""
+    """Returns the arguments of a decorator that is `jit` or a `partial` of it."""
     if dotted_name(view, node) in COMPILES:
         return ()
     if not isinstance(node, Call):

@@ -1,4 +1,4 @@
-"""Calls that hand over keyword arguments, which `pmap` maps on axis 0 and `shard_map` does not take."""
+"""Calls with keyword arguments, which `pmap` maps over axis 0 and `shard_map` does not accept."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _KEYWORD = re.compile(r"\w+\s*=\s*")
 
 
 def by_position(view: FileView, pmap: Pmap) -> tuple[tuple[FileEdit, ...], Prefix, tuple[str, ...]]:
-    """Edits after which every call gives its arguments by position, the `in_axes` that then hold, and names.
+    """Returns the edits that make every call pass arguments by position, the resulting `in_axes`, and names.
 
-    The names are those of the last arguments, where the function has to get them by keyword still.
+    The names are those of trailing arguments that the function still has to receive by keyword.
 
     Raises:
-        Obstacle: a call cannot be written that way.
+        Obstacle: a call cannot be rewritten in that way.
     """
     for call in pmap.calls:
         if call.exact:
@@ -82,7 +82,7 @@ def _node(view: FileView, call: MappedCall) -> Node:
 
 
 def _wanted(view: FileView, pmap: Pmap, site: Site, node: Node) -> tuple[str, ...]:
-    """The parameters that the keywords of a call name, in the order in which they come by position."""
+    """Returns the parameters that the keywords of a call name, in positional order."""
     where = f"the call in line {_line(view, site)}"
     if pmap.parameters is None:
         raise Obstacle("keyword-arguments", f"{where} passes keywords, but the function's parameters are unknown")

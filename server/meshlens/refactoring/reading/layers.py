@@ -1,6 +1,6 @@
-"""The layers that a project's modules are made of, as far as they keep something of a batch or draw random numbers.
+"""The layers in a workspace's modules that keep batch statistics or draw random numbers.
 
-BatchNorm keeps the mean of a batch, which is that of all rows only if the devices average it; dropout draws for rows.
+BatchNorm keeps the mean of a batch, which covers all rows only if the devices average it; dropout draws for rows.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class Norm:
 
     Attributes:
         view: its file.
-        site: the call that makes it, or the `partial` of its class.
-        keyword: what its argument for the axis is called.
-        said: whether that is given.
+        site: the call that creates it, or the `partial` of its class.
+        keyword: the name of its axis argument.
+        said: whether that argument is given.
     """
 
     view: FileView
@@ -59,13 +59,13 @@ class Norm:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """The layers in the modules of a file and of those that it imports.
+    """The layers in the modules of a file and of its imports.
 
     Attributes:
-        classes: the classes of modules of flax.nnx.
+        classes: the classes that are flax.nnx modules.
         norms: the layers that average over the batch.
-        random: whether modules hold what draws random numbers when they are called.
-        keeps: where a module keeps something of what it is given; "" for nowhere.
+        random: whether modules draw random numbers when they are called.
+        keeps: where a module stores something about its input; "" if none does.
     """
 
     classes: frozenset[str]
@@ -75,7 +75,7 @@ class Layers:
 
 
 def layers_of(view: FileView) -> Layers:
-    """Returns what the modules of a file and of those that it imports are made of."""
+    """Returns the layers in the modules of a file and of its imports."""
     key = f"assists: layers of {view.path}"
     found: Layers = view.solution.once(key, lambda _: _layers_of(view))
     return found
@@ -101,7 +101,7 @@ def _layers_of(view: FileView) -> Layers:
 
 
 def _only_building(views: list[FileView]) -> frozenset[str]:
-    """The names of the methods that run only while an object is made: they and no other code call each other."""
+    """Returns the methods that run only while an object is created: no other code calls them."""
     calling: dict[str, set[str]] = {}
     for view in views:
         for key, root in _roots(view):
@@ -124,14 +124,14 @@ def _roots(view: FileView) -> Iterator[tuple[str, Node]]:
 
 
 def _walk(node: Node) -> Iterator[Node]:
-    """The nodes of a block, without those of the blocks in it."""
+    """Yields the nodes of a block, without those of nested blocks."""
     yield node
     for child in children(node):
         yield from _walk(child)
 
 
 def _classes(view: FileView) -> Iterator[str]:
-    """The classes of a file that are modules of flax.nnx, also by way of others in it."""
+    """Yields the classes of a file that are modules of flax.nnx, directly or through their bases."""
     shapes = [shape for block in view.facts.blocks.values() if isinstance((shape := block.shape), ClassDef)]
     found: set[str] = set()
     for _ in range(4):
@@ -155,7 +155,7 @@ def _norm(view: FileView, key: str, node: Node) -> Iterator[Norm]:
 
 
 def _draws(view: FileView, node: Node, in_init: bool) -> bool:
-    """Tells whether a node makes a layer that holds a stream of random numbers, or draws from one."""
+    """Returns whether a node creates a layer with a random stream, or draws from one."""
     if not isinstance(node, Call):
         return False
     dotted = dotted_name(view, node.callee)
@@ -168,7 +168,7 @@ def _draws(view: FileView, node: Node, in_init: bool) -> bool:
 
 
 def _kept(root: Node) -> Iterator[str]:
-    """Yields what a method of a module stores in it, counters aside."""
+    """Yields what a method of a module stores in it, except counters."""
     for node in _walk(root):
         if isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name in ("sow", "perturb"):
             yield node.callee.name
@@ -187,7 +187,7 @@ def _is_own(target: Node) -> bool:
 
 
 def _owned(target: Node) -> Node:
-    """The attribute of `self` that a target is a part of."""
+    """Returns the attribute of `self` that a target is a part of."""
     while isinstance(target, (Attribute, Subscript)):
         if isinstance(target, Attribute) and isinstance(target.object, Name) and target.object.name == "self":
             return target

@@ -1,4 +1,4 @@
-"""Names outside a function that hold a function made by an expression, and how often a scope binds a name."""
+"""Outside names that hold a function made by an expression, and how often a scope binds a name."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BATCH = re.compile(
     r"(?:.*_)?(?:batch|data|inputs?|images?|imgs?|labels?|lbls?|targets?|tokens?|examples?|minibatch|observations?|obs|features|xs?"
     r"|ys?|actions?|rewards?|dones?|samples?|sequences?|points|transitions?|trajectory|rollout)s?(?:_batch|_train|_test)?"
 )
-"""What variables that hold a batch are called."""
+"""Matches names of variables that hold a batch."""
 _NO_ARRAYS = frozenset(
     "PRNGKey key split fold_in RandomState default_rng seed float32 float64 int32 bfloat16 float16 dtype sqrt".split()
 )
@@ -52,11 +52,11 @@ _OF_ARRAYS = frozenset("shape ndim dtype size T astype reshape sum mean max min 
 
 
 def made_outside(view: FileView, home: str | None) -> dict[str, tuple[Node, None]]:
-    """The names that the top level, or the function around, binds once, to a function that an expression makes.
+    """Returns the names that the top level or the enclosing function binds once, to a function made by an expression.
 
     Args:
         view: the file.
-        home: the outermost function around the one that is followed; None for the top level.
+        home: the outermost function around the followed one; None for the top level.
     """
     key = f"assists: functions made around {home or ''} in {view.path}"
     found: dict[str, tuple[Node, None]] = view.solution.once(key, lambda _: dict(_made_outside(view, home)))
@@ -64,11 +64,11 @@ def made_outside(view: FileView, home: str | None) -> dict[str, tuple[Node, None
 
 
 def kind_outside(view: FileView, home: str | None, name: str) -> str:
-    """The kind of a variable outside: "alike" if it may have as many rows as a batch, else "same".
+    """Returns the kind of an outside variable: "alike" if it may have as many rows as a batch, else "same".
 
     Args:
         view: the file.
-        home: the outermost function around the one that is followed; None for the top level.
+        home: the outermost function around the followed one; None for the top level.
         name: the variable.
     """
     key = f"assists: arrays around {home or ''} in {view.path}"
@@ -91,7 +91,7 @@ def _arrays_outside(view: FileView, home: str | None) -> Iterator[str]:
 
 
 def _makes_array(view: FileView, value: Node) -> bool:
-    """Returns whether an expression is an array that a function of NumPy or JAX makes, or a part of one."""
+    """Returns whether an expression is an array made by a function of NumPy or JAX, or a part of one."""
     while isinstance(value, (BinaryOperation, Subscript, UnaryOperation)) or (
         isinstance(value, Call) and isinstance(value.callee, Attribute)
     ):
@@ -118,7 +118,7 @@ def times_bound(view: FileView, home: str | None, name: str) -> int:
 
 
 def makes_function(view: FileView, node: Node) -> bool:
-    """Tells whether an expression certainly makes or names a function that can be followed."""
+    """Returns whether an expression certainly makes or names a function that can be followed."""
     if isinstance(node, Lambda):
         return True
     if isinstance(node, Call):
@@ -141,7 +141,7 @@ def _made_outside(view: FileView, home: str | None) -> Iterator[tuple[str, tuple
 
 
 def compiled_under_its_name(view: FileView, home: str | None, name: str) -> Node | None:
-    """Returns the statement of a scope, at its own level, that binds a function to what a `jit` makes of it."""
+    """Returns the statement of a scope, at its own level, that rebinds a function to its `jit`."""
     found = [one for one in _statements(view, home) if _compiles_itself(view, one) and one.targets[0].name == name]
     return found[0] if len(found) == 1 else None
 
@@ -154,7 +154,7 @@ def _statements(view: FileView, home: str | None) -> tuple[Node, ...]:
 
 
 def _every(nodes: Iterable[Node]) -> Iterator[Node]:
-    """The nodes of a scope, without those of the functions and classes in it."""
+    """Yields the nodes of a scope, without those of nested functions and classes."""
     for node in nodes:
         yield node
         if not isinstance(node, (FunctionDef, Lambda, ClassDef, Comprehension)) and isinstance(node.site, int):
@@ -168,7 +168,7 @@ def _bound(view: FileView, statements: Iterable[Node]) -> Iterator[str]:
 
 
 def _compiles_itself(view: FileView, node: Node) -> bool:
-    """Tells whether a statement binds a name to what a `jit` makes of it, which gives the same."""
+    """Returns whether a statement rebinds a name to its `jit`, which behaves the same."""
     if (
         not isinstance(node, Assign)
         or not isinstance(node.value, Call)
@@ -181,7 +181,7 @@ def _compiles_itself(view: FileView, node: Node) -> bool:
 
 
 def used_as_arrays(function: Node) -> frozenset[str]:
-    """The names that a function computes with as they are, so that they are arrays and no trees of such."""
+    """Returns the names that a function uses in arithmetic directly, which are arrays and not trees of arrays."""
     found: set[str] = set()
     items: dict[str, set[object]] = {}
     for node in walk(function):
@@ -197,6 +197,6 @@ def used_as_arrays(function: Node) -> frozenset[str]:
         ):
             parts = (node.object,)
         found.update(part.name for part in parts if isinstance(part, Name))
-    # One number alone picks a row; a tuple that nobody takes a second thing of is rare.
+    # A single integer picks a row; a tuple of which only one entry is used is rare.
     found.update(name for name, taken in items.items() if len(taken) == 1 and type(next(iter(taken))) is int)
     return frozenset(found)

@@ -1,4 +1,4 @@
-"""Every mention and every binding of a name or an attribute in a file, looked up by name."""
+"""Every read and every binding of a name or attribute in a file, indexed by name."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from meshlens.refactoring.reading.scopes import outermost
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A place that reads a name or an attribute.
+    """A read of a name or an attribute.
 
     Attributes:
-        site: the place.
+        site: its site.
         root: the block of the outermost function around it, or the block itself.
-        node: the "name" or "attr" node.
+        node: the name or attribute node.
         call: the call of it, if it is called there.
     """
 
@@ -48,7 +48,7 @@ class Entry(NamedTuple):
 
 
 def entries(view: FileView) -> tuple[Entry, ...]:
-    """The blocks of a file, worked out once for a state of the workspace."""
+    """Returns the blocks of a file, computed once for each state of the workspace."""
     known: tuple[Entry, ...] = view.solution.once(f"assists: names in {view.path}", lambda _: tuple(_entries(view)))
     return known
 
@@ -63,7 +63,7 @@ def _entries(view: FileView) -> Iterator[Entry]:
 
 
 def mentions_of(view: FileView, name: str) -> tuple[Mention, ...]:
-    """The places that read a variable, in the order of the file's blocks."""
+    """Returns the reads of a variable, in the order of the file's blocks."""
     return tuple(
         Mention(Site(str(view.path), one.key, node.site), one.root, node, call)
         for one in entries(view)
@@ -72,7 +72,7 @@ def mentions_of(view: FileView, name: str) -> tuple[Mention, ...]:
 
 
 def attributes_called(view: FileView, name: str) -> tuple[Mention, ...]:
-    """The places that take an attribute of this name from anything."""
+    """Returns the places that read an attribute of this name, of any object."""
     return tuple(
         Mention(Site(str(view.path), one.key, node.site), one.root, node, call)
         for one in entries(view)
@@ -95,10 +95,10 @@ def bound_inside(view: FileView, name: str) -> dict[str, int]:
 
 
 def made_of(view: FileView, home: str) -> set[str]:
-    """The names that are bound to a new object of a class."""
+    """Returns the names that are assigned a new object of a class."""
     return {name for one in entries(view) for name in one.found.made_of.get(home, ())}
 
 
 def storing(view: FileView, attribute: str) -> set[str]:
-    """The functions that store an attribute, by their names, "" for the top level."""
+    """Returns the names of the functions that assign an attribute, "" for the top level."""
     return {one.found.name for one in entries(view) if attribute in one.found.stored_attributes}

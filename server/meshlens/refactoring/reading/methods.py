@@ -1,4 +1,4 @@
-"""Methods: a map compiles what it reads of the object into the program, so that must never change."""
+"""Methods: a map compiles the attributes it reads into the program, so the object must never change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COMPARES = frozenset({"__eq__", "__hash__"})
 
 
 def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None:
-    """Makes sure that the object of a method can be a static argument, or is one already.
+    """Checks that the object of a method can be or already is a static argument.
 
     Raises:
         Obstacle: it cannot.
@@ -48,7 +48,7 @@ def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None
 
 
 def _read(target: Target, receiver: str, methods: dict[str, Node]) -> set[str]:
-    """The attributes that a method and those that it calls take from the object."""
+    """Returns the attributes that a method, and those that it calls, read from the object."""
     found: set[str] = set()
     waiting = [target.node]
     while waiting:

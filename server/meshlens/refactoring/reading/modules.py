@@ -1,4 +1,4 @@
-"""The demands that layers with batch statistics or random numbers make on a function that is to be mapped."""
+"""The requirements of layers with batch statistics or random numbers on a function that is to be mapped."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _INSTEAD = "use jit with sharding"
 
 @dataclass(frozen=True, slots=True)
 class Care:
-    """The demands of a step's layers while it is mapped.
+    """The requirements of a step's layers while it is mapped.
 
     Attributes:
-        norms: the layers whose classes say that they average over all devices.
-        joins: whether the objects that it is given are told so while it runs.
-        draws: whether the objects that it is given get random streams for each device while it runs.
+        norms: the layers to average over all devices, in their classes.
+        joins: whether the objects passed to it are set to average while it runs.
+        draws: whether the objects passed to it get random streams for each device while it runs.
     """
 
     norms: tuple[Norm, ...] = ()
@@ -48,10 +48,10 @@ NOTHING = Care()
 
 
 def care_for(view: FileView, target: Target, library: Library) -> Care:
-    """Returns what the layers of a step ask for while it is mapped.
+    """Returns the requirements of a step's layers while it is mapped.
 
     Raises:
-        Obstacle: its modules keep or draw something that would differ between the devices.
+        Obstacle: its modules store or draw something that would differ between devices.
     """
     inside = [node for root in reached(view, target) for node in walk(root)]
     layers = layers_of(view)
@@ -74,7 +74,7 @@ def care_for(view: FileView, target: Target, library: Library) -> Care:
 
 
 def works_on_modules(view: FileView, target: Target, inside: list[Node] | None = None) -> bool:
-    """Tells whether a function works on objects of flax.nnx."""
+    """Returns whether a function works on objects of flax.nnx."""
     if inside is None:
         inside = [node for root in reached(view, target) for node in walk(root)]
     decorators = [node for one in target.node.function.decorators for node in walk(one)]
@@ -106,7 +106,7 @@ def _of_modules(view: FileView, target: Target, inside: list[Node], layers: Laye
 
 
 def _run_on_one_device(view: FileView, target: Target, inside: list[Node], layers: Layers) -> tuple[int, str] | None:
-    """The line and the name of what uses batch statistics where no axis is bound."""
+    """Returns the line and name of a use of batch statistics outside any axis."""
     mention = _called_on_one_device(view, layers)
     if mention is not None:
         return line_of(view, mention.site), last_name(mention.node)
@@ -115,7 +115,7 @@ def _run_on_one_device(view: FileView, target: Target, inside: list[Node], layer
 
 
 def _trained_by(view: FileView, target: Target, inside: list[Node]) -> Target | None:
-    """Another function that takes gradients of modules, which no map runs, and which does not run this one."""
+    """Returns another function that takes gradients of modules, that no map runs, and that does not run this one."""
     known = {id(node) for node in inside}
     for one in functions(view):
         roots = reached(view, one)
@@ -134,7 +134,7 @@ def _paths(view: FileView, layers: Layers) -> set[str]:
 
 
 def _is_updating(node: Node) -> bool:
-    """Tells whether a call of a module of flax.linen updates what it keeps."""
+    """Returns whether a call of a flax.linen module updates its variables."""
     return isinstance(node, Call) and any(
         label == "mutable" and not (isinstance(value, Constant) and value.value is False)
         for label, _, value in node.arguments
@@ -142,10 +142,10 @@ def _is_updating(node: Node) -> bool:
 
 
 def _must_update_here_only(view: FileView, inside: list[Node]) -> None:
-    """Makes sure that nothing outside a step updates batch statistics, where no axis is bound.
+    """Checks that no code outside a step, where no axis is bound, updates batch statistics.
 
     Raises:
-        Obstacle: something does.
+        Obstacle: some code does.
     """
     known = {id(node) for node in inside}
     for site, node in _every(view):
@@ -155,7 +155,7 @@ def _must_update_here_only(view: FileView, inside: list[Node]) -> None:
 
 
 def _called_on_one_device(view: FileView, layers: Layers) -> Mention | None:
-    """Returns where plain Python calls a module before it is set to evaluate, and no axis is bound."""
+    """Returns where plain Python calls a module in training mode, outside any axis."""
     first = view.source.find(b".eval()")
     for name in sorted({name for one in layers.classes for name in made_of(view, one)}):
         for mention in mentions_of(view, name):
@@ -174,7 +174,7 @@ def _every(view: FileView) -> Iterator[tuple[Site, Node]]:
 
 
 def joined(norm: Norm, axis: str) -> FileEdit:
-    """Returns the edit after which a layer averages over all devices.
+    """Returns the edit that makes a layer average over all devices.
 
     Raises:
         Obstacle: there is no place for the argument.

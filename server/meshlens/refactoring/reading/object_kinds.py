@@ -1,4 +1,4 @@
-"""The library that an object belongs to, told by the class that it is made of."""
+"""The library that an object belongs to, judged by its class."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _DEEPEST = 8
 
 
 def kind_of_argument(view: FileView, call: HostCall, node: Node) -> str | None:
-    """Returns \"nnx\", \"eqx\", \"linen\", \"optax\", \"function\" or \"pytree\"; None for what is not known."""
+    """Returns \"nnx\", \"eqx\", \"linen\", \"optax\", \"function\" or \"pytree\"; None if unknown."""
     if isinstance(node, Lambda):
         return "function"
     if isinstance(node, Attribute):
@@ -76,7 +76,7 @@ def kind_of_argument(view: FileView, call: HostCall, node: Node) -> str | None:
 
 
 def _statements(view: FileView, call: HostCall, name: str) -> Iterator[Node]:
-    """Yields the code that may bind a name as it is meant at a call: of the function around it, or of the top level."""
+    """Yields the code that may bind a name used at a call: of the enclosing function or the top level."""
     home = home_of(view, call.site)
     if home is not None and bound_inside(view, name).get(home, 0):
         for entry in entries(view):
@@ -92,13 +92,13 @@ def _statements(view: FileView, call: HostCall, name: str) -> Iterator[Node]:
 
 
 def kind_of_class(view: FileView, name: str | None, node: Node | None = None, depth: int = 0) -> str | None:
-    """Returns the kind of the objects of a class; \"plain\" for a class of this file that belongs to no library.
+    """Returns the kind of a class's objects; \"plain\" for a class of this file that belongs to no library.
 
     Args:
         view: the file.
-        name: the class; not needed where a node is given.
-        node: an expression that means the class.
-        depth: how many bases led to it.
+        name: the class; not needed with a node.
+        node: an expression for the class.
+        depth: the number of bases followed so far.
     """
     if depth > _DEEPEST:
         return None
@@ -132,7 +132,7 @@ def kind_of_class(view: FileView, name: str | None, node: Node | None = None, de
 
 
 def _of_call(view: FileView, call: Node) -> str:
-    """Returns the kind of what a call makes; \"\" where it is not known."""
+    """Returns the kind of a call's result; \"\" if unknown."""
     dotted = dotted_name(view, call.callee)
     if dotted.startswith("flax.nnx."):
         return "nnx" if dotted.rsplit(".", 1)[-1][:1].isupper() else ""
@@ -151,5 +151,5 @@ def _of_call(view: FileView, call: Node) -> str:
 
 
 def _is_of(view: FileView, call: Node, name: str) -> bool:
-    """Returns whether a call is handed what its result replaces."""
+    """Returns whether a call receives the value that its result replaces."""
     return any(isinstance(value, Name) and value.name == name for _, _, value in call.arguments)

@@ -1,4 +1,4 @@
-"""The parameters of a function as they are written, and one more of them."""
+"""The parameters of a function as written, and adding one."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from meshlens.text import Edit, FileEdit, Span
 
 _BARE_STAR = re.compile(r"[(,]\s*(?P<star>\*\s*,\s*)")
 AXIS_PARAMETER = "axis_name"
-"""What libraries call the parameter that names an axis where there is one."""
+"""The usual name of an axis parameter in libraries."""
 
 
 def new_parameter(view: FileView, target: Target, name: str) -> FileEdit:
-    """The edit that gives a function one more parameter, which is None unless it is given.
+    """Returns the edit that adds a parameter with the default None to a function.
 
     Raises:
-        Obstacle: the function uses the name, or its parameters are written in a way that leaves no place for it.
+        Obstacle: the function already uses the name, or its parameters leave no place for another.
     """
     if name in names_used(target.node) | names_bound(target.body) | {
         one.name for one in target.node.function.parameters
@@ -47,10 +47,10 @@ def new_parameter(view: FileView, target: Target, name: str) -> FileEdit:
 
 
 def must_go_by_position(target: Target) -> None:
-    """Makes sure that all arguments of a function can be given by position, once its bare star is gone.
+    """Checks that all arguments of a function can be passed by position, once its bare star is removed.
 
     Raises:
-        Obstacle: it takes any number of them, or one that must be given stands after one that need not be.
+        Obstacle: it takes any number of arguments, or a required parameter follows an optional one.
     """
     parameters = target.parameters
     if any(one.how not in ("only", "any", "key") for one in parameters):
@@ -62,10 +62,10 @@ def must_go_by_position(target: Target) -> None:
 
 
 def without_star(view: FileView, target: Target) -> list[FileEdit]:
-    """The edit that lets a function take by position what it takes by keyword only; a map gives it nothing else.
+    """Returns the edits that make keyword-only parameters positional, since a map passes nothing by keyword.
 
     Raises:
-        Obstacle: its parameters cannot be read.
+        Obstacle: its parameters cannot be parsed.
     """
     if all(one.how != "key" for one in target.parameters):
         return []
@@ -80,7 +80,7 @@ def without_star(view: FileView, target: Target) -> list[FileEdit]:
 
 
 def _closing(text: str) -> int | None:
-    """Returns where the bracket that a text begins with is closed."""
+    """Returns the offset of the bracket that closes the one at the start of a text."""
     lines = text.splitlines(keepends=True)
     depth = 0
     try:

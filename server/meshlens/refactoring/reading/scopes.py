@@ -1,4 +1,4 @@
-"""Where a name means the same thing: in the whole file, or in one function and what is defined inside it."""
+"""The scope in which a name has one meaning: the whole file, or one function and its nested definitions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from meshlens.project.view import FileView
 
 
 def outermost(view: FileView, key: str) -> str:
-    """The block of the outermost function that a block is nested in; the block itself if that is none."""
+    """Returns the block of the outermost function around a block; the block itself if there is none."""
     while True:
         above = view.facts.blocks.get(key.rpartition(".")[0])
         if above is None or isinstance(above.shape, ClassDef):
@@ -18,7 +18,7 @@ def outermost(view: FileView, key: str) -> str:
 
 
 def home_of(view: FileView, site: Site) -> str | None:
-    """The outermost function around a place, by its block; None for a place at the top level or in a class there."""
+    """Returns the outermost function around a place, by its block; None at the top level or in a class there."""
     root = outermost(view, site.block)
     if root != site.block:
         return root
@@ -27,13 +27,13 @@ def home_of(view: FileView, site: Site) -> str | None:
 
 
 def parent_of(view: FileView, site: Site) -> Node:
-    """The node directly around a place; one that is nothing where there is none."""
+    """Returns the node directly around a place; an empty one if there is none."""
     path = path_to(view, site)
     return path[-2] if len(path) > 1 else NOTHING
 
 
 def class_around(view: FileView, site: Site) -> str | None:
-    """The key of the class that a definition stands directly in, "" for a class that is no block of its own."""
+    """Returns the key of the class directly around a definition, "" for a class without its own block."""
     for node in reversed(path_to(view, site)[:-1]):
         if isinstance(node, (FunctionDef, Lambda)):
             return None

@@ -1,4 +1,4 @@
-"""Other files of the workspace: views of them, and the functions that imports lead to."""
+"""Other files of the workspace: their views, and the functions that imports refer to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def view_of(view: FileView, path: str) -> FileView:
 
 
 def imported_function(view: FileView, callee: Node) -> tuple[FileView, Target] | None:
-    """Returns the function of another file of the workspace that a name or an attribute of a module means."""
+    """Returns the function of another workspace file that a name or an attribute of a module refers to."""
     if isinstance(callee, Name):
         found = _named(view, str(callee.name))
     elif isinstance(callee, Attribute):

@@ -1,4 +1,4 @@
-"""Every place of a file that uses a function or what is made of it, and whether plain Python runs there."""
+"""Every reference to a function or its transformed versions in a file, and whether plain Python runs there."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _TRACES = ("jax.", "flax.", "haiku.", "equinox.", "optax.", "chex.", "functools.
 
 
 def uses_of(view: FileView, target: Target) -> tuple[Use, ...]:
-    """Every place that names a function.
+    """Returns every reference to a function.
 
     Raises:
-        Obstacle: the name has several meanings, or the object of a method is not known.
+        Obstacle: the name has several meanings, or the object of a method is unknown.
     """
     definition = target.at(target.node.site)
     if target.is_method:
@@ -40,12 +40,12 @@ def uses_of(view: FileView, target: Target) -> tuple[Use, ...]:
 
 
 def uses_of_name(view: FileView, name: str, home: str | None) -> tuple[Use, ...]:
-    """Every place that names a variable.
+    """Returns every reference to a variable.
 
     Args:
         view: the file.
         name: the variable.
-        home: the outermost function around what binds it; None for the top level.
+        home: the outermost function around its binding; None for the top level.
 
     Raises:
         Obstacle: it is bound in several places.
@@ -62,7 +62,7 @@ def _mentions_in(view: FileView, name: str, home: str | None) -> list[Mention]:
 
 
 def is_compiled_first(view: FileView, name: str, home: str | None) -> bool:
-    """Returns whether a `jit` of a function gets its name before anything can use it, as in `step = jax.jit(step)`."""
+    """Returns whether a `jit` of a function takes over its name before any use, as in `step = jax.jit(step)`."""
     statement = compiled_under_its_name(view, home, name)
     count = bound_at_top(view, name) if home is None else bound_inside(view, name).get(home, 0)
     if statement is None or count != 2:
@@ -74,13 +74,13 @@ def is_compiled_first(view: FileView, name: str, home: str | None) -> bool:
 
 
 def _runs_later(view: FileView, site: Site, home: str | None) -> bool:
-    """Returns whether a place is in a function that is defined in a scope, which runs when it is called."""
+    """Returns whether a place is in a function nested in a scope, and so runs when that is called."""
     around = [node for node in path_to(view, site)[:-1] if isinstance(node, (FunctionDef, Lambda))]
     return len(around) > (home is not None and site.block == home)
 
 
 def uses_of_attribute(view: FileView, name: str, home: str | None) -> tuple[Use, ...]:
-    """Every place that takes an attribute from the objects of a class.
+    """Returns every read of an attribute on objects of a class.
 
     Args:
         view: the file.
@@ -88,7 +88,7 @@ def uses_of_attribute(view: FileView, name: str, home: str | None) -> tuple[Use,
         home: the key of the class.
 
     Raises:
-        Obstacle: it is not known what object an attribute of this name is taken from.
+        Obstacle: the object of an attribute with this name is unknown.
     """
     found = attributes_called(view, name)
     for one in found:
@@ -103,7 +103,7 @@ def is_object(view: FileView, site: Site, value: Node, home: str) -> bool:
 
     Args:
         view: the file.
-        site: where it stands.
+        site: its site.
         value: the expression.
         home: the key of the class.
     """
@@ -118,7 +118,7 @@ def is_object(view: FileView, site: Site, value: Node, home: str) -> bool:
 
 
 def used_elsewhere(view: FileView, name: str) -> str | None:
-    """The name of another file of the workspace that may use something of this one."""
+    """Returns the name of another workspace file that may use a name of this one."""
     word = re.compile(rb"\b" + name.encode() + rb"\b")
     stem = re.escape(view.path.stem.encode())
     module = re.compile(rb"import.*\b" + stem + rb"\b|\b" + stem + rb"\s+import\b")
@@ -129,7 +129,7 @@ def used_elsewhere(view: FileView, name: str) -> str | None:
 
 
 def is_on_host(view: FileView, site: Site, seen: frozenset[Site] = frozenset()) -> bool:
-    """Returns whether plain Python runs at a place: no function around it is traced, or handed to what may trace it."""
+    """Returns whether plain Python runs at a place: no enclosing function is traced or passed to a possible tracer."""
     around = [node for node in path_to(view, site)[:-1] if isinstance(node, (FunctionDef, Lambda))]
     if not around:
         return True
@@ -142,7 +142,7 @@ def is_on_host(view: FileView, site: Site, seen: frozenset[Site] = frozenset()) 
     if any(_may_trace(view, decorator) for decorator in node.function.decorators):
         return False
     is_method = class_around(view, Site(site.path, site.block, node.site)) is not None
-    # Methods of other classes and other functions of this name are looked at too: they may be meant.
+    # Also check methods of other classes and other functions of this name, which may be meant.
     return all(
         is_on_host(view, one.site, seen | {name}) if one.call is not None else _is_harmless(view, one.site)
         for one in (attributes_called if is_method else mentions_of)(view, node.function.name)
@@ -150,7 +150,7 @@ def is_on_host(view: FileView, site: Site, seen: frozenset[Site] = frozenset()) 
 
 
 def _is_harmless(view: FileView, site: Site) -> bool:
-    """Returns whether a function is only handed to something outside that does not trace, such as `app.run(main)`."""
+    """Returns whether a function is only passed to external code that does not trace, such as `app.run(main)`."""
     above = parent_of(view, site)
     dotted = dotted_name(view, above.callee) if isinstance(above, Call) else ""
     return bool(dotted) and not dotted.startswith(_TRACES)

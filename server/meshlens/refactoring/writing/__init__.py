@@ -1,1 +1,1 @@
-"""Writes new code: calls, maps, meshes, helpers and where they stand."""
+"""Writes new code: calls, maps, meshes, helper functions, and their places."""

@@ -1,4 +1,4 @@
-"""Writes the application of a map anew: as decorators above its function, or as calls around it."""
+"""Rewrites the application of a map: as decorators of its function, or as calls around it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Layer:
     """A transformation around a function.
 
     Attributes:
-        callee: what to write for it.
-        arguments: those beside the function.
+        callee: its source.
+        arguments: the arguments other than the function.
     """
 
     callee: str
@@ -35,11 +35,11 @@ def applied(
         view: the file.
         binding: the map.
         layers: the transformations, outermost first.
-        spelling: spells what they need.
-        whole: the map and the transformations around it, where those go as well.
+        spelling: spells the names that they need.
+        whole: the map and the transformations around it, if they are removed as well.
 
     Raises:
-        Obstacle: comments stand between the arguments that go, or the function is not written there.
+        Obstacle: there are comments between the removed arguments, or the function is not written there.
     """
     site = binding.binder.site
     span = whole if whole is not None else view.span(site)
@@ -63,11 +63,11 @@ def applied(
 
 
 def kept(view: FileView, name: str, arg: Arg | None) -> tuple[str | Source, ...]:
-    """An argument as it is written, by keyword; nothing where it is not given.
+    """Returns an argument as written, with a keyword; nothing if it is not given.
 
     Args:
         view: the file.
-        name: the keyword that it gets.
+        name: the keyword.
         arg: the argument.
     """
     if arg is None or arg.site is None:

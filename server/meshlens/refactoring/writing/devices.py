@@ -1,4 +1,4 @@
-"""The devices that a user asked a new map to run on, as code."""
+"""The devices that a user chose for a new map, as code."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _SECOND = "model"
 
 
 def pmap_devices(wishes: Wishes, spelling: Spelling) -> str | None:
-    """`jax.devices()[:4]`; None where nobody asked.
+    """Returns code such as `jax.devices()[:4]`; None if the user did not choose.
 
     Raises:
-        Obstacle: several axes of devices are asked for.
+        Obstacle: the user chose several axes of devices.
     """
     if len(wishes.devices) > 1:
         shape, count = "x".join(map(str, wishes.devices)), prod(wishes.devices)
@@ -25,20 +25,20 @@ def pmap_devices(wishes: Wishes, spelling: Spelling) -> str | None:
 
 
 def count_of_devices(wishes: Wishes, spelling: Spelling) -> str:
-    """`jax.local_device_count()`, or the number that somebody asked for."""
+    """Returns `jax.local_device_count()`, or the number that the user chose."""
     return str(prod(wishes.devices)) if wishes.devices else f"{spelling.of('jax', 'local_device_count')}()"
 
 
 def device_mesh(wishes: Wishes, axis: str, spelling: Spelling) -> str:
-    """`Mesh(np.array(jax.devices()), ("batch",))`, or one with a second axis "model" that splits nothing yet.
+    """Returns `Mesh(np.array(jax.devices()), ("batch",))`, or one with an unused second axis "model".
 
     Args:
-        wishes: how many devices the user asks for.
-        axis: the name of the first axis as it is written.
+        wishes: the user's wishes, with the devices.
+        axis: the source of the first axis name.
         spelling: spells the names.
 
     Raises:
-        Obstacle: more axes are asked for than have a name here.
+        Obstacle: the user chose more axes than have a name here.
     """
     devices = f"{spelling.numpy('array')}({_first(wishes, spelling)})"
     if len(wishes.devices) < 2:

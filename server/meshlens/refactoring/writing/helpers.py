@@ -1,4 +1,4 @@
-"""Functions that an assist adds to a file once, for all the places that need them."""
+"""Functions that an assist adds to a file once, for all places that need them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _BLOCK = re.compile(rb"^(?:def|class|if|for|with|try|while)\b[^\n]*:[ \t]*\r?\n(
 def with_helper(
     view: FileView, wanted: str, template: str, at: int | None = None, **names: str
 ) -> tuple[str, tuple[FileEdit, ...]]:
-    """Returns what a helper is called in a file, and the edit that puts it behind the imports if it is not there yet.
+    """Returns a helper's name in a file, and the edit that adds it after the imports if it is missing.
 
     Args:
         view: the file.
-        wanted: its name, unless that is taken.
-        template: its text, with `{name}` for the name.
-        at: where it is used; None if that is not known.
-        names: what stands for the other fields of the template.
+        wanted: its preferred name.
+        template: its source, with `{name}` for the name.
+        at: where it is used; None if unknown.
+        names: the other fields of the template.
     """
     template = _indented(view, template)
     for key in view.facts.top:
@@ -47,7 +47,7 @@ def with_helper(
 
 
 def _indented(view: FileView, template: str) -> str:
-    """A template with the indentation that most blocks of a file have."""
+    """Returns a template with the usual indentation of a file."""
     found = Counter(match[1] for match in _BLOCK.finditer(view.source))
     unit = found.most_common(1)[0][0].decode() if found else "    "
     lines = template.split("\n")

@@ -1,4 +1,4 @@
-"""The function that makes `shard_map` give and take what `pmap` does: arrays without the mapped axis."""
+"""The function that makes `shard_map` take and return arrays without the mapped axis, as `pmap` does."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def {name}(function, in_axes=0, out_axes=0):
 
 
 def mapped_axis_helper(view: FileView, spelling: Spelling) -> tuple[str, tuple[FileEdit, ...]]:
-    """Returns the helper's name in a file, and the edit that adds it after the imports if it is not there yet."""
+    """Returns the helper's name in a file, and the edit that adds it after the imports if it is missing."""
     return with_helper(
         view,
         _NAME,

@@ -1,4 +1,4 @@
-"""Writes the application of `jax.pmap`: a decorator, the call that takes the place of `jit`, or a wrapper."""
+"""Writes the application of `jax.pmap`: a decorator, a call instead of `jit`, or a wrapper."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _STATIC = "static_broadcasted_argnums"
 def mapped_by_pmap(
     view: FileView, target: Target, step: Step, spelling: Spelling, devices: str | None, around_calls: str = ""
 ) -> tuple[str, tuple[FileEdit, ...]]:
-    """The new name of the mapped function, "" if its calls keep the old one, and the edits that apply the map.
+    """Returns the mapped function's new name, "" if its calls keep the old one, and the edits that apply the map.
 
     Args:
         view: the file.
         target: the function.
-        step: what is known of it.
+        step: the analyzed step.
         spelling: spells the names.
         devices: the devices as code; None for all.
-        around_calls: the decorator that maps it and leaves its calls as they are; "" for a plain map.
+        around_calls: the decorator that maps it without changing its calls; "" for a plain map.
 
     Raises:
         Obstacle: it cannot be written.

@@ -1,4 +1,4 @@
-"""The mesh that stands for the devices of a pmap."""
+"""The mesh that replaces the devices of a pmap."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _NAMES = ("batch", "devices", "mapped")
 
 
 def axis_text(view: FileView, pmap: Pmap, place: Place | None) -> str:
-    """The axis name of a pmap as it is to be written at a place and at the pmap; a new one where it has none.
+    """Returns the source of a pmap's axis name, valid at the pmap and at another place; a new name if it has none.
 
     Raises:
-        Obstacle: it is no string, or what names it means something else at the place.
+        Obstacle: it is not a string, or its variable has another meaning at the place.
     """
     arg = pmap.given("axis_name")
     if arg is None:
@@ -44,22 +44,22 @@ def axis_text(view: FileView, pmap: Pmap, place: Place | None) -> str:
 
 
 def mesh_text(view: FileView, pmap: Pmap, axis: str, spelling: Spelling) -> str:
-    """`Mesh(np.array(jax.devices()), ("batch",))`.
+    """Returns code such as `Mesh(np.array(jax.devices()), ("batch",))`.
 
     Raises:
-        Obstacle: no one mesh serves all calls.
+        Obstacle: no single mesh fits all calls.
     """
     return f"{spelling.mesh()}({spelling.numpy('array')}({_devices(view, pmap, spelling)}), ({axis},))"
 
 
 def mesh_name(view: FileView, text: str, site: Site, place: Place) -> tuple[str, tuple[FileEdit, ...]]:
-    """The name of a mesh at a place: of one that stands above it, or of a new one with the edit that makes it.
+    """Returns the name of a mesh at a place, either existing or new with the edit that creates it.
 
     Args:
         view: the file.
-        text: the expression that makes the mesh.
-        site: what is to use it.
-        place: where a statement can make it.
+        text: the expression of the mesh.
+        site: where it is used.
+        place: where a statement can create it.
     """
     for span, name in _assigned(view, site):
         if span.end <= place.at and view.source[span.start : span.end].decode("utf-8", "replace") == f"{name} = {text}":
@@ -73,7 +73,7 @@ def mesh_name(view: FileView, text: str, site: Site, place: Place) -> tuple[str,
 
 
 def _function_around(view: FileView, site: Site, at: int) -> Span | None:
-    """The innermost function that holds both a site and a place before it; a name that is new there hides nothing."""
+    """Returns the innermost function around a site and an earlier place; a name new in it shadows nothing."""
     spans = [
         view.span(Site(site.path, site.block, node.site))
         for node in path_to(view, site)
@@ -83,14 +83,14 @@ def _function_around(view: FileView, site: Site, at: int) -> Span | None:
 
 
 def _assigned(view: FileView, site: Site) -> Iterator[tuple[Span, str]]:
-    """The assignments that have run for sure where a site is reached, with the names that they bind."""
+    """Yields the assignments that certainly ran before a site, with their names."""
     for span, shape in _run_before(view, site):
         if isinstance(shape, Assign) and len(shape.targets) == 1 and isinstance(shape.targets[0], Name):
             yield span, shape.targets[0].name
 
 
 def _drafted(view: FileView, site: Site, text: str) -> Iterator[tuple[int, str]]:
-    """The assignments of a text that will have run for sure where a site is reached, with the names that they bind."""
+    """Yields the assignments in a text that will certainly have run before a site, with their names."""
     assigned = re.compile(rf"^\s*(\w+) = {re.escape(text)}$", re.MULTILINE)
     inserted = [(span.start, new) for span, new in view.draft.edits if span.start == span.end]
     found = [(at, match[1]) for at, new in inserted for match in assigned.finditer(new)]
@@ -100,7 +100,7 @@ def _drafted(view: FileView, site: Site, text: str) -> Iterator[tuple[int, str]]
 
 
 def _run_before(view: FileView, site: Site) -> Iterator[tuple[Span, Node]]:
-    """The statements of the top level, and those that stand before a site or around it in the blocks that hold it."""
+    """Yields the top-level statements, and those before or around a site in its blocks."""
     for key in view.facts.top:
         block = view.facts.blocks[key]
         yield block.span(0), block.shape
@@ -131,7 +131,7 @@ def _devices(view: FileView, pmap: Pmap, spelling: Spelling) -> str:
 
 
 def _fresh_axis(view: FileView) -> str:
-    """A name that no collective means; a mesh may have it already, so that unnamed maps can share one."""
+    """Returns a name that no collective uses; a mesh may have it, so that unnamed maps can share one."""
     every = view.solution.by_file.values()
     taken = {literal_name(use.name) for records in every for use in records.uses}
     for records in every:

@@ -1,7 +1,7 @@
-"""Where a map is applied while its module is imported: its mesh is made at the first call, so no import starts JAX.
+"""Maps applied at import time: the mesh is created at the first call, so no import starts JAX.
 
 A module-level `Mesh(jax.devices(), …)` starts the backend when the file is imported: before
-`jax.distributed.initialize`, and on a machine that has none of the devices.  `pmap` asks for devices when it is called.
+`jax.distributed.initialize`, and on a machine without the devices.  `pmap` requests devices when it is called.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _ASK_DEVICES = frozenset({"devices", "local_devices", "device_count", "local_dev
 
 @dataclass(frozen=True, slots=True)
 class MeshUse:
-    """How a map gets its mesh.
+    """The way a map gets its mesh.
 
     Attributes:
         shard_map: the callee that applies the map.
         mesh: its argument `mesh`.
-        edits: what both need.
+        edits: the edits that both need.
     """
 
     shard_map: str
@@ -51,13 +51,13 @@ class MeshUse:
 
 
 def mesh_for(view: FileView, spelling: Spelling, made: OnMesh, pmap: Pmap) -> MeshUse:
-    """Returns the mesh of a map: one that stands above it, one that a statement before it makes, or one made on call.
+    """Returns the mesh of a map: an existing one, one created by a statement before it, or one created on call.
 
     Args:
         view: the file.
         spelling: spells the names.
-        made: the mesh.
-        pmap: the map that it is for.
+        made: the source of the mesh.
+        pmap: the map.
     """
     site = pmap.binder.site
     place = place_before(view, site)
@@ -72,14 +72,14 @@ def mesh_for(view: FileView, spelling: Spelling, made: OnMesh, pmap: Pmap) -> Me
 
 
 def _is_made_at_import(view: FileView, pmap: Pmap, place: Place) -> bool:
-    """Tells whether a mesh at a place would start the backend at an import of the file that starts none by itself."""
+    """Returns whether a mesh at a place would start the backend on an import that does not start it now."""
     size = pmap.given("axis_size")
     is_plain = pmap.given("devices") is None and (size is None or isinstance(size.value, Const))
     return not place.indent and is_plain and not _starts_backend(view, pmap)
 
 
 def _starts_backend(view: FileView, pmap: Pmap) -> bool:
-    """Tells whether the top level of a file calls the map, asks for devices or makes arrays when it is imported."""
+    """Returns whether the top level of a file calls the map, requests devices or makes arrays when imported."""
     seen = {(call.call.block, call.call.index) for call in pmap.calls if view.is_here(call.call)}
     jax = name_of_module(view, "jax")
     arrays = {name_of_module(view, module) for module in _MAKE_ARRAYS} - {None}
@@ -102,7 +102,7 @@ def _asks_backend(callee: Expression, jax: str | None, arrays: set[str | None]) 
 
 
 def _spelled(node: Expression) -> str | None:
-    """A name with its attributes, as the file has them."""
+    """Returns a name with its attributes, as the file spells it."""
     if isinstance(node, Name):
         return node.name
     outer = _spelled(node.object) if isinstance(node, Attribute) else None
@@ -110,7 +110,7 @@ def _spelled(node: Expression) -> str | None:
 
 
 def _calls_at_import(shape: Any) -> Iterator[Call]:
-    """Yields the calls in a top-level statement that run with it."""
+    """Yields the calls in a top-level statement that run at import."""
     waiting = [shape]
     while waiting:
         node = waiting.pop()

@@ -1,7 +1,7 @@
-"""The decorators that run a function on all devices and leave its calls as they are, written out once per file.
+"""Decorators that run a function on all devices without changing its calls, added once per file.
 
-Each is put together from the lines that its functions need: whether they sum over the devices, have static arguments,
-or belong to a library that lets through more than arrays.
+Each is assembled from the lines that its functions need, depending on sums over devices, static arguments, and
+libraries that accept more than arrays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAPS: dict[Library, tuple[str, str]] = {
     "equinox": ("equinox", "filter_pmap"),
     "nnx": ("flax.nnx", "pmap"),
 }
-"""The maps of the libraries, as module and name."""
+"""The map of each library, as module and name."""
 _JITS: dict[Library, tuple[str, str]] = {
     "jax": ("jax", "jit"),
     "equinox": ("equinox", "filter_jit"),
@@ -66,10 +66,10 @@ class Wanted:
     """The requirements on a decorator.
 
     Attributes:
-        library: that of the `jit` whose work it does.
-        sums: whether the function sums over the devices, which would count rows that each device has once for each.
-        static: whether it has arguments that are no arrays, which have no spec.
-        by_name: whether calls may give arguments by name.
+        library: the library of the replaced `jit`.
+        sums: whether the function sums over devices, which would count copied rows once for each device.
+        static: whether it has arguments that are not arrays and have no spec.
+        by_name: whether calls may pass arguments by name.
     """
 
     library: Library = "jax"
@@ -79,14 +79,14 @@ class Wanted:
 
 
 def pmap_helper(view: FileView, spelling: Spelling, library: Library, shard: str, merge: str) -> Helper:
-    """The decorator that maps a function by `pmap` and leaves its calls as they are.
+    """Returns the decorator that maps a function by `pmap` without changing its calls.
 
     Args:
         view: the file.
         spelling: spells the names.
-        library: that of the `jit` whose work it does.
+        library: the library of the replaced `jit`.
         shard: the function that splits a batch.
-        merge: the function that puts rows together.
+        merge: the function that merges rows.
     """
     return with_helper(
         view,
@@ -103,13 +103,13 @@ def pmap_helper(view: FileView, spelling: Spelling, library: Library, shard: str
 
 
 def each_device(view: FileView, spelling: Spelling, care: Care, axis: str) -> Helper:
-    """The decorator that has the modules which a function is given work over all devices while it runs, as a call.
+    """Returns a call of the decorator that makes a function's modules work over all devices while it runs.
 
     Args:
         view: the file.
         spelling: spells the names.
-        care: what the modules ask for; for nothing there is no decorator.
-        axis: the name of the axis, as it is written.
+        care: the modules' requirements; without any there is no decorator.
+        axis: the source of the axis name.
     """
     if not (care.joins or care.draws):
         return "", ()
@@ -125,7 +125,7 @@ def each_device(view: FileView, spelling: Spelling, care: Care, axis: str) -> He
 
 
 def _each_device(care: Care) -> str:
-    """The text of the decorator."""
+    """Returns the source of the decorator."""
     does = {
         (True, False): "Has BatchNorm average over all devices while a function runs.",
         (False, True): "Gives each device random streams of its own while a function runs.",
@@ -170,16 +170,16 @@ def _each_device(care: Care) -> str:
 
 
 def shard_map_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str, wanted: Wanted) -> Helper:
-    """The decorator that maps a function by `shard_map` on the mesh that `called` returns.
+    """Returns the decorator that maps a function by `shard_map` on the mesh that `called` returns.
 
-    The mesh is made and everything compiled when the function is first called.
+    The mesh is created, and the function compiled, at the first call.
 
     Args:
         view: the file.
         spelling: spells the names.
         mesh: the mesh.
         called: the function that returns it.
-        wanted: what it has to serve.
+        wanted: its requirements.
     """
     spec = spelling.spec()
     names = {
@@ -203,7 +203,7 @@ def shard_map_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: s
 
 
 def _by_shard_map(wanted: Wanted) -> str:
-    """The text of the decorator."""
+    """Returns the source of the decorator."""
     rest = "stay together" if wanted.sums else "go to each as a whole"
     lines = [
         "def {name}(in_specs, out_specs, **options):",
@@ -265,7 +265,7 @@ def _read(wanted: Wanted) -> list[str]:
 
 
 def _called(wanted: Wanted) -> list[str]:
-    """The lines that call what is mapped."""
+    """Returns the lines that call the mapped function."""
     function = "local" if wanted.library == "equinox" or wanted.static else "function"
     before, after = ("{combine}(", ", kept[-1])") if wanted.library == "equinox" else ("", "")
     mapped = [

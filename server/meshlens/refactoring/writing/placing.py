@@ -1,4 +1,4 @@
-"""Where a new statement can stand so that an expression can use what it binds."""
+"""Places for a new statement whose names an expression can use."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _BETWEEN_IMPORTS = (Import, ImportFrom, ExpressionStatement, Assign, AnnAssign, 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a statement can begin.
+    """A place where a statement can begin.
 
     Attributes:
-        at: where its text is put, behind the indentation.
+        at: the offset of its text, after the indentation.
         indent: the indentation.
-        same_scope: whether names mean there what they mean in the expression.
-        definition: whether a function or class follows, from which blank lines part it at the top level.
+        same_scope: whether names have the same meaning there as in the expression.
+        definition: whether a function or class follows, which needs blank lines before it at the top level.
     """
 
     at: int
@@ -49,14 +49,14 @@ class Place:
     definition: bool
 
     def text(self, statement: str) -> str:
-        """Returns what to insert for a statement of one or more lines."""
+        """Returns the text to insert for a statement of one or more lines."""
         lines = statement.replace("\n", f"\n{self.indent}")
         gap = "\n\n\n" if self.definition and not self.indent else "\n"
         return f"{lines}{gap}{self.indent}"
 
 
 def place_before(view: FileView, site: Site) -> Place | None:
-    """The nearest place before an expression; None where a lambda or a comprehension binds names around it."""
+    """Returns the nearest place before an expression; None if a lambda or comprehension around it binds names."""
     path = path_to(view, site)
     for number in range(len(path) - 1, -1, -1):
         node = path[number]
@@ -74,11 +74,11 @@ def place_before(view: FileView, site: Site) -> Place | None:
 
 
 def behind_imports(view: FileView, at: int = 0) -> tuple[int, int]:
-    """Returns where the imports that the file begins with end, and how many blank lines follow there.
+    """Returns the end of a file's leading imports, and the number of blank lines after them.
 
     Args:
         view: the file.
-        at: an offset; imports before it belong to those of the beginning if only plain statements stand between them.
+        at: an offset; imports before it count as leading if only simple statements precede them.
     """
     end = 0
     is_first = True
@@ -119,7 +119,7 @@ def _before_class(view: FileView, offset: int) -> Place | None:
 
 
 def _indent(view: FileView, start: int) -> str | None:
-    """The indentation of the line that begins at an offset; None if something stands before it."""
+    """Returns the indentation of the line at an offset; None if other text precedes the offset."""
     line = view.source.rfind(b"\n", 0, start) + 1
     head = view.source[line:start]
     if head.strip() or view.source.startswith((b"elif", b"else"), start):

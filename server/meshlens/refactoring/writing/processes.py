@@ -1,4 +1,4 @@
-"""The start of a program that runs as several processes: they are joined before anything asks for devices."""
+"""The start of a multi-process program, which joins the processes before anything requests devices."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def {name}():
         if given or "coordinator_address" not in str(error):
             raise'''
 
-# What only makes a function or describes a layout; everything else of JAX may start a backend.
+# These only make functions or describe layouts; anything else in JAX may start a backend.
 _LAZY = frozenset(
     """jax.jit jax.pmap jax.vmap jax.shard_map jax.experimental.shard_map.shard_map jax.grad jax.value_and_grad
     jax.checkpoint jax.remat jax.custom_vjp jax.custom_jvp jax.config.update jax.sharding.PartitionSpec
@@ -53,10 +53,10 @@ _PLAIN = (Import, ImportFrom, Pass, SeparateDef)
 
 
 def joining(view: FileView, spelling: Spelling) -> tuple[FileEdit, ...]:
-    """The edits that join the processes where the program of a file starts.
+    """Returns the edits that join the processes at the start of a file's program.
 
     Raises:
-        Obstacle: devices are asked for before the program of the file starts.
+        Obstacle: devices are requested before the program of the file starts.
     """
     for other in _imported(view):
         block = next((one for one in _top(other) if any(_asks(other, node) for node in _run(one.shape))), None)
@@ -73,7 +73,7 @@ def joining(view: FileView, spelling: Spelling) -> tuple[FileEdit, ...]:
 
 
 def _start(view: FileView) -> tuple[int, str, bool]:
-    """Returns where the program starts, the indentation there, and whether a definition follows."""
+    """Returns the start of the program, the indentation there, and whether a definition follows."""
     main = next((block for block in _top(view) if _is_main(block.shape)), None)
     if main is not None and not any(_may_ask(view, node) for block in _top(view) for node in _run(block.shape)):
         first = main.shape.body[0]
@@ -100,20 +100,20 @@ def _imports(view: FileView, path: str) -> bool:
 
 
 def _asks(view: FileView, node: Node) -> bool:
-    """Returns whether a call certainly asks for devices."""
+    """Returns whether a call certainly requests devices."""
     name = dotted_name(view, node.callee) if isinstance(node, Call) else ""
     return name.startswith("jax.") and name not in _LAZY
 
 
 def _may_ask(view: FileView, node: Node) -> bool:
-    """Returns whether a call may ask for devices; what functions of the workspace and objects do is not looked at."""
+    """Returns whether a call may request devices, not counting workspace functions and objects."""
     if not isinstance(node, Call):
         return False
     return not dotted_name(view, node.callee) or _asks(view, node)
 
 
 def _run(node: Node) -> Iterator[Node]:
-    """Yields what runs when a statement of the top level runs, without the bodies of functions."""
+    """Yields the nodes that run with a top-level statement, without function bodies."""
     if isinstance(node, (_PLAIN, Lambda)):
         return
     if isinstance(node, If) and _is_main(node):
@@ -139,6 +139,6 @@ def _top(view: FileView) -> Iterator[Block]:
 
 
 def _imported(view: FileView) -> Iterator[FileView]:
-    """The files of the workspace that run when a file does, as views."""
+    """Yields views of the workspace files that run when a file is imported."""
     for path in sorted(reached_from(view, str(view.path)) - {str(view.path)}):
         yield view_of(view, path)

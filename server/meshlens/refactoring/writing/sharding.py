@@ -1,4 +1,4 @@
-"""The functions that new code calls to split data over devices, to copy state to each, and to take one copy back."""
+"""Helper functions for new code: to split data over devices, copy state to each, and take one copy back."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def {name}(tree, batch):
 
 
 def split_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
-    """The function that splits a batch, and gives all of it to each device where its rows do not divide.
+    """Returns the helper that splits a batch, or copies it to each device if its rows do not divide evenly.
 
     Args:
         view: the file.
@@ -85,9 +85,9 @@ def split_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
 
 
 def split_or_alone_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
-    """The function that splits a batch, and gives all of it to one device where its rows do not divide.
+    """Returns the helper that splits a batch, or places it on one device if its rows do not divide evenly.
 
-    A sum over the devices would count rows once for each device that holds them.
+    A sum over devices would count copied rows once for each device.
 
     Args:
         view: the file.
@@ -99,18 +99,18 @@ def split_or_alone_helper(view: FileView, spelling: Spelling, count: str) -> Hel
 
 
 def _from_devices(spelling: Spelling) -> dict[str, str]:
-    """The names that take an array off the devices, which pmap refuses where it lies on them in another way."""
+    """Returns the names that take an array off its devices, because pmap refuses arrays with another layout."""
     return {"device_get": spelling.of("jax", "device_get"), "tracer": spelling.of("jax", "core.Tracer")}
 
 
 def merge_helper(view: FileView, spelling: Spelling) -> Helper:
-    """The function that puts the rows of all devices together."""
+    """Returns the helper that merges the rows of all devices."""
     tree_map = spelling.tree_map()
     return with_helper(view, "merge", _MERGE, spelling.at, leaves=tree_leaves(spelling), tree_map=tree_map)
 
 
 def shard_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
-    """The function that splits a batch, and the edit that adds it where the file lacks it.
+    """Returns the helper that splits a batch, and the edit that adds it if the file lacks it.
 
     Args:
         view: the file.
@@ -121,9 +121,9 @@ def shard_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
 
 
 def replicate_helper(view: FileView, spelling: Spelling, devices: str) -> Helper:
-    """The function that copies state to every device.
+    """Returns the helper that copies state to every device.
 
-    `jax.device_put_replicated` is deprecated since JAX 0.8.1 and gone since 0.10.0; this way works in every version.
+    `jax.device_put_replicated` is deprecated since JAX 0.8.1 and removed in 0.10.0; this works in every version.
 
     Args:
         view: the file.
@@ -150,7 +150,7 @@ def replicate_helper(view: FileView, spelling: Spelling, devices: str) -> Helper
 
 
 def first_replica_helper(view: FileView, spelling: Spelling) -> Helper:
-    """The function that takes one of the copies back."""
+    """Returns the helper that takes one of the copies back."""
     flax = name_of_module(view, "flax.jax_utils")
     if flax is not None:
         return f"{flax}.unreplicate", ()
@@ -229,7 +229,7 @@ class OnMesh:
     """The mesh that data is placed on.
 
     Attributes:
-        made: the expression that makes it.
+        made: its expression.
         axis: the name of the axis that splits the batch, in quotes.
     """
 
@@ -238,8 +238,8 @@ class OnMesh:
 
 
 def mesh_helper(view: FileView, spelling: Spelling, mesh: OnMesh) -> Helper:
-    """The function that makes the mesh once, when it is first used, so that no import starts the backend."""
-    # What decorates the helper is needed where it stands, before imports that come in time for its calls.
+    """Returns the helper that creates the mesh once, on first use, so that no import starts the backend."""
+    # A helper's decorator is needed at its definition, before imports that are only needed by its calls.
     above = late_import(view, behind_imports(view, spelling.at or 0)[0])
     cache, needed = spelled(view, "functools", "cache", above)
     spelling.needed += needed
@@ -247,35 +247,35 @@ def mesh_helper(view: FileView, spelling: Spelling, mesh: OnMesh) -> Helper:
 
 
 def batch_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:
-    """The function that splits a batch over the mesh that the function `called` returns."""
+    """Returns the helper that splits a batch over the mesh that the function `called` returns."""
     return with_helper(view, "shard_batch", _SHARD_BATCH, spelling.at, axis=mesh.axis, **_names(spelling, called))
 
 
 def axis_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:
-    """The function that splits a batch whose rows do not lie along the first axis."""
+    """Returns the helper that splits a batch whose rows are not along the first axis."""
     return with_helper(view, "shard_axis", _SHARD_AXIS, spelling.at, axis=mesh.axis, **_names(spelling, called))
 
 
 def tree_leaves(spelling: Spelling) -> str:
-    """Returns what to write for `jax.tree.leaves`."""
+    """Returns the file's spelling of `jax.tree.leaves`."""
     is_old = "tree_util" in spelling.tree_map()
     return spelling.of("jax", "tree_util.tree_leaves" if is_old else "tree.leaves")
 
 
 def traced_batch_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:
-    """The same inside of a function that is compiled."""
+    """Returns the helper that splits a batch inside a compiled function."""
     names = _names(spelling, called)
     constraint = spelling.of("jax", "lax.with_sharding_constraint")
     return with_helper(view, "split_batch", _SHARD_TRACED, spelling.at, axis=mesh.axis, constraint=constraint, **names)
 
 
 def state_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:
-    """The function that splits state over the devices, as fully sharded data parallelism does."""
+    """Returns the helper that splits state over devices, as fully sharded data parallelism does."""
     return with_helper(view, "shard_state", _SHARD_STATE, spelling.at, axis=mesh.axis, **_names(spelling, called))
 
 
 def copy_helper(view: FileView, spelling: Spelling, called: str) -> Helper:
-    """The function that copies state to every device of the mesh that the function `called` returns."""
+    """Returns the helper that copies state to every device of the mesh that the function `called` returns."""
     return with_helper(view, "replicate", _COPY_TO_ALL, spelling.at, **_names(spelling, called))
 
 

@@ -1,4 +1,4 @@
-"""The names that new code uses, as a file spells them, with the imports that it still needs."""
+"""The names in new code as a file spells them, with the imports that it lacks."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Spelling:
     """Collects imports while code is written.
 
     Attributes:
-        needed: the imports that the file lacks, in the order in which they were asked for.
-        at: the first place that the code is written to, before which the names have to be imported; None for anywhere.
+        needed: the imports that the file lacks, in order of request.
+        at: the first place of new code, before which the names must be imported; None for anywhere.
     """
 
     def __init__(self, view: FileView, at: int | None = None) -> None:
@@ -27,20 +27,20 @@ class Spelling:
         self.needed: list[Import] = []
 
     def of(self, module: str, name: str) -> str:
-        """Returns what to write for `module.name`."""
+        """Returns the file's spelling of `module.name`."""
         text, needed = spelled(self._view, module, name, self._before)
         self.needed += needed
         return text
 
     def numpy(self, name: str) -> str:
-        """Returns what to write for a name of NumPy."""
+        """Returns the file's spelling of a NumPy name."""
         if name_of_module(self._view, "numpy", self._before) is None and not is_written(self._view, "np"):
             self.needed.append(Import("numpy", alias="np", before=self._before))
             return f"np.{name}"
         return self.of("numpy", name)
 
     def jax_numpy(self, name: str) -> str:
-        """Returns how to spell a name of `jax.numpy` in this file."""
+        """Returns the file's spelling of a name of `jax.numpy`."""
         known = name_of_module(self._view, "jax.numpy", self._before)
         if known is not None:
             return f"{known}.{name}"
@@ -50,21 +50,21 @@ class Spelling:
         return self.of("jax", f"numpy.{name}")
 
     def tree_map(self) -> str:
-        """Returns what to write for `jax.tree.map`."""
+        """Returns the file's spelling of `jax.tree.map`."""
         if self._view.jax_version < _TREE_IN_JAX:
             return self.of("jax", "tree_util.tree_map")
         return self.of("jax", "tree.map")
 
     def mesh(self) -> str:
-        """Returns what to write for `jax.sharding.Mesh`."""
+        """Returns the file's spelling of `jax.sharding.Mesh`."""
         return self._imported("jax.sharding", "Mesh", "Mesh")
 
     def named_sharding(self) -> str:
-        """Returns what to write for `jax.sharding.NamedSharding`."""
+        """Returns the file's spelling of `jax.sharding.NamedSharding`."""
         return self._imported("jax.sharding", "NamedSharding", "NamedSharding")
 
     def spec(self) -> str:
-        """Returns what to write for `jax.sharding.PartitionSpec`."""
+        """Returns the file's spelling of `jax.sharding.PartitionSpec`."""
         for known in ("jax.sharding.PartitionSpec", "jax.P", "jax.experimental.PartitionSpec"):
             name = name_of_module(self._view, known, self._before)
             if name is not None:
@@ -72,13 +72,13 @@ class Spelling:
         return self._imported("jax.sharding", "PartitionSpec", "P")
 
     def shard_map(self) -> str:
-        """Returns what to write for `shard_map`, at the place where the JAX in use has it."""
+        """Returns the file's spelling of `shard_map`, from the module where the JAX in use has it."""
         if self._view.jax_version >= _SHARD_MAP_IN_JAX:
             return self.of("jax", "shard_map")
         return self._imported("jax.experimental.shard_map", "shard_map", "shard_map")
 
     def unchecked(self) -> str:
-        """The keyword that turns off the check of `shard_map`, which multiplies gradients."""
+        """Returns the keyword that turns off the check of `shard_map`, which multiplies gradients."""
         return "check_vma=False" if self._view.jax_version >= _SHARD_MAP_IN_JAX else "check_rep=False"
 
     def _imported(self, module: str, name: str, alias: str) -> str:
@@ -96,12 +96,12 @@ class Spelling:
 
 
 def fresh(view: FileView, *names: str, inside: Span | None = None) -> str:
-    """The first of some names that is not used, or the last one with a number.
+    """Returns the first of some names that is unused, or the last one with a number.
 
     Args:
         view: the file.
-        names: from the best to the last.
-        inside: where it must not be used; None for the whole file.
+        names: the candidates, best first.
+        inside: where it must be unused; None for the whole file.
     """
     text = view.source if inside is None else view.source[inside.start : inside.end]
 

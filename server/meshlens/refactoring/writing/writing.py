@@ -1,4 +1,4 @@
-"""Writes calls as people lay them out: on one line where they fit, else one argument a line."""
+"""Writes calls in the usual layout: on one line if they fit, else one argument per line."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _DOUBLE = re.compile(rb'(?<!")"[^"\n]*"(?!")')
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Text that stands in the file already.
+    """Text that is already in the file.
 
     Attributes:
         text: the text.
-        indent: what the line that it begins in begins with, which its other lines may have more of.
+        indent: the indentation of its first line; the others may have more.
     """
 
     text: str
@@ -37,7 +37,7 @@ class Call:
     """A call to write.
 
     Attributes:
-        callee: its text.
+        callee: its source.
         arguments: the arguments in order.
     """
 
@@ -46,13 +46,13 @@ class Call:
 
 
 def call_text(call: Call, indent: str, width: int, taken: int) -> str:
-    """The text of a call.
+    """Returns the source of a call.
 
     Args:
         call: the call.
-        indent: what the line that it begins in begins with.
-        width: how long a line may be.
-        taken: how many characters of its line stand around it.
+        indent: the indentation of its first line.
+        width: the maximum length of a line.
+        taken: the number of other characters on its line.
     """
     flat = _flat(call)
     if "\n" not in flat and len(flat) + taken <= width:
@@ -79,19 +79,19 @@ def _part(part: str | Source | Call, indent: str, width: int) -> str:
 
 
 def width_of(view: FileView) -> int:
-    """Returns how long the lines of a file may be, judged by those that it has."""
+    """Returns the maximum line length of a file, judged by its lines."""
     longest = max((len(line) for line in view.source.splitlines()), default=0)
     return next((width for width in _WIDTHS if longest <= width), _WIDTHS[-1])
 
 
 def quoted(view: FileView, text: str) -> str:
-    """A string in the quotes that a file mostly has."""
+    """Returns a string in the quotes that a file mostly uses."""
     single, double = len(_SINGLE.findall(view.source)), len(_DOUBLE.findall(view.source))
     return f"'{text}'" if single > double and "'" not in text else f'"{text}"'
 
 
 def comments_in(text: str) -> tuple[str, ...]:
-    """The comments inside an expression, with their "#"."""
+    """Returns the comments inside an expression, including their "#"."""
     if "#" not in text:
         return ()
     try:
@@ -102,14 +102,14 @@ def comments_in(text: str) -> tuple[str, ...]:
 
 
 def wrapping(view: FileView, span: Span, before: str, after: str) -> list[FileEdit]:
-    """Edits that put text around an expression."""
+    """Returns edits that put text around an expression."""
     return [
         FileEdit(view.path, Edit(Span(at, at), text)) for at, text in ((span.start, before), (span.end, after)) if text
     ]
 
 
 def enclosing(view: FileView, span: Span, callee: str) -> list[FileEdit]:
-    """Returns the edits that hand an expression to a function, indented anew if it has several lines."""
+    """Returns the edits that wrap an expression in a call, reindented if it has several lines."""
     text = view.source[span.start : span.end].decode("utf-8", "replace")
     if "\n" not in text:
         return wrapping(view, span, f"{callee}(", ")")
@@ -119,7 +119,7 @@ def enclosing(view: FileView, span: Span, callee: str) -> list[FileEdit]:
 
 
 def apply_within(view: FileView, span: Span, edits: Iterable[FileEdit]) -> str:
-    """Returns the text of a stretch with the edits that lie in it."""
+    """Returns the text of a span with the edits inside it applied."""
     inside = (one.edit for one in edits if span.contains(one.edit.span))
     moved = (Edit(Span(one.span.start - span.start, one.span.end - span.start), one.text) for one in inside)
     return apply(view.source[span.start : span.end], moved).decode("utf-8", "replace")
@@ -141,17 +141,17 @@ def lines_before(view: FileView, statement: Node, start: int, lines: list[str]) 
 
 
 def in_order(edits: Iterable[FileEdit]) -> tuple[FileEdit, ...]:
-    """Edits of which those that insert at one place are one, as editors do not agree on their order."""
+    """Returns edits with insertions at one place merged, because editors disagree on their order."""
     found: dict[tuple[Path, Span], str] = {}
     for path, (span, text) in edits:
         before = found.get((path, span), "")
-        # Blank lines that each of two definitions brings with it are wanted once.
+        # Keep only one set of the blank lines that both definitions bring.
         found[path, span] = (before.rstrip("\n") if text.startswith("\n\n\n") else before) + text
     return tuple(FileEdit(path, Edit(span, text)) for (path, span), text in found.items())
 
 
 def around(view: FileView, span: Span) -> tuple[str, int]:
-    """The indentation of the line that a stretch begins in, and how many characters of its lines stand around it."""
+    """Returns the indentation of a span's first line, and the number of other characters on its lines."""
     start = view.source.rfind(b"\n", 0, span.start) + 1
     end = view.source.find(b"\n", span.end)
     head = view.source[start : span.start].decode("utf-8", "replace")
