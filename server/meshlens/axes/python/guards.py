@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes.domain.leaving import NEXT_TURN, RAISED, RETURNED, joined
-from meshlens.axes.domain.values import UNKNOWN, Made, Mesh, Value
+from meshlens.axes.domain.values import UNKNOWN, Ext, Made, Mesh, Value
 from meshlens.axes.python.assign import assign
 from meshlens.axes.python.expressions import evaluate
 from meshlens.axes.python.imports import note_mention
@@ -15,6 +15,9 @@ from meshlens.axes.runs.run import Run
 from meshlens.axes.worth.words import mentions
 from meshlens.facts.nodes import (
     Attribute,
+    Call,
+    Constant,
+    Expression,
     Handler,
     Name,
     Raise,
@@ -33,6 +36,11 @@ _AXIS_ERRORS = frozenset({"NameError", "Exception", "BaseException", "KeyError",
 _EXPECTED_TO_RAISE = frozenset(
     {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesWithLiteralMatch", "suppress", "patch", "mock"}
 )
+
+_PUTS_IN_PLACE = frozenset({"setattr", "patch", "object"})
+
+REPLACED = "replaced"
+"""What a frame's `exits` hold once a part of JAX was replaced there."""
 
 
 def run_with(run: Run, node: With, frame: Frame, ctx: Context) -> str | None:
@@ -103,6 +111,31 @@ def run_try(run: Run, node: Try, frame: Frame, ctx: Context) -> str | None:
         if left_final is not None:
             return left_final
     return None if going_on else results[0][1]
+
+
+def replaces_jax(run: Run, node: Expression, frame: Frame, ctx: Context) -> bool:
+    """Returns whether a call puts something else in JAX's place: `monkeypatch.setattr(jax, "shard_map", fake)`."""
+    if isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name == "start":
+        node = node.callee.object
+    if not isinstance(node, Call) or not isinstance(node.callee, (Name, Attribute)) or not node.arguments:
+        return False
+    if node.callee.name not in _PUTS_IN_PLACE:
+        return False
+    target = node.arguments[0].value
+    if isinstance(target, Constant):
+        return isinstance(target.value, str) and target.value.startswith("jax.")
+    return isinstance(target, (Name, Attribute)) and _is_of_jax(evaluate(run, target, frame, ctx))
+
+
+def assigns_in_jax(target: Expression, frame: Frame) -> bool:
+    """Returns whether a function assigns to a name of JAX's: `jax.shard_map = fake`."""
+    if not isinstance(target, Attribute) or frame.parent is None or not isinstance(target.object, Name):
+        return False
+    return _is_of_jax(frame.find(target.object.name))
+
+
+def _is_of_jax(value: Value | None) -> bool:
+    return isinstance(value, Ext) and (value.dotted == "jax" or value.dotted.startswith("jax."))
 
 
 def _caught(handler: Handler) -> frozenset[str]:

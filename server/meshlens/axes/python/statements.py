@@ -66,6 +66,8 @@ def run_block(run: Run, statements: Statements, frame: Frame, ctx: Context) -> s
         if frame.exits:
             if "api" in frame.exits:
                 run.api_guard = api_guard + 1
+            if guards.REPLACED in frame.exits:
+                ctx = ctx._replace(guarded=True, expected=True)
             ctx = ctx.under_condition("guarded" in frame.exits)
     run.depth -= 1
     run.api_guard = api_guard
@@ -74,6 +76,8 @@ def run_block(run: Run, statements: Statements, frame: Frame, ctx: Context) -> s
 
 def _expression(run: Run, node: ExpressionStatement, frame: Frame, ctx: Context) -> None:
     evaluate(run, node.value, frame, ctx)
+    if guards.replaces_jax(run, node.value, frame, ctx):
+        frame.exits |= {guards.REPLACED}
 
 
 def _assign(run: Run, node: Assign, frame: Frame, ctx: Context) -> None:
@@ -83,6 +87,8 @@ def _assign(run: Run, node: Assign, frame: Frame, ctx: Context) -> None:
             frame.vars[target.name] = value
         else:
             assign(run, target, value, frame, ctx)
+            if guards.assigns_in_jax(target, frame):
+                frame.exits |= {guards.REPLACED}
 
 
 def _annotated(run: Run, node: AnnAssign, frame: Frame, ctx: Context) -> None:
